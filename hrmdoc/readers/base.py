@@ -1,0 +1,74 @@
+"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `sniff` and `open_session`.
+
+A session takes bytes as they come (a whole file in blocks, or what a live run has just appended), keeps what is torn at the
+end, and yields records. However the bytes are cut, the records are the same; a test holds every reader to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from hrmdoc.run import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a session may know beside its bytes.
+
+    Attributes:
+        path: the file (for messages and `Record.file`); `-` is standard input.
+        source: the logger that the points belong to; several files of one logger share it.
+        rank: the rank that the file's name or folder tells, else None.
+        wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are kept.
+        mtime: the file's modification time, Unix seconds; the year for time stamps that carry none.
+    """
+
+    path: str
+    source: str = ""
+    rank: int | None = None
+    wanted: Callable[[bytes], Iterable[int]] = field(default=lambda block: ())
+    mtime: float = 0.0
+
+
+class Session(Protocol):
+    """One file being read."""
+
+    def feed(self, data: bytes) -> Iterable[Record]:
+        """Records that the new bytes complete."""
+        ...
+
+    def close(self) -> Iterable[Record]:
+        """Records that were held back: the source has ended."""
+        ...
+
+
+class Reader(Protocol):
+    """What a reader module offers.
+
+    `WHOLE` says that the file is rewritten rather than appended to (JSON, SQLite): live it is read again from its start.
+    """
+
+    NAME: str
+    TITLE: str
+    WHOLE: bool
+
+    def sniff(self, path: Path, head: bytes) -> float:
+        """How sure this reader is, 0 to 1, from the name and the first 64 KiB."""
+        ...
+
+    def open_session(self, context: Context) -> Session:
+        """Starts to read one file."""
+        ...
+
+
+_RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global)?(?:rank|worker)[._-]?(\d{1,5})(?=\D|$)", re.IGNORECASE)
+
+
+def rank_of(path: Path) -> int | None:
+    """The rank that a file's name tells (`rank3.log`, `log.rank-12.txt`), else None."""
+    found = _RANK_IN_NAME.search(path.name)
+    return int(found.group(1)) if found else None

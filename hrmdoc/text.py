@@ -1,0 +1,41 @@
+"""Text from logs is hostile: it can carry terminal codes, markup, secrets and paths. These functions make it safe."""
+
+from __future__ import annotations
+
+import re
+
+ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16})\b"), "[secret]"),
+    (re.compile(r"(?i)\b(authorization\s*[:=]\s*)(?:bearer|basic|token)?\s*[^\s,;\"']+"), r"\1[secret]"),
+    (
+        re.compile(
+            r"(?i)((?:api[_-]?key|access[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token|wandb_api_key|hf_token|private[_-]?key)"
+            r"[\"']?\s*[:=]\s*[\"']?)(?![\"'\s])[^\s,;&\"']{4,}"
+        ),
+        r"\1[secret]",
+    ),
+    (re.compile(r"([a-z][a-z0-9+.-]*://[^\s/:@]+:)[^\s/@]+@"), r"\1[secret]@"),
+)
+_HOME = re.compile(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
+
+
+def strip_ansi(text: str) -> str:
+    """`text` without ANSI escape sequences."""
+    return ANSI.sub("", text) if "\x1b" in text else text
+
+
+def clean(text: str, limit: int = 500) -> str:
+    """One printable line of at most `limit` characters: no escape sequences, control, or direction-changing characters."""
+    head = text[: 4 * limit + 256]
+    line = _CONTROL.sub("", strip_ansi(head).replace("\t", " ").replace("\r", " ").replace("\n", " "))
+    return line if len(line) <= limit and len(text) <= len(head) else line[: limit - 1] + "…"
+
+
+def redact(text: str) -> str:
+    """`text` with tokens, keys, passwords and the user part of home paths replaced."""
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return _HOME.sub(r"\1~", text)
