@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from hrmdoc.rulebook import Severity
+if TYPE_CHECKING:
+    from hrmdoc.rulebook import Severity
 
 State = Literal["present", "resolved", "absent", "not_evaluated"]
 SignatureRole = Literal["root", "cascade", "confirmation", "note"]
