@@ -1,0 +1,255 @@
+"""The small language of `check:` conditions and `value: "=..."` remedies: arithmetic, comparisons and a few functions over facts.
+
+    optimizer.lr > 1e-3 and run.kind == 'sft'
+    max(100, 0.05 * run.total_steps)
+    last(eval.loss) > 1.2 * min_of(eval.loss)
+
+Dotted names are canonical facts. A function that is not built in, such as `last`, comes from the caller and gets the dotted
+names in its arguments as text. The text is parsed by `ast` into closures of whitelisted nodes only; numbers are bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hrmdoc.errors import RuleError
+
+LONGEST = 1000
+LARGEST_EXPONENT = 64
+LARGEST_INTEGER = 2**63
+
+Scope = tuple[Mapping[str, Any], Mapping[str, Callable[..., Any]]]
+Closure = Callable[[Scope], Any]
+
+
+class MissingInput(Exception):  # noqa: N818
+    """A name is unknown, so that nothing can be said. Not a fault: the caller reports the rule as not evaluated."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression.
+
+    Attributes:
+        text: as written.
+        names: the facts it reads, in order of appearance.
+        calls: the functions it expects from the caller.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    calls: tuple[str, ...]
+    closure: Closure
+
+    def __call__(self, facts: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+        """The value over `facts`; `functions` are those of the caller.
+
+        Raises:
+            MissingInput: a fact is unknown or None; a branch that is not taken does not count.
+            RuleError: the expression makes no sense with these values.
+        """
+        try:
+            return self.closure((facts, functions or {}))
+        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            raise RuleError(f"cannot evaluate {self.text!r}: {error}") from error
+
+
+def compile_expression(text: str) -> Expression:
+    """Parses `text`; a leading `=` is allowed.
+
+    Raises:
+        RuleError: it is no expression of this language.
+    """
+    body = text.strip().removeprefix("=").strip()
+    if len(body) > LONGEST:
+        raise RuleError(f"an expression may have {LONGEST} characters, this one has {len(body)}")
+    try:
+        tree = ast.parse(body, mode="eval")
+        compiler = _Compiler(body)
+        closure = compiler.compile(tree.body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise RuleError(f"not an expression: {text[:80]!r}: {error}") from error
+    return Expression(text, tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.calls)), closure)
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise OverflowError("a whole number grew beyond 64 bits")
+    return value
+
+
+def _number(value: Any) -> float | int:
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"{value!r} is not a number")
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise OverflowError(f"an exponent may be {LARGEST_EXPONENT} at most")
+    result = base**exponent
+    if isinstance(result, complex):
+        raise ValueError("a root of a negative number")
+    return result
+
+
+def _round(value: float, digits: int = 0) -> float | int:
+    return round(value, digits) if digits else round(value)
+
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "log": math.log,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "round": _round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+
+
+class _Compiler:
+    """One method a kind of node; collects the names on the way."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: list[str] = []
+        self.calls: list[str] = []
+
+    def compile(self, node: ast.expr) -> Closure:
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() | None):
+                return self._constant(node.value)
+            case ast.Name() | ast.Attribute():
+                return self._name(_dotted(node))
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BoolOp():
+                return self._boolean(node)
+            case ast.Compare():
+                return self._compare(node)
+            case ast.IfExp():
+                test, then, other = self.compile(node.test), self.compile(node.body), self.compile(node.orelse)
+                return lambda scope: then(scope) if test(scope) else other(scope)
+            case ast.Call(func=ast.Name(id=name), keywords=[]):
+                return self._call(name, node.args)
+            case _:
+                raise SyntaxError(f"{ast.unparse(node)[:40]!r} is not part of the language")
+
+    def _constant(self, value: Any) -> Closure:
+        _bounded(value)
+        return lambda _: value
+
+    def _name(self, name: str) -> Closure:
+        self.names.append(name)
+
+        def look_up(scope: Scope) -> Any:
+            value = scope[0].get(name)
+            if value is None:
+                raise MissingInput(name)
+            return value
+
+        return look_up
+
+    def _binary(self, node: ast.BinOp) -> Closure:
+        apply = _ARITHMETIC.get(type(node.op))
+        if apply is None:
+            raise SyntaxError(f"{ast.unparse(node)[:40]!r} uses an operator that is not part of the language")
+        left, right = self.compile(node.left), self.compile(node.right)
+        return lambda scope: _bounded(apply(_number(left(scope)), _number(right(scope))))
+
+    def _unary(self, node: ast.UnaryOp) -> Closure:
+        operand = self.compile(node.operand)
+        if isinstance(node.op, ast.Not):
+            return lambda scope: not operand(scope)
+        if isinstance(node.op, ast.USub):
+            return lambda scope: -_number(operand(scope))
+        if isinstance(node.op, ast.UAdd):
+            return lambda scope: _number(operand(scope))
+        raise SyntaxError("`~` is not part of the language")
+
+    def _boolean(self, node: ast.BoolOp) -> Closure:
+        parts = [self.compile(value) for value in node.values]
+        if isinstance(node.op, ast.And):
+            return lambda scope: all(part(scope) for part in parts)
+        return lambda scope: any(part(scope) for part in parts)
+
+    def _compare(self, node: ast.Compare) -> Closure:
+        unknown = [op for op in node.ops if type(op) not in _COMPARISONS]
+        if unknown:
+            raise SyntaxError(f"{ast.unparse(node)[:40]!r} uses a comparison that is not part of the language")
+        operands = [self.compile(value) for value in (node.left, *node.comparators)]
+        tests = [_COMPARISONS[type(op)] for op in node.ops]
+
+        def hold(scope: Scope) -> bool:
+            left = operands[0](scope)
+            for test, operand in zip(tests, operands[1:], strict=True):
+                right = operand(scope)
+                if not test(left, right):
+                    return False
+                left = right
+            return True
+
+        return hold
+
+    def _call(self, name: str, nodes: list[ast.expr]) -> Closure:
+        builtin = _FUNCTIONS.get(name)
+        if builtin is not None:
+            arguments = [self.compile(node) for node in nodes]
+            return lambda scope: _bounded(builtin(*(_number(argument(scope)) for argument in arguments)))
+        self.calls.append(name)
+        given = [self._argument(node) for node in nodes]
+
+        def call(scope: Scope) -> Any:
+            function = scope[1].get(name)
+            if function is None:
+                raise RuleError(f"{self.text!r}: there is no function {name!r} here")
+            return function(*(argument(scope) for argument in given))
+
+        return call
+
+    def _argument(self, node: ast.expr) -> Closure:
+        """Names given to a function of the caller are series or symptoms, not facts: they are handed over as text."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._constant(_dotted(node))
+        return self.compile(node)
+
+
+def _dotted(node: ast.expr) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        raise SyntaxError(f"{ast.unparse(node)[:40]!r} has no attributes")
+    return ".".join([node.id, *reversed(parts)])
