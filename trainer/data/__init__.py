@@ -1,0 +1,17 @@
+"""Datasets in HRM's layout: reading, batching, writing, and building Sudoku sets."""
+
+from .dataset import PuzzleData, dataset_hash
+from .info import DataInfo
+from .iterate import EvalBatch, TrainIterator, test_batches
+from .write import write_identifiers, write_split
+
+__all__ = [
+    "DataInfo",
+    "EvalBatch",
+    "PuzzleData",
+    "TrainIterator",
+    "dataset_hash",
+    "test_batches",
+    "write_identifiers",
+    "write_split",
+]

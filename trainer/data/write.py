@@ -1,0 +1,60 @@
+"""Writes datasets in HRM's layout (see `dataset`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .info import DataInfo
+
+
+def write_split(
+    path: str | Path,
+    split: str,
+    info: DataInfo,
+    inputs: NDArray[np.uint8],
+    labels: NDArray[np.uint8],
+    *,
+    group_indices: NDArray[np.int64] | None = None,
+    puzzle_indices: NDArray[np.int64] | None = None,
+    puzzle_identifiers: NDArray[np.int64] | None = None,
+) -> None:
+    """Writes one split with the single set 'all'.
+
+    Args:
+        info: vocabulary, sequence length and special tokens; the counts are filled in from the arrays.
+        inputs, labels: [examples, seq_len].
+        group_indices, puzzle_indices: offsets; by default every example is a puzzle and every puzzle a group.
+        puzzle_identifiers: by default 0, the blank one.
+    """
+    puzzle_indices = np.arange(len(inputs) + 1) if puzzle_indices is None else puzzle_indices
+    puzzles = len(puzzle_indices) - 1
+    group_indices = np.arange(puzzles + 1) if group_indices is None else group_indices
+    puzzle_identifiers = np.zeros(puzzles, np.int64) if puzzle_identifiers is None else puzzle_identifiers
+    folder = Path(path) / split
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, NDArray[np.uint8] | NDArray[np.int32]] = {
+        "inputs": inputs.astype(np.uint8),
+        "labels": labels.astype(np.uint8),
+        "puzzle_identifiers": puzzle_identifiers.astype(np.int32),
+        "puzzle_indices": puzzle_indices.astype(np.int32),
+        "group_indices": group_indices.astype(np.int32),
+    }
+    for kind, array in arrays.items():
+        np.save(folder / f"all__{kind}.npy", array)
+    facts = asdict(info) | {
+        "total_groups": len(group_indices) - 1,
+        "mean_puzzle_examples": len(inputs) / max(1, puzzles),
+        "sets": ["all"],
+    }
+    (folder / "dataset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def write_identifiers(path: str | Path, names: Sequence[str] = ("<blank>",)) -> None:
+    """Writes the names of the puzzle identifiers; the first is the blank one."""
+    (Path(path) / "identifiers.json").write_text(json.dumps(list(names)) + "\n", encoding="utf-8")

@@ -1,0 +1,194 @@
+"""The layers of HRM. All parameters are stored in float32 and cast to the activation's dtype where they are used.
+
+Shape suffixes: B batch, S sequence, D hidden size, H heads, K size of a head, F inner size of the MLP.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hrmdoc.errors import ConfigError, did_you_mean
+
+Rotary = tuple[Tensor, Tensor]
+
+
+def trunc_normal(*shape: int, std: float, dtype: torch.dtype | None = None) -> Tensor:
+    """A normal sample truncated at two sigma whose standard deviation is `std` *after* truncation.
+
+    `torch.nn.init.trunc_normal_` returns less than the deviation asked for (0.88 of it at two sigma); JAX corrects for
+    that, and HRM follows JAX. The sample is drawn by the inverse of the distribution function.
+    """
+    if std == 0:
+        return torch.zeros(*shape, dtype=dtype)
+    inside = math.erf(math.sqrt(2.0))  # P(|x| < 2 sigma)
+    density = math.exp(-2.0) / math.sqrt(2.0 * math.pi)  # at two sigma
+    sigma = std / math.sqrt(1.0 - 4.0 * density / inside)
+    sample = torch.empty(*shape).uniform_(-inside, inside).erfinv_().mul_(math.sqrt(2.0) * sigma)
+    return sample.clamp_(-2.0 * sigma, 2.0 * sigma).to(dtype)
+
+
+def cast(weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """`weight` in `dtype`; itself, without a dispatch, when it is so already."""
+    return weight if weight.dtype == dtype else weight.to(dtype)
+
+
+class Linear(nn.Module):
+    """`x @ weight.T + bias` with LeCun-normal weights [out, in] and a zero bias."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(trunc_normal(out_features, in_features, std=in_features**-0.5))
+        self.bias = nn.Parameter(torch.zeros(out_features)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, cast(self.weight, x.dtype), None if self.bias is None else cast(self.bias, x.dtype))
+
+
+class Embedding(nn.Module):
+    """Rows of a table [count, size], looked up by index and cast to `dtype`."""
+
+    def __init__(self, count: int, size: int, std: float, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(trunc_normal(count, size, std=std))
+        self.dtype = dtype
+
+    def forward(self, index: Tensor) -> Tensor:
+        return F.embedding(index, cast(self.weight, self.dtype))
+
+
+def rms_norm(x: Tensor, eps: float) -> Tensor:
+    """`x` over the root mean square of its last axis, computed in float32, without a learned scale."""
+    if x.dtype == torch.float32:
+        return F.rms_norm(x, x.shape[-1:], eps=eps)
+    return F.rms_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype)
+
+
+class RotaryEmbedding(nn.Module):
+    """Rotary position embedding, half-split: channel i turns with channel i + K/2 by the angle position * theta^(-2i/K).
+
+    `forward` gives (cos, signed sin), each [S, 1, K] float32; the first half of the sine carries the minus of the rotation.
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, head_dim: int, length: int, theta: float) -> None:
+        super().__init__()
+        frequency = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
+        angle = torch.outer(torch.arange(length, dtype=torch.float32), frequency)
+        self.register_buffer("cos", torch.cat((angle.cos(), angle.cos()), -1).unsqueeze(1), persistent=False)
+        self.register_buffer("sin", torch.cat((-angle.sin(), angle.sin()), -1).unsqueeze(1), persistent=False)
+
+    def forward(self) -> Rotary:
+        return self.cos, self.sin
+
+
+def rotate(x_BSHK: Tensor, rotary: Rotary) -> Tensor:
+    """`x` turned by its position, in float32, returned in its own dtype."""
+    cos, sin = rotary
+    x = cast(x_BSHK, cos.dtype)
+    return cast(torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin), x_BSHK.dtype)
+
+
+def _sdpa(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+    # scaled_dot_product_attention attends over the second last axis: without the transposes it would mix heads.
+    out = F.scaled_dot_product_attention(q_BSHK.transpose(1, 2), k_BSHK.transpose(1, 2), v_BSHK.transpose(1, 2))
+    return out.transpose(1, 2)
+
+
+def _naive(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+    score_BHQS = torch.einsum("bqhk,bshk->bhqs", q_BSHK, k_BSHK) * q_BSHK.shape[-1] ** -0.5
+    return torch.einsum("bhqs,bshk->bqhk", score_BHQS.softmax(-1), v_BSHK)
+
+
+def _flash(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+    from flash_attn import flash_attn_func
+
+    out: Tensor = flash_attn_func(q_BSHK, k_BSHK, v_BSHK, causal=False)
+    return out
+
+
+BACKENDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"sdpa": _sdpa, "flash": _flash, "naive": _naive}
+
+
+def check_backend(name: str, dtype: torch.dtype) -> None:
+    """Refuses an attention backend that does not exist, is not installed, or cannot compute in `dtype`."""
+    if name not in BACKENDS:
+        raise ConfigError(
+            f"unknown attention backend {name!r}", hint=did_you_mean(name, BACKENDS) or f"one of: {', '.join(BACKENDS)}"
+        )
+    if name != "flash":
+        return
+    if dtype not in (torch.float16, torch.bfloat16):
+        raise ConfigError("attention backend 'flash' computes in float16 or bfloat16 only", hint="use attention 'sdpa'")
+    try:
+        import flash_attn  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"attention backend 'flash' cannot be used: {error}", hint="install flash-attn, or use 'sdpa'"
+        ) from error
+
+
+class Attention(nn.Module):
+    """Bidirectional multi-head attention with one fused query-key-value projection, no biases, no dropout."""
+
+    def __init__(self, hidden_size: int, num_heads: int, backend: str = "sdpa") -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.backend = BACKENDS[backend]
+        self.qkv = Linear(hidden_size, 3 * hidden_size)
+        self.out = Linear(hidden_size, hidden_size)
+
+    def forward(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+        B, S, D = x_BSD.shape
+        H = self.num_heads
+        qkv = self.qkv(x_BSD).view(B, S, 3 * H, D // H)
+        qk, v = qkv.split((2 * H, H), 2)
+        q, k = (qk if rotary is None else rotate(qk, rotary)).split(H, 2)
+        return self.out(self.backend(q, k, v).reshape(B, S, D))  # type: ignore[no-any-return]
+
+
+def inner_size(size: int, expansion: float) -> int:
+    """Inner size of a SwiGLU: 2/3 of `expansion * size` (the gate is a third matrix), rounded up to a multiple of 256."""
+    return -(-round(expansion * size * 2 / 3) // 256) * 256
+
+
+class SwiGLU(nn.Module):
+    """`down(silu(gate(x)) * up(x))` over the last axis, gate and up fused."""
+
+    def __init__(self, size: int, expansion: float) -> None:
+        super().__init__()
+        inner = inner_size(size, expansion)
+        self.gate_up = Linear(size, 2 * inner)
+        self.down = Linear(inner, size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up = self.gate_up(x).chunk(2, -1)
+        return self.down(F.silu(gate) * up)  # type: ignore[no-any-return]
+
+
+class Block(nn.Module):
+    """A post-norm transformer block. With `mix_length` an MLP over that many positions takes the place of attention (TRM)."""
+
+    def __init__(
+        self, hidden_size: int, num_heads: int, expansion: float, eps: float, backend: str = "sdpa", mix_length: int | None = None
+    ) -> None:
+        super().__init__()
+        self.eps = eps
+        self.attention = None if mix_length is not None else Attention(hidden_size, num_heads, backend)
+        self.mixer = None if mix_length is None else SwiGLU(mix_length, expansion)
+        self.mlp = SwiGLU(hidden_size, expansion)
+
+    def forward(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+        if self.mixer is not None:
+            x_BDS = x_BSD.transpose(1, 2)
+            x = rms_norm(x_BDS + self.mixer(x_BDS), self.eps).transpose(1, 2)  # normed over the positions, as TRM does
+        else:
+            assert self.attention is not None
+            x = rms_norm(x_BSD + self.attention(x_BSD, rotary), self.eps)
+        return rms_norm(x + self.mlp(x), self.eps)

@@ -1,0 +1,92 @@
+"""The loss of one ACT step and the sums that the metrics are made of.
+
+A row is a puzzle. Every returned number is a raw sum over rows, so that ranks and batches add up; the caller divides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from hrmdoc.errors import ConfigError, did_you_mean
+
+from .model import Carry
+
+IGNORE = -100  # label of a position that does not count
+_TINY = 1e-30  # keeps 1 / (1 - x) finite in the branch that is not taken
+
+
+def stablemax_cross_entropy(logits_BSV: Tensor, labels_BS: Tensor) -> Tensor:
+    """Cross entropy [B, S] under stablemax, which grows linearly instead of exponentially; 0 where the label is ignored.
+
+    s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in float64. Prieto et al., arXiv 2501.04697.
+    """
+    x = logits_BSV.double()
+    s = torch.where(x < 0, 1 / (1 - x + _TINY), x + 1)
+    valid = labels_BS != IGNORE
+    index = labels_BS.masked_fill(~valid, 0).long().unsqueeze(-1)
+    p = s.gather(-1, index).squeeze(-1) / s.sum(-1)
+    return torch.where(valid, -p.log(), 0)
+
+
+def softmax_cross_entropy(logits_BSV: Tensor, labels_BS: Tensor) -> Tensor:
+    """Cross entropy [B, S] under softmax in float32; 0 where the label is ignored."""
+    flat = F.cross_entropy(logits_BSV.float().flatten(0, 1), labels_BS.long().flatten(), ignore_index=IGNORE, reduction="none")
+    return flat.view(labels_BS.shape)
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "stablemax_cross_entropy": stablemax_cross_entropy,
+    "softmax_cross_entropy": softmax_cross_entropy,
+}
+
+
+def compute_loss(
+    outputs: dict[str, Tensor], carry: Carry, loss_type: str = "stablemax_cross_entropy"
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Loss and metrics of one ACT step.
+
+    Args:
+        outputs, carry: as `HRM.forward` returned them. Labels come from the carry: rows in flight keep their puzzle.
+        loss_type: 'stablemax_cross_entropy' or 'softmax_cross_entropy'.
+
+    Returns:
+        The loss summed over rows (divide by the global batch size before `backward`), and 0-d tensors, all raw sums:
+        count, accuracy, exact_accuracy, q_halt_accuracy, steps over the rows that halted in this step and have a label;
+        lm_loss, q_halt_loss and, in training, q_continue_loss over all rows. A row without any label (the padding of a
+        short evaluation batch) has no right answer and adds nothing.
+    """
+    if loss_type not in LOSSES:
+        raise ConfigError(
+            f"unknown loss_type {loss_type!r}", hint=did_you_mean(loss_type, LOSSES) or f"one of: {', '.join(LOSSES)}"
+        )
+    labels_BS, q_halt = carry.current_data["labels"], outputs["q_halt_logits"]
+    with torch.no_grad():
+        valid_BS = labels_BS != IGNORE
+        counts_B = valid_BS.sum(-1)
+        labelled_B = counts_B > 0
+        divisor_B = counts_B.clamp(min=1)
+        right_B = (valid_BS & (outputs["logits"].argmax(-1) == labels_BS)).sum(-1)
+        exact_B = right_B == counts_B
+        done_B = carry.halted & labelled_B
+        metrics = {
+            "count": done_B.sum(),
+            "accuracy": (right_B / divisor_B * done_B).sum(),
+            "exact_accuracy": (done_B & exact_B).sum(),
+            "q_halt_accuracy": (done_B & ((q_halt >= 0) == exact_B)).sum(),
+            "steps": (carry.steps * done_B).sum(),
+        }
+    lm_loss = (LOSSES[loss_type](outputs["logits"], labels_BS) / divisor_B.unsqueeze(-1)).sum()
+    weight_B = labelled_B.to(q_halt.dtype)
+    q_loss = F.binary_cross_entropy_with_logits(q_halt, exact_B.to(q_halt.dtype), weight_B, reduction="sum")
+    metrics |= {"lm_loss": lm_loss.detach(), "q_halt_loss": q_loss.detach()}
+    if "target_q_continue" in outputs:
+        going_on = F.binary_cross_entropy_with_logits(
+            outputs["q_continue_logits"], outputs["target_q_continue"], weight_B, reduction="sum"
+        )
+        metrics["q_continue_loss"] = going_on.detach()
+        q_loss = q_loss + going_on
+    return lm_loss + 0.5 * q_loss, metrics

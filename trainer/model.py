@@ -1,0 +1,268 @@
+"""The Hierarchical Reasoning Model with adaptive computation time (ACT).
+
+Wang et al., "Hierarchical Reasoning Model", arXiv 2506.21734. The switches of the Tiny Recursive Model (arXiv 2510.04871)
+are fields of the same configuration: `single_net`, `full_backprop`, `no_act_continue`, `mlp_t`, `puzzle_emb_len`.
+
+Shape suffixes: B batch, S positions (puzzle prefix, then tokens), D hidden size, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hrmdoc.errors import ConfigError
+
+from .data.info import DataInfo
+from .layers import Block, Embedding, Linear, Rotary, RotaryEmbedding, check_backend, trunc_normal
+from .sparse import SparseEmbedding
+
+Batch = dict[str, Tensor]
+POSITIONS = ("rope", "learned", "none")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+Q_BIAS = -5.0  # both values start near "neither": halting is learned, not guessed
+
+
+@dataclass
+class ArchConfig:
+    """HRM's `arch.*` keys with their defaults, then TRM's switches (all off, `puzzle_emb_len` derived)."""
+
+    name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
+    halt_exploration_prob: float = 0.1
+    halt_max_steps: int = 16
+    H_cycles: int = 2
+    L_cycles: int = 2
+    H_layers: int = 4
+    L_layers: int = 4
+    hidden_size: int = 512
+    num_heads: int = 8
+    expansion: float = 4
+    puzzle_emb_ndim: int = 512
+    pos_encodings: str = "rope"
+    rms_norm_eps: float = 1e-5
+    rope_theta: float = 10000.0
+    forward_dtype: str = "bfloat16"
+    loss_type: str = "stablemax_cross_entropy"
+    single_net: bool = False
+    full_backprop: bool = False
+    no_act_continue: bool = False
+    mlp_t: bool = False
+    puzzle_emb_len: int | None = None
+
+    @property
+    def prefix_len(self) -> int:
+        """Prefix positions that carry the puzzle embedding."""
+        if self.puzzle_emb_ndim == 0:
+            return 0
+        return -(-self.puzzle_emb_ndim // self.hidden_size) if self.puzzle_emb_len is None else self.puzzle_emb_len
+
+    def check(self) -> None:
+        """Raises ConfigError for values that no model can be built from."""
+        for key in ("halt_max_steps", "H_cycles", "L_cycles", "L_layers", "hidden_size", "num_heads"):
+            if getattr(self, key) < 1:
+                raise ConfigError(f"arch.{key} is {getattr(self, key)}, it must be at least 1")
+        if not self.single_net and self.H_layers < 1:
+            raise ConfigError(f"arch.H_layers is {self.H_layers}, it must be at least 1")
+        if self.hidden_size % self.num_heads:
+            raise ConfigError(f"arch.hidden_size {self.hidden_size} is no multiple of arch.num_heads {self.num_heads}")
+        if self.pos_encodings == "rope" and not self.mlp_t and self.hidden_size // self.num_heads % 2:
+            raise ConfigError(f"rotary positions need an even head size, not {self.hidden_size // self.num_heads}")
+        if self.pos_encodings not in POSITIONS:
+            raise ConfigError(f"unknown arch.pos_encodings {self.pos_encodings!r}", hint=f"one of: {', '.join(POSITIONS)}")
+        if self.forward_dtype not in DTYPES:
+            raise ConfigError(f"unknown arch.forward_dtype {self.forward_dtype!r}", hint=f"one of: {', '.join(DTYPES)}")
+        if not 0 <= self.halt_exploration_prob <= 1:
+            raise ConfigError(f"arch.halt_exploration_prob is {self.halt_exploration_prob}, it must be between 0 and 1")
+        if self.puzzle_emb_ndim < 0 or self.prefix_len * self.hidden_size < self.puzzle_emb_ndim:
+            raise ConfigError(f"arch.puzzle_emb_ndim {self.puzzle_emb_ndim} does not fit into {self.prefix_len} prefix positions")
+
+
+@dataclass
+class Carry:
+    """What one ACT step hands to the next, a row per puzzle in flight.
+
+    z_H, z_L: [B, S, D] in the forward dtype. steps: int32 [B], ACT steps taken. halted: bool [B], the row is replaced at
+    the next call. current_data: the batch of puzzles in flight.
+    """
+
+    z_H: Tensor
+    z_L: Tensor
+    steps: Tensor
+    halted: Tensor
+    current_data: Batch
+
+
+class Level(nn.Module):
+    """A stack of blocks that takes the other level's state as an injection."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(blocks)
+
+    def forward(self, state_BSD: Tensor, injection_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+        x = state_BSD + injection_BSD
+        for block in self.layers:
+            x = block(x, rotary)
+        return x
+
+
+class Core(nn.Module):
+    """One ACT step: the cycles of the two levels and the heads. Compile this part (`model.core.compile()`)."""
+
+    def __init__(self, arch: ArchConfig, data: DataInfo, attention: str) -> None:
+        super().__init__()
+        self.H_cycles, self.L_cycles = arch.H_cycles, arch.L_cycles
+        self.full_backprop = arch.full_backprop
+        length = data.seq_len + arch.prefix_len
+
+        def level(count: int) -> Level:
+            mix = length if arch.mlp_t else None
+            sizes = (arch.hidden_size, arch.num_heads, arch.expansion, arch.rms_norm_eps)
+            return Level([Block(*sizes, attention, mix) for _ in range(count)])
+
+        self.L_level = level(arch.L_layers)
+        self.H_level = None if arch.single_net else level(arch.H_layers)
+        rope = arch.pos_encodings == "rope" and not arch.mlp_t
+        self.rotary = RotaryEmbedding(arch.hidden_size // arch.num_heads, length, arch.rope_theta) if rope else None
+        self.lm_head = Linear(arch.hidden_size, data.vocab_size)
+        self.q_head = Linear(arch.hidden_size, 2, bias=True)
+        with torch.no_grad():
+            self.q_head.weight.zero_()
+            assert self.q_head.bias is not None
+            self.q_head.bias.fill_(Q_BIAS)
+
+    def forward(
+        self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, logits: bool = True
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Returns (z_H, z_L, q float32 [B, 2] as halt and continue, logits [B, S, V] or None)."""
+        rotary = None if self.rotary is None else self.rotary()
+        L_level: Level = self.L_level
+        H_level: Level = self.L_level if self.H_level is None else self.H_level
+        with torch.no_grad():
+            for _ in range(self.H_cycles - 1):
+                injection = z_H + x_BSD
+                for _ in range(self.L_cycles):
+                    z_L = L_level(z_L, injection, rotary)
+                z_H = H_level(z_H, z_L, rotary)
+        # HRM's one-step gradient reaches the last pass of each level; TRM's goes through the whole last cycle.
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.full_backprop):
+            if self.L_cycles > 1:
+                injection = z_H + x_BSD
+                for _ in range(self.L_cycles - 1):
+                    z_L = L_level(z_L, injection, rotary)
+        z_L = L_level(z_L, z_H + x_BSD, rotary)
+        z_H = H_level(z_H, z_L, rotary)
+        return z_H, z_L, self.q_head(z_H[:, 0]).float(), self.lm_head(z_H) if logits else None
+
+
+class HRM(nn.Module):
+    """HRM as trained: each call is one ACT step (one segment of deep supervision) for every row of the carry.
+
+    Args:
+        arch: the architecture.
+        data: sizes of the vocabulary, the sequence and the puzzle table.
+        batch_size: rows per training batch on this rank; evaluation takes any number.
+        attention: 'sdpa', 'flash' (float16 and bfloat16 on CUDA) or 'naive' (for reading and testing).
+    """
+
+    H_init: Tensor
+    L_init: Tensor
+
+    def __init__(self, arch: ArchConfig, data: DataInfo, batch_size: int, attention: str = "sdpa") -> None:
+        super().__init__()
+        arch.check()
+        self.arch, self.data = arch, data
+        self.dtype = DTYPES[arch.forward_dtype]
+        check_backend(attention, self.dtype)
+        D = arch.hidden_size
+        self.scale = math.sqrt(D)
+        self.prefix_len = arch.prefix_len
+        self.embed_tokens = Embedding(data.vocab_size, D, 1 / self.scale, self.dtype)
+        learned = arch.pos_encodings == "learned"
+        self.embed_pos = Embedding(data.seq_len + self.prefix_len, D, 1 / self.scale, self.dtype) if learned else None
+        self.puzzle_emb = (
+            SparseEmbedding(data.num_puzzle_identifiers, arch.puzzle_emb_ndim, batch_size, self.dtype)
+            if self.prefix_len
+            else None
+        )
+        self.core = Core(arch, data, attention)
+        self.register_buffer("H_init", trunc_normal(D, std=1, dtype=self.dtype))
+        self.register_buffer("L_init", trunc_normal(D, std=1, dtype=self.dtype))
+
+    def num_parameters(self) -> int:
+        """Trainable parameters; the puzzle table and the initial states are buffers and not counted."""
+        return sum(p.numel() for p in self.parameters())
+
+    def initial_carry(self, batch: Batch) -> Carry:
+        """A carry of which every row is halted, so that the first call takes all of `batch`."""
+        B, device = len(batch["inputs"]), self.H_init.device
+        state = torch.zeros(B, self.data.seq_len + self.prefix_len, self.arch.hidden_size, dtype=self.dtype, device=device)
+        return Carry(
+            z_H=state,
+            z_L=state.clone(),
+            steps=torch.zeros(B, dtype=torch.int32, device=device),
+            halted=torch.ones(B, dtype=torch.bool, device=device),
+            current_data={key: torch.zeros_like(value, device=device) for key, value in batch.items()},
+        )
+
+    def embed(self, inputs_BS: Tensor, ids_B: Tensor) -> Tensor:
+        """Token, position and puzzle embeddings [B, S, D], of about unit variance."""
+        x = self.embed_tokens(inputs_BS)
+        if self.puzzle_emb is not None:
+            prefix = self.puzzle_emb(ids_B)
+            prefix = F.pad(prefix, (0, self.prefix_len * self.arch.hidden_size - prefix.shape[-1]))
+            x = torch.cat((prefix.view(-1, self.prefix_len, self.arch.hidden_size), x), 1)
+        if self.embed_pos is None:
+            return x * self.scale  # type: ignore[no-any-return]
+        positions = self.embed_pos.weight if self.embed_pos.weight.dtype == x.dtype else self.embed_pos.weight.to(x.dtype)
+        return (x + positions) * (self.scale / math.sqrt(2))  # type: ignore[no-any-return]
+
+    def forward(self, carry: Carry, batch: Batch, generator: torch.Generator | None = None) -> tuple[Carry, Batch]:
+        """One ACT step. Halted rows of `carry` start on their row of `batch`; the other rows of `batch` are not used.
+
+        Args:
+            generator: draws the exploration, on the model's device; None takes torch's global one.
+
+        Returns:
+            The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits, q_continue_logits and,
+            in training, target_q_continue, float32 [B].
+        """
+        fresh = carry.halted
+        data = {
+            key: torch.where(fresh.view(-1, *(1,) * (old.ndim - 1)), batch[key], old) for key, old in carry.current_data.items()
+        }
+        z_H = torch.where(fresh.view(-1, 1, 1), self.H_init, carry.z_H)
+        z_L = torch.where(fresh.view(-1, 1, 1), self.L_init, carry.z_L)
+        steps = torch.where(fresh, 0, carry.steps) + 1
+
+        x = self.embed(data["inputs"], data["puzzle_identifiers"])
+        z_H, z_L, q, logits = self.core(z_H, z_L, x)
+        outputs = {"logits": logits[:, self.prefix_len :], "q_halt_logits": q[:, 0], "q_continue_logits": q[:, 1]}
+
+        with torch.no_grad():
+            z_H, z_L = z_H.detach(), z_L.detach()
+            last = steps >= self.arch.halt_max_steps
+            halted = last
+            if self.training and self.arch.halt_max_steps > 1:
+                halted = self._halting(steps, last, q, generator)
+                if not self.arch.no_act_continue:
+                    outputs["target_q_continue"] = self._target(z_H, z_L, x, last)
+        return Carry(z_H, z_L, steps, halted, data), outputs
+
+    def _halting(self, steps: Tensor, last: Tensor, q: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Which rows stop: at the last step, or when halting is worth more; exploration can only put a stop off."""
+        stop = q[:, 0] > (0 if self.arch.no_act_continue else q[:, 1])
+        explore = torch.rand(steps.shape, generator=generator, device=steps.device) < self.arch.halt_exploration_prob
+        least = torch.randint(
+            2, self.arch.halt_max_steps + 1, steps.shape, generator=generator, device=steps.device, dtype=steps.dtype
+        )
+        return (last | stop) & (steps >= least * explore)
+
+    def _target(self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, last: Tensor) -> Tensor:
+        """Bootstrapped value of going on: what the next step would say, without a target network or a replay buffer."""
+        q = self.core(z_H, z_L, x_BSD, logits=False)[2]
+        return torch.where(last, q[:, 0], q.amax(1)).sigmoid()
