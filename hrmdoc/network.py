@@ -31,7 +31,7 @@ RAREST = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Observed:
     """What was found, in numbers: `prior` [n], `present` [n, P] and `absent` [n, A] hold w, `present_leak` [P] the leaks.
 
     Probabilities are kept away from 0 and 1: no frequency in a rule is known better than that.
@@ -77,13 +77,13 @@ class Posterior:
         return np.argsort(-self.weight, kind="stable")[:most].astype(np.int64)
 
 
-def infer(findings: Findings) -> Posterior:
+def infer(observed: Observed) -> Posterior:
     """The exact posterior over all sets of at most three causes."""
-    n = len(findings.prior)
-    gain = np.log(findings.prior) - np.log1p(-findings.prior) + np.log1p(-findings.absent).sum(axis=1)
-    active = np.flatnonzero((findings.present > 0).any(axis=1))
+    n = len(observed.prior)
+    gain = np.log(observed.prior) - np.log1p(-observed.prior) + np.log1p(-observed.absent).sum(axis=1)
+    active = np.flatnonzero((observed.present > 0).any(axis=1))
     idle = np.setdiff1d(np.arange(n), active)
-    members, log_weight, pruned = _enumerate(findings, gain, active)
+    members, log_weight, pruned = _enumerate(observed, gain, active)
     top = log_weight.max()
     raw = np.exp(log_weight - top)
     sizes = (members < n).sum(axis=1)
@@ -116,30 +116,30 @@ def _missed(members: IntArray, q: FloatArray) -> FloatArray:
     return product
 
 
-def _enumerate(findings: Findings, gain: FloatArray, active: IntArray) -> tuple[IntArray, FloatArray, float]:
+def _enumerate(observed: Observed, gain: FloatArray, active: IntArray) -> tuple[IntArray, FloatArray, float]:
     """All sets of active causes that are not negligible, their log weights, and the log of what the others hold at most."""
     n, m = len(gain), len(active)
     small = _pad(np.concatenate([np.full((1, 2), n), _column(active, n), active[_pairs(m)]]), n)
-    small_weight = _log_weight(findings, gain, small)
+    small_weight = _log_weight(observed, gain, small)
     if m < LARGEST_SET:
         return small, small_weight, -np.inf
     pair_weight = np.full((m, m), -np.inf)
     i, j = _pairs(m).T
     pair_weight[i, j] = pair_weight[j, i] = small_weight[1 + m :]
     # One more cause multiplies a weight by at most its odds times what it adds to the findings if it stands alone.
-    leak = findings.present_leak
-    most = gain[active] + np.log1p((1.0 - leak) / leak * findings.present[active]).sum(axis=1)
+    leak = observed.present_leak
+    most = gain[active] + np.log1p((1.0 - leak) / leak * observed.present[active]).sum(axis=1)
     a, b, c = _triples(m).T
     bound = np.minimum(np.minimum(pair_weight[a, b] + most[c], pair_weight[a, c] + most[b]), pair_weight[b, c] + most[a])
     kept = bound > small_weight.max() - NEGLIGIBLE
     triples = active[_triples(m)[kept]]
     left_out = bound[~kept]
     pruned = float(np.logaddexp.reduce(left_out)) if len(left_out) else -np.inf
-    return np.vstack([small, triples]), np.concatenate([small_weight, _log_weight(findings, gain, triples)]), pruned
+    return np.vstack([small, triples]), np.concatenate([small_weight, _log_weight(observed, gain, triples)]), pruned
 
 
-def _log_weight(findings: Findings, gain: FloatArray, members: IntArray) -> FloatArray:
-    shown = show_probability(members, findings.present, findings.present_leak)
+def _log_weight(observed: Observed, gain: FloatArray, members: IntArray) -> FloatArray:
+    shown = show_probability(members, observed.present, observed.present_leak)
     total: FloatArray = np.append(gain, 0.0)[members].sum(axis=1) + np.log(shown).sum(axis=1)
     return total
 
@@ -195,7 +195,7 @@ def _truncated(raw: FloatArray, sizes: IntArray, polynomials: FloatArray, pruned
     return float(missing / (missing + by_size.sum()))
 
 
-def leave_one_out(findings: Findings, posterior: Posterior, causes: IntArray) -> tuple[FloatArray, FloatArray]:
+def leave_one_out(observed: Observed, posterior: Posterior, causes: IntArray) -> tuple[FloatArray, FloatArray]:
     """How much each finding moves the log-odds of each of `causes` (active ones).
 
     Returns:
@@ -206,20 +206,20 @@ def leave_one_out(findings: Findings, posterior: Posterior, causes: IntArray) ->
     members, weight = posterior.members[kept], posterior.weight[kept]
     holds = posterior.contains(causes)[kept].astype(np.float64)
     full = _log_odds(weight[None, :], holds)
-    shown = show_probability(members, findings.present, findings.present_leak)
+    shown = show_probability(members, observed.present, observed.present_leak)
     for_present = full - _log_odds((weight[:, None] / shown).T, holds)
-    missed = _missed(members, 1.0 - findings.absent)
-    idle_share = _idle_share(findings, members)
+    missed = _missed(members, 1.0 - observed.absent)
+    idle_share = _idle_share(observed, members)
     for_absent = full - _log_odds((weight[:, None] / missed * idle_share).T, holds)
     return for_present, for_absent
 
 
-def _idle_share(findings: Findings, members: IntArray) -> FloatArray:
+def _idle_share(observed: Observed, members: IntArray) -> FloatArray:
     """How the weight of each set changes, by its idle causes, when one absent finding is forgotten; shape [M, A]."""
-    n = len(findings.prior)
-    idle = ~(findings.present > 0).any(axis=1)
-    log_q = np.log1p(-findings.absent[idle])
-    gain = np.log(findings.prior[idle]) - np.log1p(-findings.prior[idle]) + log_q.sum(axis=1)
+    n = len(observed.prior)
+    idle = ~(observed.present > 0).any(axis=1)
+    log_q = np.log1p(-observed.absent[idle])
+    gain = np.log(observed.prior[idle]) - np.log1p(-observed.prior[idle]) + log_q.sum(axis=1)
     with_all = np.cumsum(_symmetric(np.exp(gain)))
     without_one = np.cumsum(_symmetric(np.exp(gain[None, :] - log_q.T)), axis=-1)
     room = LARGEST_SET - (members < n).sum(axis=1)

@@ -23,6 +23,8 @@ Severity = Literal["info", "warning", "critical"]
 Status = Literal["experimental", "stable", "deprecated"]
 Number = float | int | str  # a string is `$fact.key` or `$fact.key|default`
 Phase = Literal["warmup", "early", "middle", "end"]
+EVERY_SYMPTOM = "*"
+"""In a cause's `produces`: any symptom that shows and is not named there."""
 
 
 class Applies(Struct, forbid_unknown_fields=True, frozen=True):
@@ -35,9 +37,11 @@ class Applies(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class LinesWhen(Struct, forbid_unknown_fields=True, frozen=True):
-    """Log lines matched by the signatures that name this symptom."""
+    """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes on behind the
+    last of them, as it always is for a fatal line."""
 
     at_least: int = 1
+    recovers: bool = False
 
 
 class EventWhen(Struct, forbid_unknown_fields=True, frozen=True):
@@ -144,6 +148,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
 class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
 
+    `traceback`: the line counts only as the last one of a traceback whose frames, one `file function` a line, it matches.
+
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
     `confirmation` supports a root, a `note` is neither.
     """
@@ -156,6 +162,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     role: Literal["root", "cascade", "confirmation", "note"] = "root"
     fatal: bool = True
     means: str = ""
+    traceback: str = ""
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
@@ -437,8 +444,9 @@ def _check_signature(signature: Signature, path: Path) -> None:
 def check(book: Rulebook) -> list[str]:
     """Names that point nowhere, one message each; empty when the rulebook is whole."""
     problems = [f"signature {s.id}: no symptom {s.symptom!r}" for s in book.signatures.values() if s.symptom not in book.symptoms]
+    known = {*book.symptoms, EVERY_SYMPTOM}
     for cause in book.causes.values():
-        problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in book.symptoms]
+        problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in known]
         problems += [f"cause {cause.id}: no remedy {name!r}" for name in cause.remedies if name not in book.remedies]
     for remedy in book.remedies.values():
         problems += [f"remedy {remedy.id}: no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms]

@@ -1,0 +1,231 @@
+"""Symptoms -> ranked causes, with the evidence for and against each, what remains of each symptom's severity, and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from hrmdoc.clues import Clue, Clues, gather, weights
+from hrmdoc.network import FloatArray, Posterior, benign_share, infer, leave_one_out
+from hrmdoc.next_check import next_check
+from hrmdoc.rulebook import EVERY_SYMPTOM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hrmdoc.rulebook import Cause, Rulebook, Severity
+    from hrmdoc.run import Value
+    from hrmdoc.symptom import Symptom
+
+Verdict = Literal["healthy", "info", "warning", "critical", "no_data"]
+
+UNKNOWN = ("", "unknown")
+LADDER: tuple[Severity, ...] = ("info", "warning", "critical")
+BENIGN_SHARE = 0.5
+"""A symptom that benign causes explain with at least this probability is no more than information."""
+WORTH_NAMING = 0.02
+AT_LEAST, AT_MOST = 3, 12
+"""How many hypotheses are named, whatever their probability, and at most."""
+WORTH_TELLING = 0.1
+"""Evidence below this many nats is not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen."""
+
+    symptom: str
+    log_odds: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A cause that may be at work. `probability` is its marginal posterior; `for_` and `against` are strongest first."""
+
+    rank: int
+    cause: str
+    title: str
+    probability: float
+    for_: tuple[Evidence, ...]
+    against: tuple[Evidence, ...]
+    remedies: tuple[str, ...]
+    playbook: str
+    benign: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is most probably wrong.
+
+    Attributes:
+        verdict: the highest effective severity; `no_data` when not one symptom could be evaluated.
+        symptoms: as given.
+        severities: effective severity of every symptom that is or was present.
+        hypotheses: most probable first.
+        healthy: probability that no cause at all is at work.
+        truncated: upper estimate of the probability that more than three causes are at work together.
+        next_check: what to look at next, "" when the matter is decided.
+    """
+
+    verdict: Verdict
+    symptoms: tuple[Symptom, ...]
+    severities: dict[str, Severity]
+    hypotheses: tuple[Hypothesis, ...]
+    healthy: float
+    truncated: float
+    next_check: str
+
+
+def diagnose(
+    symptoms: Iterable[Symptom],
+    book: Rulebook,
+    *,
+    kind: str = "unknown",
+    facts: Mapping[str, Value] | None = None,
+    framework: str = "",
+) -> Diagnosis:
+    """Ranks the causes that `book` knows for a run of this kind and framework.
+
+    Args:
+        symptoms: the state of every symptom rule on the run.
+        book: the rules.
+        kind: run kind, such as `sft` or `hrm`.
+        facts: canonical facts; `run.phase` limits causes to their phases.
+        framework: id of the framework, "" or "unknown" when not known.
+    """
+    symptoms = tuple(symptoms)
+    causes = _applicable(book, kind, framework, str((facts or {}).get("run.phase", "")))
+    clues = gather(symptoms, book)
+    observed = clues.observed(causes)
+    posterior = infer(observed)
+    named = _worth_naming(observed.present, posterior)
+    shift, counter = leave_one_out(observed, posterior, named)
+    hypotheses = tuple(
+        _hypothesis(
+            rank=rank + 1,
+            cause=causes[index],
+            probability=float(posterior.marginal[index]),
+            evidence=_evidence(causes[index], clues, shift[:, rank], counter[:, rank]),
+            remedies=tuple(name for name in causes[index].remedies if _usable(name, book, framework)),
+        )
+        for rank, index in enumerate(named.tolist())
+    )
+    severities = _effective(symptoms, causes, posterior, book)
+    verdict = _verdict(symptoms, severities, book)
+    if verdict == "healthy":
+        hypotheses = ()
+    leading = [index for index in named.tolist()[:AT_LEAST] if _arguable(causes[index])]
+    return Diagnosis(
+        verdict=verdict,
+        symptoms=symptoms,
+        severities=severities,
+        hypotheses=hypotheses,
+        healthy=posterior.empty,
+        truncated=posterior.truncated,
+        next_check=next_check(causes, leading, clues.open, posterior) if hypotheses else "",
+    )
+
+
+def _applicable(book: Rulebook, kind: str, framework: str, phase: str) -> list[Cause]:
+    return [cause for cause in book.causes.values() if _applies(cause, kind, framework, phase)]
+
+
+def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
+    """In doubt a cause stays in play, unless it would excuse something: a benign one needs to be known to apply."""
+    where = cause.applies
+    asked = ((where.kinds, kind), (where.frameworks, framework), (where.phases, phase))
+    return kind not in where.not_kinds and all(
+        not allowed or value in allowed or (value in UNKNOWN and not cause.benign) for allowed, value in asked
+    )
+
+
+def _worth_naming(present: FloatArray, posterior: Posterior) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Indices of the causes to name, most probable first: only those that produce something that shows."""
+    active = np.flatnonzero((present > 0).any(axis=1))
+    order = active[np.argsort(-posterior.marginal[active], kind="stable")]
+    enough = int((posterior.marginal[order] >= WORTH_NAMING).sum())
+    return order[: min(max(enough, AT_LEAST), AT_MOST)]
+
+
+def _hypothesis(
+    *, rank: int, cause: Cause, probability: float, evidence: Sequence[Evidence], remedies: tuple[str, ...]
+) -> Hypothesis:
+    return Hypothesis(
+        rank=rank,
+        cause=cause.id,
+        title=cause.title,
+        probability=probability,
+        for_=tuple(one for one in evidence if one.log_odds >= WORTH_TELLING),
+        against=tuple(one for one in evidence if one.log_odds <= -WORTH_TELLING),
+        remedies=remedies,
+        playbook=cause.playbook,
+        benign=cause.benign,
+    )
+
+
+def _evidence(cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray) -> list[Evidence]:
+    evidence = [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
+    evidence += [_missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)]
+    return sorted(evidence, key=lambda one: -abs(one.log_odds))
+
+
+def _seen(clue: Clue, cause: Cause, moved: float) -> Evidence:
+    symptom = clue.speaker(cause)
+    text = symptom.evidence or symptom.title or symptom.id
+    return Evidence(symptom.id, moved, text if moved >= 0 else f"{text} (another cause explains this better)")
+
+
+def _missed(clue: Clue, cause: Cause, moved: float) -> Evidence:
+    symptom = clue.speaker(cause)
+    text = f"{symptom.title or symptom.id}: not seen"
+    return Evidence(symptom.id, moved, text if moved <= 0 else f"{text}, as a rival would have it")
+
+
+def _arguable(cause: Cause) -> bool:
+    """A fault with a name: there is no looking for an unknown one, and a benign one needs no confirming."""
+    return not cause.benign and EVERY_SYMPTOM not in cause.produces
+
+
+def _usable(remedy_id: str, book: Rulebook, framework: str) -> bool:
+    remedy = book.remedies.get(remedy_id)
+    return remedy is not None and (not remedy.frameworks or not framework or framework in remedy.frameworks)
+
+
+def _effective(symptoms: Sequence[Symptom], causes: Sequence[Cause], posterior: Posterior, book: Rulebook) -> dict[str, Severity]:
+    """What remains of each severity: nothing but information where benign causes explain it, one level less once it is over."""
+    seen = [symptom for symptom in symptoms if symptom.seen]
+    alone = [Clue((symptom,), shows=True, leak=_leak_of(symptom, book)) for symptom in seen]
+    benign = np.array([cause.benign for cause in causes], np.bool_)
+    share = benign_share(posterior, weights(causes, alone), np.array([clue.leak for clue in alone], np.float64), benign)
+    severities: dict[str, Severity] = {}
+    for symptom, excused in zip(seen, share.tolist(), strict=True):
+        level = LADDER.index(symptom.severity)
+        if excused >= BENIGN_SHARE:
+            level = 0
+        elif symptom.state == "resolved":
+            level = max(level - 1, 0)
+        known = severities.get(symptom.id, "info")
+        severities[symptom.id] = LADDER[max(level, LADDER.index(known))]
+    return severities
+
+
+def _leak_of(symptom: Symptom, book: Rulebook) -> float:
+    rule = book.symptoms.get(symptom.id)
+    return rule.leak.p if rule else 0.01
+
+
+def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], book: Rulebook) -> Verdict:
+    if all(symptom.state == "not_evaluated" for symptom in symptoms):
+        return "no_data"
+    worst = max((LADDER.index(severity) for name, severity in severities.items() if not _good_sign(name, book)), default=None)
+    return "healthy" if worst is None else LADDER[worst]
+
+
+def _good_sign(symptom_id: str, book: Rulebook) -> bool:
+    """An info symptom that only benign causes produce, such as `learns-well`, is no finding."""
+    rule = book.symptoms.get(symptom_id)
+    producers = [cause.benign for cause in book.causes.values() if symptom_id in cause.produces]
+    return rule is not None and rule.severity == "info" and bool(producers) and all(producers)
