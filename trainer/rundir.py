@@ -1,0 +1,154 @@
+"""The run directory: everything that a run writes, and all that hrmdoc reads of it.
+
+    run.json        what runs: schema, id, command, versions, device, seed, data hash, sizes; `state` says how it is going
+    config.yaml     the resolved configuration
+    events.out.tfevents.*  scalars
+    events.jsonl    {"time", "event", "step", ...} a line; `event` is started, resumed, evaluated, checkpoint, checkpoint_failed,
+                    nonfinite, rollback, skipped, early_stop, action, warning, exception or ended
+    train.log       `step 120/500 | lm_loss 2.1000 | grad_norm 0.8 | lr 1.0e-04 | exact 0.00 | 52.1 it/s`
+    heartbeat.json  {"time", "step", "pid", "state"}, replaced at most once a second, from the training loop itself
+    checkpoints/    step_<N>
+    control/        actions for the live run
+
+Metrics go only where training can go on without them: a disk that fails is told once in each file's stead and never ends the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from hrmdoc.errors import ConfigError
+
+from .files import write_atomic
+from .tb import EventFile
+
+SCHEMA = "hrmdoc.run/1"
+State = Literal["running", "finished", "stopped", "crashed"]
+HEARTBEAT_S = 1.0
+Say = Callable[[str], None]
+
+
+def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path = Path("runs")) -> Path:
+    """Where a new run goes: `run_dir`, or `runs/<run_name>`, or a name of the data and the time.
+
+    Raises:
+        ConfigError: that folder holds a run already.
+    """
+    if run_dir or run_name:
+        path = Path(run_dir) if run_dir else root / str(run_name)
+        if (path / "run.json").exists():
+            raise ConfigError("there is a run in this folder already", file=path, hint=f"resume={path} goes on with it")
+        return path
+    stem = f"{data_path.rstrip('/').replace(':', '/').rpartition('/')[2] or 'run'}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    path, number = root / stem, 2
+    while path.exists():
+        path, number = root / f"{stem}-{number}", number + 1
+    return path
+
+
+class RunDir:
+    """Writes one run directory.
+
+    Args:
+        path: the folder; made if missing.
+        say: receives each text line of the log as well, for the terminal.
+    """
+
+    def __init__(self, path: Path, say: Say) -> None:
+        self.path = path
+        self.checkpoints, self.control = path / "checkpoints", path / "control"
+        try:
+            for folder in (path, self.checkpoints, self.control):
+                folder.mkdir(parents=True, exist_ok=True)
+            self.scalars = EventFile(path)
+        except OSError as error:
+            raise ConfigError(f"cannot write the run: {error.strerror}", file=path, hint="choose another run_dir") from error
+        self._say = say
+        self._facts: dict[str, Any] = {}
+        self._beat = -math.inf
+        self._complained: set[str] = set()
+        if path.parent.name == "runs":
+            self._link(path.parent / "latest")
+
+    def describe(self, config_yaml: str, facts: Mapping[str, Any]) -> None:
+        """Writes config.yaml and run.json. `facts` are the keys of run.json beyond schema, id, pid, started and state."""
+        self._guard("config.yaml", lambda: write_atomic(self.path / "config.yaml", config_yaml))
+        self._facts = {
+            "schema": SCHEMA,
+            "id": uuid.uuid4().hex,
+            "name": self.path.name,
+            "started": time.time(),
+            "pid": os.getpid(),
+            "command": sys.argv,
+            **facts,
+        }
+        self.state("running")
+
+    def state(self, state: State) -> None:
+        """Replaces the state in run.json."""
+        text = json.dumps({**self._facts, "state": state}, indent=1) + "\n"
+        self._guard("run.json", lambda: write_atomic(self.path / "run.json", text))
+
+    def event(self, event: str, step: int, **detail: Any) -> None:
+        """Appends one line to events.jsonl. NaN and infinities become null, as JSON has neither."""
+        record = {"time": time.time(), "event": event, "step": step, **detail}
+        line = json.dumps(_finite(record), ensure_ascii=False) + "\n"
+        self._guard("events.jsonl", lambda: self._append("events.jsonl", line))
+
+    def log(self, line: str) -> None:
+        """Appends to train.log and tells the terminal."""
+        self._guard("train.log", lambda: self._append("train.log", line + "\n"))
+        self._say(line)
+
+    def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
+        """Replaces heartbeat.json, at most once a second. Call it from the loop: a loop that hangs must fall silent."""
+        now = time.monotonic()
+        if now - self._beat < HEARTBEAT_S and not force:
+            return
+        self._beat = now
+        text = json.dumps({"time": time.time(), "step": step, "pid": os.getpid(), "state": state}) + "\n"
+        self._guard("heartbeat.json", lambda: write_atomic(self.path / "heartbeat.json", text))
+
+    def close(self, step: int, state: State) -> None:
+        """Writes the last heartbeat and state, and closes the event file."""
+        self.scalars.close()
+        self.heartbeat(step, state, force=True)
+        self.state(state)
+
+    def _append(self, name: str, line: str) -> None:
+        with (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    def _guard(self, name: str, write: Callable[[], None]) -> None:
+        try:
+            write()
+            self._complained.discard(name)
+        except OSError as error:
+            if name not in self._complained:
+                self._complained.add(name)
+                self._say(f"warning: cannot write {self.path / name}: {error.strerror}; training goes on")
+
+    def _link(self, link: Path) -> None:
+        part = link.with_name(f".latest.{os.getpid()}")
+        try:
+            part.symlink_to(self.path.name, target_is_directory=True)
+            part.replace(link)
+        except OSError:  # a file system without links, or a folder of that name: the run itself does not need it
+            part.unlink(missing_ok=True)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,105 @@
+"""TensorBoard event files: one packed record a step, written by a thread of its own.
+
+torch's SummaryWriter makes one record a scalar and serialises it in the training loop (0.5 ms for 20 scalars). Here the loop only
+appends to a queue. Format: https://github.com/tensorflow/tensorboard, `event.proto` in TFRecord framing with masked CRC32C.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import struct
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import google_crc32c
+from tensorboard.compat.proto.event_pb2 import Event
+
+FLUSH_S = 0.5  # a watcher sees a value at most this late, plus the time to the next one
+
+
+class Row(NamedTuple):
+    step: int
+    time: float
+    values: Mapping[str, float]
+
+
+class EventFile:
+    """Scalars of a run. `write` never waits for the disk and never raises; `error` tells if the disk failed.
+
+    After a failed write, rows are dropped until the disk takes data again: a full disk must not end a training run.
+    """
+
+    def __init__(self, folder: Path, *, start: float | None = None) -> None:
+        start = time.time() if start is None else start
+        host = socket.gethostname() or "localhost"
+        stem = f"events.out.tfevents.{int(start)}.{host}.{os.getpid()}"
+        number = sum(1 for _ in folder.glob(f"{stem}.*"))
+        self.path = folder / f"{stem}.{number}"
+        self.error: OSError | None = None
+        self._rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
+        self._file = self.path.open("ab", buffering=1 << 16)
+        self._file.write(frame(Event(wall_time=start, file_version="brain.Event:2").SerializeToString()))
+        self._file.flush()
+        self._thread = threading.Thread(target=self._drain, name="event-file", daemon=True)
+        self._thread.start()
+
+    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
+        """Queues the scalars of one step; all share one record."""
+        self._rows.put(Row(step, time.time() if when is None else when, dict(values)))
+
+    def close(self) -> None:
+        """Writes what is queued and closes the file."""
+        if self._thread.is_alive():
+            self._rows.put(None)
+            self._thread.join()
+
+    def _drain(self) -> None:
+        flushed, dirty = time.monotonic(), False
+        while True:
+            try:
+                row = self._rows.get(timeout=FLUSH_S)
+            except queue.Empty:
+                row = Row(0, 0.0, {})
+            if row is None:
+                break
+            if row.values:
+                self._attempt(row)
+                dirty = True
+            if dirty and time.monotonic() - flushed >= FLUSH_S:
+                self._attempt(None)
+                flushed, dirty = time.monotonic(), False
+        self._attempt(None)
+        try:
+            self._file.close()
+        except OSError as error:
+            self.error = error
+
+    def _attempt(self, row: Row | None) -> None:
+        try:
+            self._file.flush() if row is None else self._file.write(frame(record(row)))
+        except OSError as error:
+            self.error = error
+
+
+def record(row: Row) -> bytes:
+    """One Event with a value for each scalar."""
+    event = Event(step=row.step, wall_time=row.time)
+    for tag, value in row.values.items():
+        event.summary.value.add(tag=tag, simple_value=value)
+    return bytes(event.SerializeToString())
+
+
+def frame(data: bytes) -> bytes:
+    """`data` as a TFRecord: length, its checksum, data, its checksum."""
+    length = struct.pack("<Q", len(data))
+    return length + _masked_crc(length) + data + _masked_crc(data)
+
+
+def _masked_crc(data: bytes) -> bytes:
+    crc = google_crc32c.value(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
