@@ -3,13 +3,17 @@
 from .dataset import PuzzleData, dataset_hash
 from .info import DataInfo
 from .iterate import EvalBatch, TrainIterator, test_batches
+from .sudoku import BUILTIN, build_sudoku, builtin
 from .write import write_identifiers, write_split
 
 __all__ = [
+    "BUILTIN",
     "DataInfo",
     "EvalBatch",
     "PuzzleData",
     "TrainIterator",
+    "build_sudoku",
+    "builtin",
     "dataset_hash",
     "test_batches",
     "write_identifiers",

@@ -1,0 +1,179 @@
+"""Builds Sudoku datasets: from tables in the format of Sudoku-Extreme, or from the built-in generator."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hrmdoc.errors import ConfigError, InputError, did_you_mean
+
+from .generate import dig, dig_singles, full_board
+from .info import DataInfo
+from .rules import Boards, shuffle, to_tokens
+from .solver import solve
+from .tables import Table, read_csv, read_repository
+from .write import write_identifiers, write_split
+
+
+def build_sudoku(
+    source: str | Path,
+    output: str | Path,
+    *,
+    subsample_size: int | None = None,
+    min_difficulty: int | None = None,
+    num_aug: int = 0,
+    test_fraction: float = 0.1,
+    seed: int = 0,
+) -> Path:
+    """Builds a dataset in HRM's layout from a table.
+
+    Args:
+        source: a folder with train.csv and test.csv; one CSV file, of which a random `test_fraction` becomes the test set;
+            or the id of a `datasets` repository such as `sapientinc/sudoku-extreme`.
+        output: the dataset's folder.
+        subsample_size: keep that many random training puzzles.
+        min_difficulty: keep puzzles with at least this rating.
+        num_aug: random equivalents added to each training puzzle; they form a group with it.
+        seed: of the subsample, the split and the equivalents.
+    """
+    rng = np.random.default_rng(seed)
+    train, test = _read(source, test_fraction, rng)
+    if min_difficulty is not None:
+        train, test = train.take(train.ratings >= min_difficulty), test.take(test.ratings >= min_difficulty)
+    for name, table in (("training", train), ("test", test)):
+        if not len(table):
+            raise InputError(f"no {name} puzzle is left", file=source, hint="lower min_difficulty or give more puzzles")
+    if train.questions.shape[1] != test.questions.shape[1]:
+        raise InputError("training and test boards differ in size", file=source)
+    if subsample_size is not None and subsample_size < len(train):
+        train = train.take(np.sort(rng.choice(len(train), subsample_size, replace=False)))
+    return write_sudoku(output, (train.questions, train.answers), (test.questions, test.answers), num_aug, rng)
+
+
+def write_sudoku(
+    output: str | Path, train: tuple[Boards, Boards], test: tuple[Boards, Boards], num_aug: int, rng: np.random.Generator
+) -> Path:
+    """Writes training and test puzzles (questions, answers) as a dataset; complete or absent."""
+    cells = train[0].shape[1]
+    info = DataInfo(vocab_size=math.isqrt(cells) + 2, seq_len=cells)
+    target = Path(output)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        questions, answers = _augment(*train, num_aug, rng)
+        groups = np.arange(len(train[0]) + 1) * (num_aug + 1)
+        write_split(building, "train", info, to_tokens(questions), to_tokens(answers), group_indices=groups)
+        write_split(building, "test", info, to_tokens(test[0]), to_tokens(test[1]))
+        write_identifiers(building)
+        building.chmod(0o755)
+        _put(building, target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return target
+
+
+def _read(source: str | Path, test_fraction: float, rng: np.random.Generator) -> tuple[Table, Table]:
+    path = Path(source)
+    if path.is_dir():
+        return read_csv(path / "train.csv"), read_csv(path / "test.csv")
+    if path.is_file():
+        table = read_csv(path)
+        order = rng.permutation(len(table))
+        cut = max(1, round(len(table) * test_fraction))
+        return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
+    if path.suffix == ".csv" or path.is_absolute():
+        raise InputError("there is no such file or folder", file=path)
+    return read_repository(str(source), "train"), read_repository(str(source), "test")
+
+
+def _augment(questions: Boards, answers: Boards, num_aug: int, rng: np.random.Generator) -> tuple[Boards, Boards]:
+    """Each puzzle followed by its `num_aug` equivalents."""
+    if not num_aug:
+        return questions, answers
+    pairs = [shuffle(question, answer, num_aug, rng) for question, answer in zip(questions, answers, strict=True)]
+    both = ((questions, [q for q, _ in pairs]), (answers, [a for _, a in pairs]))
+    new_q, new_a = (np.concatenate((old[:, None], np.stack(new)), 1).reshape(-1, old.shape[1]) for old, new in both)
+    return new_q, new_a
+
+
+def _put(building: Path, target: Path) -> None:
+    """Moves a finished dataset to its place; an older one there is replaced, another process's equal one is kept."""
+    if (target / "train" / "dataset.json").is_file():
+        shutil.rmtree(target)
+    try:
+        building.rename(target)
+    except OSError:
+        if not (target / "train" / "dataset.json").is_file():
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a built-in set is generated. Training and test never share a solution."""
+
+    side: int
+    clues: int
+    train: int
+    test: int
+    num_aug: int
+    guessing: bool  # False: naked and hidden singles suffice
+
+
+BUILTIN = {
+    "sudoku-4x4": Recipe(side=4, clues=6, train=1024, test=256, num_aug=0, guessing=True),
+    "sudoku-easy": Recipe(side=9, clues=50, train=1000, test=200, num_aug=20, guessing=False),
+    "sudoku-medium": Recipe(side=9, clues=34, train=1000, test=200, num_aug=50, guessing=False),
+    "sudoku-hard": Recipe(side=9, clues=25, train=250, test=100, num_aug=200, guessing=True),
+}
+_VERSION = 1  # of the recipes and the generator; part of the folder's name, so that a change never meets an old cache
+
+
+def builtin(name: str, output: str | Path | None = None) -> Path:
+    """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
+
+    Args:
+        name: sudoku-4x4, sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
+        output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
+    """
+    if name not in BUILTIN:
+        hint = did_you_mean(name, BUILTIN) or f"one of: {', '.join(BUILTIN)}"
+        raise ConfigError(f"there is no built-in dataset {name!r}", hint=hint)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    target = cache / "hrmdoc" / "data" / f"{name}-v{_VERSION}" if output is None else Path(output)
+    if (target / "train" / "dataset.json").is_file():
+        return target
+    recipe = BUILTIN[name]
+    rng = np.random.default_rng([_VERSION, *name.encode()])
+    train, test = _generate(recipe, rng)
+    return write_sudoku(target, train, test, recipe.num_aug, rng)
+
+
+def _generate(recipe: Recipe, rng: np.random.Generator) -> tuple[tuple[Boards, Boards], tuple[Boards, Boards]]:
+    count = recipe.train + recipe.test
+    if recipe.side == 4:  # 288 boards exist: share them out first
+        solutions = all_boards(4)[rng.permutation(288)]
+        cut = 288 * recipe.train // count
+        train, test = solutions[:cut], solutions[cut:]
+        answers = np.concatenate((train[rng.integers(cut, size=recipe.train)], test[rng.integers(288 - cut, size=recipe.test)]))
+    else:
+        unique: dict[bytes, Boards] = {}
+        while len(unique) < count:
+            board = full_board(recipe.side, rng)
+            unique[board.tobytes()] = board
+        answers = np.stack(list(unique.values()))
+    if recipe.guessing:
+        questions = np.stack([dig(answer, recipe.clues, rng).question for answer in answers])
+    else:
+        questions = dig_singles(answers, recipe.clues, rng)
+    return (questions[: recipe.train], answers[: recipe.train]), (questions[recipe.train :], answers[recipe.train :])
+
+
+def all_boards(side: int) -> Boards:
+    """Every solution of a blank board, in the solver's order. There are 288 of side 4 (and 6.7e21 of side 9: do not ask)."""
+    return np.stack(solve(np.zeros(side * side, np.int8), limit=10**9).every)
