@@ -1,0 +1,110 @@
+"""The registry of detectors: the folder is the registry, each module that holds a detector bears its name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+
+from hrmdoc.detectors.base import Detector
+from hrmdoc.errors import RuleError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Detector", "Parameter", "describe", "make", "names", "parameters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a detector, as `hrmdoc explain` prints it."""
+
+    name: str
+    type: str
+    default: Any
+    text: str
+
+
+@cache
+def _classes() -> Mapping[str, type[Detector]]:
+    found: dict[str, type[Detector]] = {}
+    for module_info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{module_info.name}")
+        for item in vars(module).values():
+            own = inspect.isclass(item) and item.__module__ == module.__name__
+            if own and issubclass(item, Detector) and hasattr(item, "NAME"):
+                found[item.NAME] = item
+    return types.MappingProxyType(dict(sorted(found.items())))
+
+
+def names() -> tuple[str, ...]:
+    """Every detector, in alphabetical order."""
+    return tuple(_classes())
+
+
+def _class(name: str) -> type[Detector]:
+    try:
+        return _classes()[name]
+    except KeyError:
+        hint = did_you_mean(name, names()) or f"known detectors: {', '.join(names())}"
+        raise RuleError(f"there is no detector {name!r}", hint=hint) from None
+
+
+def describe(name: str) -> str:
+    """What the detector does: the first paragraphs of its docstring.
+
+    Raises:
+        RuleError: no detector has that name.
+    """
+    return (inspect.getdoc(_class(name)) or "").split("\n\nArgs:")[0]
+
+
+@cache
+def parameters(name: str) -> tuple[Parameter, ...]:
+    """The parameters of a detector with type, default and meaning.
+
+    Raises:
+        RuleError: no detector has that name.
+    """
+    cls = _class(name)
+    texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(cls) or "", re.MULTILINE))
+    signature = inspect.signature(cls)
+    return tuple(
+        Parameter(key, str(item.annotation), item.default, re.sub(r"\s+", " ", texts.get(key, "")))
+        for key, item in signature.parameters.items()
+    )
+
+
+def make(name: str, params: Mapping[str, Any] | None = None) -> Detector:
+    """A fresh detector.
+
+    Args:
+        name: one of `names()`.
+        params: its parameters; what is left out keeps its default.
+
+    Raises:
+        RuleError: no such detector, an unknown parameter, or a value of the wrong type or range.
+    """
+    cls = _class(name)
+    hints = get_type_hints(cls.__init__)
+    known = [parameter.name for parameter in parameters(name)]
+    checked: dict[str, Any] = {}
+    for key, value in (params or {}).items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f"its parameters: {', '.join(known) or 'none'}"
+            raise RuleError(f"detector {name} has no parameter {key!r}", hint=hint)
+        try:
+            checked[key] = msgspec.convert(value, hints[key])
+        except msgspec.ValidationError as error:
+            raise RuleError(f"detector {name}, parameter {key!r}: {error}") from error
+    try:
+        return cls(**checked)
+    except ValueError as error:
+        raise RuleError(f"detector {name}: {error}") from error

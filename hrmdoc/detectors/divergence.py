@@ -1,0 +1,40 @@
+"""A level that has risen well above its best and stays there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
+
+
+class Divergence(WholeSeries):
+    """The part of the level that was lost and stays lost: lowest of the last blocks above the best, over the best level.
+
+    The denominator also holds a share of the progress made, so that a tenfold rise of a loss that is nearly zero weighs
+    little. Usual scatter is taken off first.
+
+    Args:
+        goal: whether lower or higher is better.
+        progress: share of the progress made that joins the denominator.
+        sustained: share of the run (three blocks at least) over which the rise must last.
+    """
+
+    NAME = "divergence"
+
+    def __init__(self, *, goal: Literal["min", "max"] = "min", progress: float = 0.2, sustained: float = 0.1) -> None:
+        super().__init__()
+        self._sign = 1.0 if goal == "min" else -1.0
+        self._progress = progress
+        self._sustained = sustained
+
+    def judge(self, blocks: Pyramid) -> float:
+        width = max(3, round(self._sustained * blocks.count))
+        if blocks.count < width + 1:
+            return float("nan")
+        values = self._sign * blocks.means[:, 0]
+        earlier, recent = values[:-width], values[-width:]
+        best = float(smooth(earlier).min())
+        start = max(middle(values[:3]), best)
+        rise = float(recent.min()) - best - noise(values)
+        yardstick = abs(best) + self._progress * (start - best)
+        return max(rise, 0.0) / max(yardstick, 1e-12)
