@@ -1,7 +1,8 @@
-"""Where the data that ships with hrmdoc lies."""
+"""Where the data that ships with hrmdoc lies, and where hrmdoc keeps what belongs to no run."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -10,3 +11,9 @@ def data_dir(name: str) -> Path:
     here = Path(__file__).resolve().parent
     packaged = here / name
     return packaged if packaged.is_dir() else here.parent / name
+
+
+def state_dir() -> Path:
+    """The user's state folder, for what cannot be kept beside a run or a config. It need not exist yet."""
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "hrmdoc"

@@ -1,0 +1,164 @@
+"""Edits `key=value` tokens: commands in shell scripts, Hydra's override lists, and plain files of overrides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hrmdoc.errors import PatchError
+from hrmdoc.remedies.document import Leaf, Route, dotted
+from hrmdoc.remedies.scalars import Plain, Scalar, render
+
+_KEY = r"[A-Za-z_][\w./@-]*"
+_VALUE = r"\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\\\"']*"
+_TOKEN = re.compile(
+    rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ \t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
+)
+_LIST_ITEM = re.compile(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_COMMAND = re.compile(r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    key: str
+    start: int
+    value_start: int
+    value_end: int
+    end: int
+    line: int
+    flag: bool
+
+
+def is_override_list(name: str, text: str) -> bool:
+    """Whether a YAML file is Hydra's list of overrides: every line is `- key=value`."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    del name
+    return bool(lines) and all(_LIST_ITEM.match(line) for line in lines)
+
+
+class OverridesDocument:
+    """Override tokens of one file by their dotted key. See `hrmdoc.remedies.document.Document`.
+
+    A route has one part: the key as it is written, dots and all. A key that is given twice can be read but not changed.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._tokens: dict[str, list[_Token]] = {}
+        self._order: list[_Token] = []
+        self._read()
+        self.leaves: dict[Route, Leaf] = {}
+        for key, tokens in self._tokens.items():
+            values = " ".join(text[token.value_start : token.value_end] for token in tokens)
+            self.leaves[(key,)] = Leaf("str", values, tokens[0].line)
+        self.routes: set[Route] = set(self.leaves)
+
+    def _read(self) -> None:
+        at = 0
+        for number, line in enumerate(self.text.splitlines(keepends=True), 1):
+            code = _COMMENT.sub(lambda found: " " * len(found[0]), line)
+            for found in _TOKEN.finditer(code):
+                self._add(found, at, number)
+            at += len(line)
+
+    def _add(self, found: re.Match[str], at: int, number: int) -> None:
+        start, end = found.start("value") + at, found.end("value") + at
+        quote = self.text[start : start + 1] in {'"', "'"} and end - start >= 2
+        token = _Token(
+            found["key"] or found["flag"], found.start() + at, start + quote, end - quote, end, number, bool(found["flag"])
+        )
+        self._tokens.setdefault(token.key, []).append(token)
+        self._order.append(token)
+
+    def _one(self, route: Route) -> _Token:
+        tokens = self._tokens[str(route[0])]
+        if len(tokens) > 1:
+            lines = ", ".join(str(token.line) for token in tokens)
+            raise PatchError(f"{dotted(route)} is given {len(tokens)} times (lines {lines})", file=self.name, line=tokens[0].line)
+        return tokens[0]
+
+    def replace(self, route: Route, value: Scalar) -> str:
+        """The text with another value for one override."""
+        token = self._one(route)
+        old = self.text[token.value_start : token.value_end]
+        if "$" in old:
+            raise PatchError(f"{dotted(route)} takes its value from a variable: {old}", file=self.name, line=token.line)
+        return self.text[: token.value_start] + _safe(value.text) + self.text[token.value_end :]
+
+    def insert(self, route: Route, value: Scalar) -> str:
+        """The text with one more override: after the last one, in the same layout."""
+        last = self._last()
+        token = f"{'--' if last is not None and last.flag else ''}{dotted(route)}={_safe(value.text)}"
+        if last is None:
+            return self._after_command(token)
+        begin = self.text.rfind("\n", 0, last.start) + 1
+        lead = self.text[begin : last.start]
+        close = len(self.text) if (stop := self.text.find("\n", last.end)) < 0 else stop
+        rest = self.text[last.end : close].rstrip("\r")
+        newline = "\r\n" if "\r\n" in self.text else "\n"
+        if item := re.match(r"[ \t]*-[ \t]+", lead):
+            return f"{self.text[: last.end + len(rest)]}{newline}{item[0]}{token}{self.text[last.end + len(rest) :]}"
+        if not lead.strip() and rest.strip() in {"", "\\"} and self._one_a_line(begin):
+            joint = f"{newline}{lead}" if self._plain_file() else f" \\{newline}{lead}"
+            return f"{self.text[: last.end]}{joint}{token}{self.text[last.end :]}"
+        gap = last.end + (self.text[last.end : last.end + 1] in {'"', "'"})
+        return f"{self.text[:gap]} {token}{self.text[gap:]}"
+
+    def _last(self) -> _Token | None:
+        """The last override of the command; assignments of environment variables before a command are none."""
+        found = [token for token in self._order if not (token.key.isupper() and not self._plain_file())]
+        return found[-1] if found else None
+
+    def _plain_file(self) -> bool:
+        return not _COMMAND.search(self.text)
+
+    def _one_a_line(self, begin: int) -> bool:
+        before = self.text[:begin].rstrip("\r\n")
+        return self._plain_file() or before.endswith("\\")
+
+    def _after_command(self, token: str) -> str:
+        commands = [line for line in re.finditer(r"[^\r\n]+", _blanked(self.text)) if _COMMAND.search(line[0])]
+        if len(commands) != 1:
+            what = "no command" if not commands else f"{len(commands)} commands"
+            raise PatchError(
+                f"{what} in the file that an override could be added to", file=self.name, hint=f"add {token} by hand"
+            )
+        end = commands[0].start() + len(commands[0][0].rstrip(" \t\\"))
+        return f"{self.text[:end]} {token}{self.text[end:]}"
+
+    def remove(self, route: Route) -> str:
+        """The text without one override; its line goes too when nothing else stands on it."""
+        token = self._one(route)
+        begin = self.text.rfind("\n", 0, token.start) + 1
+        stop = self.text.find("\n", token.end)
+        stop = len(self.text) if stop < 0 else stop + 1
+        lead, rest = self.text[begin : token.start], self.text[token.end : stop]
+        if re.fullmatch(r"[ \t]*(?:-[ \t]+)?[\"']?", lead) and re.fullmatch(r"[\"']?[ \t]*\r?\n?", rest):
+            return self._without_line(begin, stop)
+        if not lead.strip() and re.fullmatch(r"[ \t]*\\\r?\n", rest):
+            return self.text[:begin] + self.text[stop:]
+        return self.text[: len(self.text[: token.start].rstrip(" \t"))] + self.text[token.end :]
+
+    def _without_line(self, begin: int, stop: int) -> str:
+        """A last line that goes takes the continuation mark of the line before with it."""
+        head = self.text[:begin]
+        if found := re.search(r"[ \t]*\\(\r?\n)\Z", head):
+            head = head[: found.start()] + found[1]
+        return head + self.text[stop:]
+
+
+def _blanked(text: str) -> str:
+    return _COMMENT.sub(lambda found: " " * len(found[0]), text)
+
+
+def _safe(text: str) -> str:
+    if not re.fullmatch(r"[\w.+,:/@-]*", text):
+        raise PatchError(f"the value {text!r} needs quoting that differs from shell to shell", hint="edit by hand")
+    return text
+
+
+def override(key: str, value: Plain, like: str | None = None) -> str:
+    """One `key=value` token, or `~key` for a removal, as one types it after the command."""
+    return f"~{key}" if value is None else f"{key}={render(value, like).text}"

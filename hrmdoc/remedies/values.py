@@ -1,0 +1,109 @@
+"""What one change of a remedy makes of a value, in canonical units and in the framework's own."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from hrmdoc.errors import PatchError, RuleError
+from hrmdoc.expressions import MissingInput, compile_expression
+from hrmdoc.remedies.scalars import Plain, rounded, same
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hrmdoc.rulebook import Change, ConfigKey
+
+
+def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
+    """The new canonical value. `current` is None when nothing is known of it.
+
+    `set` takes the value as it is and refuses one out of bounds; `multiply` stops at a bound; `clamp` moves to the nearer one.
+
+    Raises:
+        PatchError: the current value is needed and unknown, the new one is out of bounds, or nothing would change.
+    """
+    if change.op == "set":
+        value = _operand(change, current, facts)
+        if isinstance(value, int | float) and not isinstance(value, bool) and not same(_bounded(change, value), value):
+            raise PatchError(f"{change.key} = {value} is out of bounds ({bounds(change)})")
+        return value
+    number = _number(change, current)
+    if change.op == "clamp":
+        return _moved(change, number, _bounded(change, number))
+    factor = _number(change, _operand(change, current, facts))
+    new = rounded(number * factor)
+    inside = _bounded(change, new)
+    if (inside - number) * (factor - 1.0) <= 0.0:
+        raise PatchError(f"{change.key} = {current} is at its bound already ({bounds(change)})")
+    return inside
+
+
+def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
+    """The `value` of a change; `=...` is an expression over canonical facts and `current`."""
+    value: Plain = change.value
+    if not isinstance(value, str) or not value.startswith("="):
+        return value
+    try:
+        result: Plain = compile_expression(value)({**facts, "current": current})
+    except MissingInput as missing:
+        raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing
+    except RuleError as error:
+        raise PatchError(f"cannot compute {change.key} {value}: {error.what}") from error
+    return rounded(result) if isinstance(result, float) else result
+
+
+def _number(change: Change, value: Plain) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        what = "is not known" if value is None else f"is {value!r}, no number"
+        raise PatchError(f"the current value of {change.key} {what}, so it cannot be changed by {change.op}")
+    return float(value)
+
+
+def _bounded(change: Change, value: float) -> float:
+    low = -math.inf if change.min is None else change.min
+    high = math.inf if change.max is None else change.max
+    return min(max(value, low), high)
+
+
+def _moved(change: Change, old: float, new: float) -> float:
+    if same(old, new):
+        raise PatchError(f"{change.key} = {old:g} is within its bounds already ({bounds(change)})")
+    return new
+
+
+def bounds(change: Change) -> str:
+    """The bounds as words: `1e-06 to 0.001`, `at most 8`."""
+    if change.min is not None and change.max is not None:
+        return f"{change.min:g} to {change.max:g}"
+    if change.min is not None:
+        return f"at least {change.min:g}"
+    return "no bounds" if change.max is None else f"at most {change.max:g}"
+
+
+def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
+    """A canonical value in the framework's units and type; whole numbers round away from the value before.
+
+    Raises:
+        PatchError: the value is not of the type that the framework wants.
+    """
+    if value is None or (key.type == "bool" and isinstance(value, bool)):
+        return value
+    if key.type == "str":
+        return str(value)
+    if key.type == "bool" or isinstance(value, bool | str):
+        raise PatchError(f"{key.keys[0]} takes a value of type {key.type}, not {value!r}")
+    own = value / key.scale
+    if key.type == "float":
+        return rounded(own)
+    if abs(own - round(own)) < 1e-6:
+        return round(own)
+    falls = isinstance(before, int | float) and own < before
+    return math.floor(own) if falls else math.ceil(own)
+
+
+def to_canonical(value: Plain, key: ConfigKey) -> Plain:
+    """A framework's own value in canonical units."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or key.scale == 1.0:
+        return value
+    return rounded(value * key.scale)
