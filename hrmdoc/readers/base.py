@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from hrmdoc.run import Record
+
+
+def nothing_wanted(block: bytes) -> Iterable[int]:
+    """The literal search of a caller that asks for no lines."""
+    del block
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class Context:
     path: str
     source: str = ""
     rank: int | None = None
-    wanted: Callable[[bytes], Iterable[int]] = field(default=lambda block: ())
+    wanted: Callable[[bytes], Iterable[int]] = nothing_wanted
     mtime: float = 0.0
 
 

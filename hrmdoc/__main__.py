@@ -1,0 +1,3 @@
+from hrmdoc.cli.main import run
+
+run()

@@ -1,0 +1,171 @@
+"""What `analyze` gives back, and `watch` each time it looks: the run, its symptoms, the ranked causes and the prescriptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from hrmdoc import readers, rulebook
+from hrmdoc import settings as own_settings
+from hrmdoc.diagnose import Diagnosis, diagnose
+from hrmdoc.errors import InputError
+from hrmdoc.examine import Examination, Situation
+from hrmdoc.prescribe import Prescription, prescribe
+from hrmdoc.roles import RoleMap
+from hrmdoc.rulebook import Rulebook
+from hrmdoc.run import Run, Tick
+from hrmdoc.settings import Settings
+from hrmdoc.signatures import SignatureMatcher
+from hrmdoc.symptom import Symptom
+
+RunState = Literal["running", "finished", "crashed", "hung", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One look at a run.
+
+    Attributes:
+        run: everything that was read.
+        situation: kind of run, framework and canonical facts.
+        symptoms: the state of every rule.
+        diagnosis: the ranked causes.
+        prescriptions: for each cause among the first three, its remedies as they apply to this run.
+        acknowledged: symptoms that the user knows of, with the reason; they count as info.
+    """
+
+    run: Run
+    book: Rulebook
+    situation: Situation
+    symptoms: list[Symptom]
+    diagnosis: Diagnosis
+    state: RunState
+    prescriptions: Mapping[str, Sequence[Prescription]] = field(default_factory=dict)
+    acknowledged: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """`healthy`, `info`, `warning`, `critical`, or `no_data` when nothing could be read."""
+        return self.diagnosis.verdict
+
+    @property
+    def present(self) -> list[Symptom]:
+        """Symptoms that are or were present, the most severe and earliest first."""
+        order = {"critical": 0, "warning": 1, "info": 2}
+        shown = [symptom for symptom in self.symptoms if symptom.seen]
+        return sorted(shown, key=lambda s: (order[self.severity(s)], s.state != "present", s.first_step or 0, s.id))
+
+    @property
+    def not_evaluated(self) -> list[Symptom]:
+        """Symptoms that could not be judged, with what they would have needed."""
+        return [symptom for symptom in self.symptoms if symptom.state == "not_evaluated"]
+
+    def severity(self, symptom: Symptom) -> str:
+        """What remains of a symptom's severity once benign causes and acknowledgements have spoken."""
+        return self.diagnosis.severities.get(symptom.id, symptom.severity)
+
+
+class Patient:
+    """A run under examination: feed it bytes or records, look at it when you like.
+
+    Args:
+        path: what the user named.
+        settings: the user's settings; by default those nearest to the working folder.
+        facts: canonical facts that the user states, such as `run.kind`.
+        metric_roles: metric name -> role, as the user states it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        settings: Settings | None = None,
+        facts: Mapping[str, Any] | None = None,
+        metric_roles: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = own_settings.load(Path.cwd()) if settings is None else settings
+        book = rulebook.load(Path(folder) for folder in self.settings.rules)
+        self.book = own_settings.adjusted(book, self.settings)
+        self.matcher = SignatureMatcher(self.book)
+        self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
+        stated = {**self.settings.facts, **(facts or {})}
+        disabled = frozenset(self.settings.disable)
+        self._examination = Examination(self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated)
+
+    def read(self, paths: Iterable[str]) -> None:
+        """Reads everything under `paths`.
+
+        Raises:
+            InputError: a path does not exist, or nothing in it could be read.
+        """
+        sources = [source for path in paths for source in readers.discover(path)]
+        readers.read_into(self.run, sources, self.matcher.wanted)
+
+    def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
+        """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
+        if closed:
+            self.run.add(Tick(_last_time(self.run), closed=True))
+        symptoms = self._examination.advance(closed=closed)
+        situation = self._examination.situation
+        known = {a.symptom: a.reason for a in self.settings.acknowledge if a.holds(date.today())}
+        judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
+        named = "" if situation.framework == "unknown" else situation.framework
+        result = diagnose(judged, self.book, kind=situation.kind, facts=situation.facts, framework=named)
+        if not self.run.points and not self.run.lines and not self.run.line_count:
+            result = replace(result, verdict="no_data")
+        offered = prescribe(self.run, situation, result, self.book) if prescriptions else {}
+        state = run_state(self.run, situation, symptoms, closed=closed)
+        return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
+
+
+def analyze(
+    path: str | Path | Sequence[str | Path],
+    *,
+    settings: Settings | None = None,
+    facts: Mapping[str, Any] | None = None,
+    metric_roles: Mapping[str, str] | None = None,
+) -> Analysis:
+    """Examines a run afterwards.
+
+    Args:
+        path: a file, a directory, `-` for standard input, or several of them.
+        settings: the user's settings; by default those nearest to the working folder.
+        facts: canonical facts that the user states, such as `{"run.kind": "rl"}`.
+        metric_roles: metric name -> role, where the guess is wrong.
+
+    Raises:
+        InputError: a path does not exist or nothing could be read.
+        RuleError: a rule of the user's own folder is wrong.
+    """
+    paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
+    if not paths:
+        raise InputError("no path given")
+    patient = Patient(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
+    patient.read(paths)
+    return patient.look(closed=True)
+
+
+def _last_time(run: Run) -> float:
+    times = [float(series.times[-1]) for series in run.series.values() if len(series)]
+    times += [line.time for line in run.lines[-1:]] + [event.time for event in run.events[-1:]]
+    return max((time for time in times if math.isfinite(time)), default=0.0)
+
+
+def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, closed: bool) -> RunState:
+    """How the run stands: an end event or the planned last step before a fatal line, silence before plain going on."""
+    fatal = [s for s in symptoms if s.state == "present" and s.signature_role in ("root", "cascade") and s.severity == "critical"]
+    ends = [event for event in run.events if event.kind == "end"]
+    if ends:
+        return "crashed" if "crash" in ends[-1].detail or "exception" in ends[-1].detail else "finished"
+    if fatal or any(event.kind == "exception" for event in run.events[-1:]):
+        return "crashed"
+    total, series = situation.facts.get("run.total_steps"), run.best("train.loss")
+    if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
+        return "finished"
+    if any(s.id == "stall" and s.state == "present" for s in symptoms):
+        return "hung"
+    return "unknown" if closed else "running"

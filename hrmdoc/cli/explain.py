@@ -1,0 +1,29 @@
+"""`hrmdoc explain ID`"""
+
+from __future__ import annotations
+
+import click
+
+from hrmdoc.errors import UsageError, did_you_mean
+
+
+@click.command("explain")
+@click.argument("name", metavar="ID")
+def command(name: str) -> int:
+    """Explain a symptom, cause, remedy or signature, and print the page of its playbook."""
+    from pathlib import Path
+
+    from hrmdoc import rulebook, settings
+    from hrmdoc.cli.options import console
+    from hrmdoc.reports.explanation import explanation
+
+    own = settings.load(Path.cwd())
+    book = rulebook.load(Path(folder) for folder in own.rules)
+    text = explanation(name, book)
+    if text is None:
+        known = [*book.symptoms, *book.causes, *book.remedies, *book.signatures]
+        raise UsageError(f"nothing is called {name!r}", hint=did_you_mean(name, known) or "`hrmdoc rules list` lists all ids")
+    from rich.markdown import Markdown
+
+    console().print(Markdown(text))
+    return 0

@@ -1,0 +1,89 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from hrmdoc.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+SEVERITIES = ("info", "warning", "critical")
+
+
+def run_options(function: F) -> F:
+    """`--role`, `--kind`, `--fact`: what the user knows better."""
+    function = click.option("--fact", "facts", multiple=True, metavar="KEY=VALUE", help="State a fact, such as data.classes=9.")(
+        function
+    )
+    function = click.option("--kind", help="State the run kind: pretraining, sft, preference, rl, hrm, classification, ...")(
+        function
+    )
+    return click.option(
+        "--role", "roles", multiple=True, metavar="ROLE=METRIC", help="State what a metric is: train.loss=my_metric."
+    )(function)
+
+
+def fail_on_option(function: F) -> F:
+    """`--fail-on`: from which verdict on the exit status is 1."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice([*SEVERITIES, "never"]),
+        default=None,
+        help="Exit with 1 from this verdict on (default: warning).",
+    )(function)
+
+
+def metric_roles(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`ROLE=METRIC` pairs as metric -> role; `loss` is short for `train.loss`.
+
+    Raises:
+        UsageError: a pair has no `=`.
+    """
+    short = {"loss": "train.loss", "accuracy": "train.accuracy", "reward": "rl.reward"}
+    return {metric: short.get(role, role) for role, metric in (_pair(one, "--role") for one in pairs)}
+
+
+def stated_facts(kind: str | None, pairs: tuple[str, ...]) -> dict[str, Any]:
+    """`KEY=VALUE` pairs as facts; numbers and booleans are read as such."""
+    facts = {key: _literal(value) for key, value in (_pair(one, "--fact") for one in pairs)}
+    return facts | ({"run.kind": kind} if kind else {})
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    left, separator, right = text.partition("=")
+    if not separator or not left or not right:
+        raise UsageError(f"{option} wants NAME=VALUE, not {text!r}")
+    return left.strip(), right.strip()
+
+
+def _literal(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def status(verdict: str, fail_on: str) -> int:
+    """0 below `fail_on`, 1 at or above it, 2 when nothing could be read."""
+    if verdict == "no_data":
+        return 2
+    if fail_on == "never" or verdict == "healthy":
+        return 0
+    return int(SEVERITIES.index(verdict) >= SEVERITIES.index(fail_on))
+
+
+def console(*, err: bool = False) -> Any:
+    """A console that never reads markup and keeps plain text where there is no terminal. NO_COLOR is honoured."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    width = None if stream.isatty() else 120
+    return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)

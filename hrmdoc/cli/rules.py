@@ -1,0 +1,140 @@
+"""`hrmdoc rules list|check|test|new`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hrmdoc.errors import RuleError, UsageError
+
+Folder = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group("rules")
+def command() -> None:
+    """List, check, test and scaffold rules."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("folder", required=False, type=Folder)
+def list_rules(folder: Path | None, *, as_json: bool) -> int:
+    """List symptoms, causes, remedies and signatures, with those of your own FOLDER."""
+    from hrmdoc import rulebook
+
+    book = rulebook.load([folder] if folder else [])
+    rows = [("symptom", s.id, s.severity, s.title) for s in book.symptoms.values()]
+    rows += [("cause", c.id, "benign" if c.benign else "", c.title) for c in book.causes.values()]
+    rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]
+    rows += [("signature", s.id, s.role, s.symptom) for s in book.signatures.values()]
+    if as_json:
+        click.echo(json.dumps([dict(zip(("kind", "id", "level", "title"), row, strict=True)) for row in rows], indent=2))
+        return 0
+    for kind, name, level, title in rows:
+        click.echo(f"{kind:<9}  {name:<34}  {level:<12}  {title}")
+    return 0
+
+
+@command.command("check")
+@click.argument("folder", required=False, type=Folder)
+def check(folder: Path | None) -> int:
+    """Check that rules are well formed and that every name points somewhere."""
+    from hrmdoc import rulebook
+
+    book = rulebook.load([folder] if folder else [])
+    problems = rulebook.check(book)
+    for problem in problems:
+        click.echo(problem)
+    counts = f"{len(book.symptoms)} symptoms, {len(book.causes)} causes, {len(book.remedies)} remedies, {len(book.signatures)} signatures"
+    click.echo(f"{counts}: {len(problems)} problems", err=True)
+    return 1 if problems else 0
+
+
+@command.command("test")
+@click.argument("folder", required=False, type=Folder)
+def test(folder: Path | None) -> int:
+    """Run the case files in FOLDER/tests (or FOLDER itself), with the rules of FOLDER beside the built-in ones."""
+    from hrmdoc import rulebook
+    from hrmdoc.rulecases import check_file
+    from hrmdoc.signatures import SignatureMatcher
+
+    cases = _case_files(folder)
+    own = folder is not None and any((folder / name).is_dir() for name in rulebook.FOLDERS)
+    book = rulebook.load([folder] if own and folder else [])
+    matcher = SignatureMatcher(book)
+    passed = failed = 0
+    for path in cases:
+        for case, problem in check_file(path, book, matcher):
+            passed, failed = passed + (problem is None), failed + (problem is not None)
+            if problem is not None:
+                click.echo(f"{path}: {case.title}: {problem}")
+    click.echo(f"{passed} cases passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _case_files(folder: Path | None) -> list[Path]:
+    from hrmdoc.resources import data_dir
+
+    root = folder if folder is not None else data_dir("rules").parent / "tests" / "rules"
+    inner = root / "tests"
+    files = sorted((inner if inner.is_dir() else root).glob("*.yaml"))
+    if not files:
+        raise UsageError("no case files here", file=root, hint="case files are FOLDER/tests/<symptom>.yaml")
+    return files
+
+
+@command.command("new")
+@click.argument("name")
+@click.option("--in", "folder", type=Folder, default="hrmdoc_rules", show_default=True, help="Your own rule folder.")
+@click.option("--role", default="train.loss", show_default=True, help="The metric that the rule watches.")
+def new(name: str, *, folder: Path, role: str) -> int:
+    """Scaffold a symptom NAME with its case file in your own rule folder."""
+    import re
+
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise UsageError(f"an id is kebab-case, such as my-loss-jump, not {name!r}")
+    rule, cases = folder / "symptoms" / f"{name}.yaml", folder / "tests" / f"{name}.yaml"
+    for path in (rule, cases):
+        if path.exists():
+            raise RuleError("exists already; nothing was written", file=path)
+    words = {"name": name, "title": name.replace("-", " ").capitalize(), "role": role}
+    for path, text in ((rule, RULE), (cases, CASES)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.format(**words), "utf-8")
+        click.echo(path)
+    click.echo(f"edit them, then: hrmdoc rules test {folder}", err=True)
+    click.echo(f'to use them: rules = ["{folder}"] in hrmdoc.toml', err=True)
+    return 0
+
+
+RULE = """\
+id: {name}
+title: {title}
+status: experimental
+severity: warning
+playbook: own-rules
+when:
+  detector: level
+  role: {role}
+  enter: 10.0
+  leave: 8.0
+  patience: 3
+  min_points: 5
+evidence: "{{metric}} reached {{value:.3g}} at step {{step}}"
+falsepositives:
+- the first steps of a run from scratch
+"""
+CASES = """\
+symptom: {name}
+cases:
+- title: near miss, a short burst is not enough
+  series: {{{role}: "2x20 12x2 2x20"}}
+  expect: absent
+- title: it stays high
+  series: {{{role}: "2x20 12x20"}}
+  expect: present
+  from_step: 20
+  by_step: 20
+"""

@@ -1,0 +1,105 @@
+"""`hrmdoc series PATH...`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.errors import UsageError
+
+
+@click.command("series")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Export all points: .csv or .parquet.")
+@click.option("--facts", "show_facts", is_flag=True, help="Show the facts too, and where they stand.")
+@run_options
+def command(
+    paths: tuple[str, ...],
+    *,
+    output: Path | None,
+    show_facts: bool,
+    roles: tuple[str, ...],
+    kind: str | None,
+    facts: tuple[str, ...],
+) -> int:
+    """Show what was read and how each metric was understood.
+
+    Correct a wrong role with `--role train.loss=my_metric`, here and in every other command, or in hrmdoc.toml.
+    """
+    from hrmdoc.analysis import Patient
+
+    patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    patient.read(paths)
+    if output is not None:
+        _export(patient.run.frame(), output)
+        return 0
+    _table(patient)
+    if show_facts:
+        _facts(patient)
+    return 0
+
+
+def _table(patient: object) -> None:
+    import numpy as np
+    from rich.table import Table
+
+    from hrmdoc.analysis import Patient
+    from hrmdoc.reports.sparkline import sparkline
+    from hrmdoc.reports.terminal import safe
+
+    assert isinstance(patient, Patient)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("metric", "role", "points", "steps", "range", "curve", "source"):
+        table.add_column(column, overflow="fold" if column in ("metric", "source") else "ellipsis", no_wrap=column == "curve")
+    for series in sorted(patient.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
+        finite = series.values[np.isfinite(series.values)]
+        low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
+        broken = len(series) - len(finite)
+        role = (series.role.role or "-") + ("?" if series.role.guessed else "")
+        rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"
+        table.add_row(
+            safe(series.key.metric, 60) + rank,
+            role,
+            f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
+            f"{series.axis} {int(series.steps.min())}–{int(series.steps.max())}",
+            f"{low} … {high}",
+            sparkline(series.values, 24),
+            safe(series.key.source, 80),
+        )
+    console().print(table)
+    console(err=True).print("a role with ? is a guess; correct it with --role ROLE=METRIC", style="dim")
+
+
+def _facts(patient: object) -> None:
+    from rich.table import Table
+
+    from hrmdoc.analysis import Patient
+    from hrmdoc.reports.terminal import safe
+
+    assert isinstance(patient, Patient)
+    table = Table(box=None, pad_edge=False, header_style="bold", title="facts", title_justify="left")
+    for column in ("scope", "key", "value", "where"):
+        table.add_column(column, overflow="fold")
+    for fact in sorted(patient.run.facts.values(), key=lambda f: (f.scope, f.key)):
+        where = safe(fact.file, 80) + (f":{fact.line}" if fact.line else "")
+        table.add_row(fact.scope, safe(fact.key, 80), safe(str(fact.value), 80), where)
+    console().print(table)
+
+
+def _export(frame: object, output: Path) -> None:
+    import pandas as pd
+
+    assert isinstance(frame, pd.DataFrame)
+    try:
+        if output.suffix == ".csv":
+            frame.to_csv(output)
+        elif output.suffix == ".parquet":
+            frame.to_parquet(output)
+        else:
+            raise UsageError(f"--output wants a name that ends in .csv or .parquet, not {output.name!r}")
+    except ImportError as error:
+        raise UsageError(f"writing parquet needs pyarrow: {error}", hint="pip install pyarrow, or export .csv") from error
+    except OSError as error:
+        raise UsageError(f"cannot write: {error.strerror or error}", file=output) from error

@@ -1,0 +1,85 @@
+"""`hrmdoc watch PATH`"""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+import click
+
+from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_options, stated_facts, status
+
+
+@click.command("watch")
+@click.argument("path")
+@click.option(
+    "--interval", default=0.5, show_default=True, type=click.FloatRange(0.1, 60), help="Seconds between two polls at most."
+)
+@click.option("--once", is_flag=True, help="Look once and end.")
+@click.option("--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder.")
+@run_options
+@fail_on_option
+def command(
+    path: str,
+    *,
+    interval: float,
+    once: bool,
+    no_state: bool,
+    roles: tuple[str, ...],
+    kind: str | None,
+    facts: tuple[str, ...],
+    fail_on: str | None,
+) -> int:
+    """Follow a run live; incidents are told as they open and resolve.
+
+    PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Ends when the run ends, on
+    Ctrl-C or on SIGTERM, with a summary.
+    """
+    from hrmdoc.live.alerts import Alerter
+    from hrmdoc.live.watch import Watch
+    from hrmdoc.reports.terminal import show
+
+    watch = Watch(
+        path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state
+    )
+    alerter = Alerter(watch.patient.settings.alerts, path)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: watch.stop())
+    out = console()
+    already = watch.incidents.open
+    _say(out, f"watching {path}" + (f", {len(already)} incidents are open already" if already else ""))
+    analysis = None
+    for look in watch.looks(once=once):
+        if look.moved:
+            _say(out, f"{path} names another run now: {watch.patient.run.path}")
+        for incident in look.changes:
+            _tell(out, incident)
+        alerter.tell(look.changes)
+        analysis = look.analysis
+    if analysis is None:
+        return 2
+    out.print()
+    show(analysis, out)
+    return status(analysis.verdict, fail_on or watch.patient.settings.fail_on)
+
+
+def _say(out: Any, text: str) -> None:
+    from hrmdoc.reports.terminal import safe
+
+    out.print(f"{time.strftime('%H:%M:%S')}  {safe(text)}", style="dim")
+
+
+def _tell(out: Any, incident: Any) -> None:
+    from rich.text import Text
+
+    from hrmdoc.reports.terminal import COLOURS, ICONS, safe
+
+    over = incident.change == "resolved"
+    icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
+    step = "" if incident.step is None else f" step {incident.step}"
+    line = Text(time.strftime("%H:%M:%S"), style="dim").append(f"  {icon} {incident.change}", style=colour)
+    line.append(f"{step}  ").append(incident.symptom, style="bold").append(f"  {safe(incident.evidence or incident.title)}")
+    out.print(line)
+    if incident.cause and not over:
+        out.print(Text(f"          most probably {incident.cause} ({incident.probability:.0%})", style="dim"))

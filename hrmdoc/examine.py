@@ -1,0 +1,298 @@
+"""Run -> symptoms. One path for live and post-mortem: `analyze` feeds everything and advances once, `watch` advances often."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from hrmdoc import roles
+from hrmdoc.errors import RuleError
+from hrmdoc.nodes import Finding, Node, Scene, build
+from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
+from hrmdoc.run import Event, Line, Run
+from hrmdoc.signatures import SignatureMatch, SignatureMatcher
+from hrmdoc.symptom import Symptom
+from hrmdoc.text import clean
+from hrmdoc.tracks import rewinds
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What kind of run this is, as far as the records tell: canonical facts, framework, kind, and why."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    framework: str = "unknown"
+    kind: str = "unknown"
+    reason: str = ""
+
+
+class Examination:
+    """Examines one run by one rulebook, and goes on where it stopped when the run has grown.
+
+    Args:
+        run: the run; the caller adds records to it.
+        book: the rules.
+        matcher: the signature matcher of the same rulebook.
+        disabled: ids of symptoms that the user switched off.
+        facts: canonical facts that the user states; they win over what is read.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        book: Rulebook,
+        *,
+        matcher: SignatureMatcher | None = None,
+        disabled: frozenset[str] = frozenset(),
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run = run
+        self.book = book
+        self.situation = Situation()
+        self.closed = False
+        self._signatures = (matcher or SignatureMatcher(book)).session()
+        self._stated = dict(facts or {})
+        self._rules = [rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"]
+        self._nodes: dict[str, tuple[When, Node]] = {}
+        self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
+        self._lines_taken = 0
+        self._findings: dict[str, Finding] = {}
+
+    def advance(self, *, closed: bool = False) -> list[Symptom]:
+        """Takes in what the run got since the last call; the state of every rule, in the rulebook's order.
+
+        Args:
+            closed: the run has ended; nothing is waited for any more.
+        """
+        self.closed = closed
+        self._match_lines()
+        self.situation = self._situate()
+        scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed)
+        self._findings.clear()
+        symptoms: dict[str, Symptom] = {}
+        for rule in sorted(self._rules, key=_depends_on_others):
+            finding = self._look(rule, scene)
+            self._findings[rule.id] = finding
+            symptoms[rule.id] = to_symptom(self._variant(rule)[1], finding)
+        return [symptoms[rule.id] for rule in self._rules]
+
+    def _match_lines(self) -> None:
+        for line in self.run.lines[self._lines_taken :]:
+            for match in self._signatures.match(line):
+                self._matches.setdefault(match.signature.symptom, []).append((line, match))
+        self._lines_taken = len(self.run.lines)
+
+    def _situate(self) -> Situation:
+        canonical = roles.canonical(self.run, self.book)
+        facts: dict[str, Any] = {key: fact.value for key, fact in canonical.items()} | self._stated
+        kind, reason = roles.infer_kind(self.run, facts)
+        if stated := self._stated.get("run.kind"):
+            kind, reason = str(stated), "stated by the user"
+        framework = str(facts.get("run.framework") or "unknown")
+        facts.setdefault("run.kind", kind)
+        return Situation(facts, framework, kind, reason)
+
+    def _with_rewinds(self) -> Run:
+        """Adds a restart event for each rewind that no event of the log tells."""
+        series = self.run.best("train.loss")
+        if series is None or any(event.kind in ("resume", "restart") for event in self.run.events):
+            return self.run
+        falls = rewinds(series.steps)
+        for index in (*falls.fresh, *falls.resumed):
+            file, line = series.place(index)
+            kind = "restart" if index in falls.fresh else "resume"
+            detail = f"the step counter fell back to {int(series.steps[index])}"
+            event = Event(kind, file, line, int(series.steps[index]), float(series.times[index]), detail=detail)
+            self.run.events.append(event)
+        return self.run
+
+    def _look(self, rule: SymptomRule, scene: Scene) -> Finding:
+        if not applies(rule.applies, self.situation.kind, self.situation.framework):
+            return Finding("not_evaluated", missing=(f"a run of another kind than {self.situation.kind}",))
+        missing = self._missing(rule, scene)
+        if missing:
+            return Finding("not_evaluated", missing=missing)
+        when, resolved = self._variant(rule)[0], True
+        try:
+            when = resolve(when, self.situation.facts)
+        except KeyError as error:
+            resolved = False
+            key = str(error.args[0])
+        if not resolved:
+            return Finding("not_evaluated", missing=(key,))
+        known = self._nodes.get(rule.id)
+        if known is None or known[0] != when:
+            try:
+                known = self._nodes[rule.id] = (when, build(when, rule.id, rule.applies.phases))
+            except (ValueError, TypeError) as error:
+                raise RuleError(f"symptom {rule.id}: {error}") from error
+        return known[1].look(scene)
+
+    def _missing(self, rule: SymptomRule, scene: Scene) -> tuple[str, ...]:
+        needs = rule.needs
+        missing = [role for role in needs.roles if scene.run.best(role) is None]
+        missing += [key for key in needs.facts if key not in scene.facts]
+        if needs.any_role and all(scene.run.best(role) is None for role in needs.any_role):
+            missing.append(" or ".join(needs.any_role))
+        return tuple(missing)
+
+    def _variant(self, rule: SymptomRule) -> tuple[When, SymptomRule]:
+        for variant in rule.variants:
+            if applies(
+                Applies(kinds=variant.kinds, frameworks=variant.frameworks), self.situation.kind, self.situation.framework
+            ):
+                when = varied(rule.when, variant)
+                return when, msgspec.structs.replace(rule, severity=variant.severity or rule.severity)
+        return rule.when, rule
+
+
+def applies(where: Applies, kind: str, framework: str) -> bool:
+    """Whether a rule or cause speaks about runs of this kind and framework."""
+    if where.kinds and kind not in where.kinds:
+        return False
+    if kind in where.not_kinds:
+        return False
+    return not where.frameworks or framework in where.frameworks
+
+
+def _depends_on_others(rule: SymptomRule) -> int:
+    """Rules that ask for other symptoms come after them."""
+    text = repr(rule.when)
+    return 1 if "present(" in text else 0
+
+
+def varied(when: When, variant: Variant) -> When:
+    """`when` with the variant's thresholds in every detector of it."""
+    if when.detector is None:
+        inner = {name: tuple(varied(one, variant) for one in group) for name, group in _groups(when).items()}
+        if when.absent is not None:
+            inner["absent"] = varied(when.absent, variant)  # type: ignore[assignment]
+        return msgspec.structs.replace(when, **inner)
+    return msgspec.structs.replace(
+        when,
+        with_={**when.with_, **variant.with_},
+        enter=when.enter if variant.enter is None else variant.enter,
+        leave=when.leave if variant.leave is None else variant.leave,
+        patience=when.patience if variant.patience is None else variant.patience,
+        min_points=when.min_points if variant.min_points is None else variant.min_points,
+    )
+
+
+def _groups(when: When) -> dict[str, tuple[When, ...]]:
+    return {name: group for name, group in (("all", when.all), ("any", when.any)) if group is not None}
+
+
+def resolve(when: When, facts: Mapping[str, Any]) -> When:
+    """`when` with every `$fact` and `$fact|default` replaced by its value.
+
+    Raises:
+        KeyError: naming the fact that is unknown and has no default.
+    """
+    if when.detector is None:
+        inner: dict[str, Any] = {name: tuple(resolve(one, facts) for one in group) for name, group in _groups(when).items()}
+        if when.absent is not None:
+            inner["absent"] = resolve(when.absent, facts)
+        return msgspec.structs.replace(when, **inner) if inner else when
+    return msgspec.structs.replace(
+        when,
+        with_={key: _value(value, facts) for key, value in when.with_.items()},
+        enter=_value(when.enter, facts),
+        leave=_value(when.leave, facts),
+    )
+
+
+def _value(value: Any, facts: Mapping[str, Any]) -> Any:
+    if isinstance(value, list | tuple):
+        known = [_value(item, facts) if not _is_unknown(item, facts) else None for item in value]
+        return [item for item in known if item is not None]
+    if not isinstance(value, str) or not value.startswith("$"):
+        return value
+    key, _, default = value[1:].partition("|")
+    if facts.get(key) is not None:
+        return facts[key]
+    if default:
+        return float(default)
+    raise KeyError(key)
+
+
+def _is_unknown(item: Any, facts: Mapping[str, Any]) -> bool:
+    return isinstance(item, str) and item.startswith("$") and "|" not in item and facts.get(item[1:]) is None
+
+
+_HOLE = re.compile(r"\{(\w+)(?::([^}{]{1,8}))?\}")
+
+
+def to_symptom(rule: SymptomRule, finding: Finding) -> Symptom:
+    """The rule's words around the finding's numbers."""
+    return Symptom(
+        id=rule.id,
+        title=rule.title,
+        severity=rule.severity,
+        state=finding.state,
+        role=finding.role,
+        metric=finding.metric,
+        first_step=finding.first_step,
+        last_step=finding.last_step,
+        first_time=finding.first_time,
+        count=finding.count,
+        evidence=evidence(rule, finding),
+        values=dict(finding.values),
+        file=finding.file,
+        line=finding.line,
+        playbook=rule.playbook,
+        missing=finding.missing,
+        group=rule.group,
+        rank=finding.rank,
+        score=finding.score,
+    )
+
+
+def evidence(rule: SymptomRule, finding: Finding) -> str:
+    """One sentence with the numbers of a finding; empty when nothing was seen. Log text in it is cleaned."""
+    if finding.state not in ("present", "resolved"):
+        return ""
+    words: dict[str, Any] = {
+        **finding.values,
+        "role": finding.role,
+        "metric": finding.metric,
+        "step": finding.first_step,
+        "last_step": finding.last_step,
+        "count": finding.count,
+        "rank": finding.rank,
+    }
+    template = rule.evidence or _default_template(finding)
+
+    def fill(hole: re.Match[str]) -> str:
+        return _spell(words.get(hole[1]), hole[2])
+
+    return clean(_HOLE.sub(fill, template), 400)
+
+
+def _default_template(finding: Finding) -> str:
+    if "text" in finding.values:
+        return "{text}"
+    if finding.metric:
+        return "{metric} is {value} at step {step}"
+    return ", ".join(f"{key} = {{{key}}}" for key in finding.values if re.fullmatch(r"\w+", key)) or ", ".join(
+        f"{key} = {_spell(value, None)}" for key, value in finding.values.items()
+    )
+
+
+def _spell(value: object, spec: str | None) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        try:
+            return format(value, spec or (".4g" if isinstance(value, float) else ""))
+        except ValueError:
+            return format(value, ".4g")
+    return str(value)

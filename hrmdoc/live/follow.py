@@ -1,0 +1,185 @@
+"""Follows the files of a live run: what was appended is read from where the last read ended.
+
+A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to is read again
+when it changes; new files are looked for now and then. Polling sizes works on every file system; events only wake it sooner.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hrmdoc import readers
+from hrmdoc.errors import InputError
+from hrmdoc.readers import Source
+from hrmdoc.readers.base import Session
+from hrmdoc.run import Damage, Run
+
+BLOCK = 1 << 20
+LOOK_FOR_NEW_EVERY = 1.0
+"""Seconds between two searches for new files."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    source: Source
+    session: Session
+    whole: bool
+    inode: int = 0
+    offset: int = 0
+    stamp: tuple[int, int] = (0, 0)
+    gone: bool = field(default=False)
+
+
+class Follower:
+    """Reads what is new under some paths into a run.
+
+    Args:
+        paths: files or folders, as the user named them.
+        run: where the records go.
+        wanted: literal search of the signature matcher.
+    """
+
+    def __init__(self, paths: Iterable[str], run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
+        self._paths = list(paths)
+        self._run = run
+        self._wanted = wanted
+        self._files: dict[str, _Followed] = {}
+        self._looked = -LOOK_FOR_NEW_EVERY
+        self._noted: set[tuple[str, str]] = set()
+
+    @property
+    def sources(self) -> list[Source]:
+        """What is being followed."""
+        return [one.source for one in self._files.values()]
+
+    def poll(self) -> bool:
+        """Reads what is new; whether there was anything.
+
+        Raises:
+            InputError: a path that the user named does not exist.
+        """
+        now = time.monotonic()
+        if now - self._looked >= LOOK_FOR_NEW_EVERY:
+            self._looked = now
+            self._discover()
+        before = self._run.version
+        for followed in self._files.values():
+            self._read(followed)
+        return self._run.version != before
+
+    def close(self) -> None:
+        """The run has ended: what was held back is taken in."""
+        for followed in self._files.values():
+            self._run.extend(followed.session.close())
+
+    def _discover(self) -> None:
+        problems: list[Damage] = []
+        try:
+            found = readers.discover(self._paths, problems)
+        except InputError:
+            if all(os.path.exists(path) for path in self._paths):
+                return  # there is nothing in it yet
+            if not self._files:
+                raise
+            return
+        for source in found:
+            if source.path not in self._files:
+                self._files[source.path] = self._open(source)
+
+    def _open(self, source: Source) -> _Followed:
+        if source.reader not in self._run.formats:
+            self._run.formats.append(source.reader)
+        session = readers.open_source(source, self._wanted)
+        return _Followed(source, session, whole=readers.reader(source.reader).WHOLE)
+
+    def _read(self, followed: _Followed) -> None:
+        path = followed.source.path
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            if not followed.gone:
+                followed.gone = True
+                self._note(path, f"has vanished: {error.strerror}")
+            return
+        followed.gone = False
+        stamp = (status.st_size, status.st_mtime_ns)
+        if stamp == followed.stamp and status.st_ino == followed.inode:
+            return
+        if followed.inode and (followed.whole or status.st_ino != followed.inode or status.st_size < followed.offset):
+            self._restart(followed)
+        followed.inode, followed.stamp = status.st_ino, stamp
+        try:
+            with Path(path).open("rb") as file:
+                file.seek(followed.offset)
+                while block := file.read(BLOCK):
+                    followed.offset += len(block)
+                    if followed.source.reader == "text":
+                        self._run.line_count += block.count(b"\n")
+                    self._run.extend(followed.session.feed(block))
+        except OSError as error:
+            self._note(path, f"cannot be read: {error.strerror}")
+        if followed.whole:
+            self._run.extend(followed.session.close())
+
+    def _restart(self, followed: _Followed) -> None:
+        """The file is another one now: a rewritten format replaces its points, a rotated or truncated log goes on."""
+        if followed.whole:
+            self._run.forget(followed.source.logger or followed.source.path)
+        else:
+            self._run.extend(followed.session.close())
+        followed.session = readers.open_source(followed.source, self._wanted)
+        followed.offset = 0
+
+    def _note(self, path: str, what: str) -> None:
+        if (path, what) not in self._noted:
+            self._noted.add((path, what))
+            self._run.add(Damage(path, None, what))
+
+
+class Waker:
+    """Waits for a change under the paths, or for a time-out. Without file events (NFS, limits) it only waits the time out."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        from threading import Event
+
+        self._changed = Event()
+        self._observer: object | None = None
+        self._start([Path(path) for path in paths])
+
+    def _start(self, paths: list[Path]) -> None:
+        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        changed = self._changed
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if event.event_type in ("created", "modified", "moved", "deleted"):
+                    changed.set()
+
+        observer = Observer()
+        try:
+            for folder in {path if path.is_dir() else path.parent for path in paths}:
+                observer.schedule(Handler(), str(folder), recursive=True)
+            observer.start()
+            self._observer = observer
+        except OSError:
+            self._observer = None  # polling alone finds everything, within its interval
+
+    def wait(self, seconds: float) -> None:
+        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts are read at once."""
+        time.sleep(min(0.1, seconds))
+        self._changed.wait(max(0.0, seconds - 0.1))
+        self._changed.clear()
+
+    def close(self) -> None:
+        """Stops listening."""
+        from watchdog.observers.api import BaseObserver
+
+        if isinstance(self._observer, BaseObserver):
+            self._observer.stop()
+            self._observer.join(timeout=2)

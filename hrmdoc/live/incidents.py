@@ -1,0 +1,122 @@
+"""Incidents: symptoms over time. They open, change and resolve; the history outlives the watcher."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.symptom import Symptom
+from hrmdoc.text import clean, redact
+
+Change = Literal["opened", "changed", "resolved", "reopened"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One symptom at one time of the run. `at` is the wall clock, Unix seconds."""
+
+    symptom: str
+    change: Change
+    severity: str
+    title: str
+    evidence: str
+    step: int | None
+    at: float
+    cause: str = ""
+    probability: float = 0.0
+    file: str = ""
+    line: int | None = None
+    playbook: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the symptom is present after this change."""
+        return self.change != "resolved"
+
+
+class IncidentLog:
+    """The open incidents of a run, and their history as JSON lines.
+
+    Args:
+        path: where the history is kept; what stands there already is not told again. None keeps it in memory.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.latest: dict[str, Incident] = {}
+        for incident in _history(path):
+            self.latest[incident.symptom] = incident
+
+    @property
+    def open(self) -> list[Incident]:
+        """Incidents that are open now, the earliest first."""
+        return sorted((one for one in self.latest.values() if one.is_open), key=lambda one: one.at)
+
+    def update(self, analysis: Analysis, now: float) -> list[Incident]:
+        """What changed since the last look. Information never opens an incident."""
+        changes = [change for symptom in analysis.symptoms if (change := self._change(analysis, symptom, now)) is not None]
+        for incident in changes:
+            self.latest[incident.symptom] = incident
+        self._store(changes)
+        return changes
+
+    def _change(self, analysis: Analysis, symptom: Symptom, now: float) -> Incident | None:
+        known = self.latest.get(symptom.id)
+        severity = analysis.severity(symptom)
+        shows = symptom.state == "present" and severity != "info"
+        if not shows:
+            # A symptom that cannot be judged any more is not over.
+            if known is None or not known.is_open or symptom.state == "not_evaluated":
+                return None
+            return replace(known, change="resolved", at=now, step=symptom.last_step)
+        if known is not None and known.is_open:
+            return None if known.severity == severity else _incident(analysis, symptom, "changed", now)
+        if known is not None and known.step == symptom.first_step:
+            # The same beginning was told before: a judgement that wavers is not a new incident.
+            self.latest[symptom.id] = replace(known, change="reopened")
+            return None
+        return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
+
+    def _store(self, changes: list[Incident]) -> None:
+        if self.path is None or not changes:
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(_plain(incident), ensure_ascii=False) + "\n" for incident in changes)
+
+
+def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) -> Incident:
+    leading = next((h for h in analysis.diagnosis.hypotheses if any(e.symptom == symptom.id for e in h.for_)), None)
+    return Incident(
+        symptom=symptom.id,
+        change=change,
+        severity=analysis.severity(symptom),
+        title=symptom.title,
+        evidence=redact(clean(symptom.evidence)),
+        step=symptom.first_step,
+        at=now,
+        cause=leading.cause if leading else "",
+        probability=round(leading.probability, 4) if leading else 0.0,
+        file=symptom.file,
+        line=symptom.line,
+        playbook=symptom.playbook,
+    )
+
+
+def _plain(incident: Incident) -> dict[str, object]:
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(incident).items()}
+
+
+def _history(path: Path | None) -> Iterator[Incident]:
+    """Incidents told before; a torn or foreign line is passed over, since the history is ours and only saves repetition."""
+    if path is None or not path.is_file():
+        return
+    for line in path.read_text("utf-8", errors="replace").splitlines():
+        try:
+            yield Incident(**json.loads(line))
+        except (ValueError, TypeError):
+            continue

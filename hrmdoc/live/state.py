@@ -1,0 +1,29 @@
+"""Where a watch keeps what it found: in the run's own folder, or in the user's state folder when that cannot be written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def state_folder(path: Path) -> Path | None:
+    """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is none at all."""
+    own = path if path.is_dir() else None
+    if own is not None and (own / "run.json").is_file() and os.access(own, os.W_OK):
+        return own
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    folder = Path(base) / "hrmdoc" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old or the new text, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)

@@ -1,0 +1,123 @@
+"""Watches a run: reads what is new, looks at it, tells what opened and what is over, and ends with a summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.live.follow import Follower, Waker
+from hrmdoc.live.incidents import Incident, IncidentLog
+from hrmdoc.live.state import replace_text, state_folder
+from hrmdoc.run import Tick
+from hrmdoc.settings import Settings
+
+LOOK_AT_LEAST_EVERY = 5.0
+"""Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look of a watch: the analysis, and what changed since the one before."""
+
+    analysis: Analysis
+    changes: list[Incident]
+    moved: bool = False
+
+
+class Watch:
+    """Follows one run.
+
+    Args:
+        path: a file or folder; a link such as `runs/latest` is followed when it moves.
+        interval: seconds between two polls at most.
+        now: the wall clock, Unix seconds.
+        remember: whether incidents are kept beside the run (or in the user's state folder).
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        interval: float = 0.5,
+        settings: Settings | None = None,
+        facts: Mapping[str, Any] | None = None,
+        metric_roles: Mapping[str, str] | None = None,
+        now: Callable[[], float] = time.time,
+        remember: bool = True,
+    ) -> None:
+        self.path = path
+        self._interval = interval
+        self._options: dict[str, Any] = {"settings": settings, "facts": facts, "metric_roles": metric_roles}
+        self._now = now
+        self._remember = remember
+        self._stop = False
+        self._admit()
+
+    def _admit(self) -> None:
+        """Starts over with the run that the path names now."""
+        self._real = Path(self.path).resolve()
+        self.patient = Patient(self.path, **self._options)
+        self._follower = Follower([str(self._real)], self.patient.run, self.patient.matcher.wanted)
+        self.folder = state_folder(self._real) if self._remember else None
+        self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None)
+        self._waker = Waker([str(self._real)])
+
+    def stop(self) -> None:
+        """Ends the watch after the look in progress (signal handlers call this)."""
+        self._stop = True
+
+    def looks(self, *, once: bool = False) -> Iterable[Look]:
+        """One `Look` each time something changed or the clock asks for it; the last one is of the closed run."""
+        last_look, last_version, cost = 0.0, -1, 0.0
+        while not self._stop:
+            moved = self._has_moved()
+            self._follower.poll()
+            started, run = time.monotonic(), self.patient.run
+            due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
+            if due or moved or once or started - last_look >= LOOK_AT_LEAST_EVERY:
+                yield self._look(moved=moved)
+                last_look, last_version = time.monotonic(), run.version
+                cost = last_look - started
+            if once or any(event.kind == "end" for event in run.events):
+                break
+            self._waker.wait(self._interval)
+        self._follower.poll()
+        self._follower.close()
+        yield self._look(closed=True)
+        self._waker.close()
+
+    def _has_moved(self) -> bool:
+        """Whether the link names another run now; then that one is watched."""
+        try:
+            real = Path(self.path).resolve(strict=True)
+        except OSError:
+            return False
+        if real == self._real:
+            return False
+        self._waker.close()
+        self._admit()
+        return True
+
+    def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
+        now = self._now()
+        if not closed:
+            self.patient.run.clock = Tick(now)
+        analysis = self.patient.look(closed=closed, prescriptions=closed)
+        changes = self.incidents.update(analysis, now)
+        if self.folder is not None and (changes or closed):
+            from hrmdoc.reports.as_json import dumps
+
+            replace_text(self.folder / "diagnosis.json", dumps(analysis))
+        return Look(analysis, changes, moved)
+
+
+def watch(path: str | Path, **options: Any) -> Iterable[Look]:
+    """Follows a run; yields a `Look` each time something changed, the last one when the run has ended.
+
+    Options are those of `Watch`.
+    """
+    return Watch(str(path), **options).looks()

@@ -1,0 +1,102 @@
+"""Remedies as they apply to one run: for each leading cause, what would change in the user's own config file, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hrmdoc.diagnose import Diagnosis
+from hrmdoc.errors import HrmdocError
+from hrmdoc.examine import Situation
+from hrmdoc.remedies.patch import KeyChange, Patch, plan
+from hrmdoc.rulebook import Remedy, Rulebook
+from hrmdoc.run import Run
+
+CAUSES = 3
+REMEDIES = 4
+WORTH_TREATING = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Prescription:
+    """One remedy for one cause. `patch` is None when it is no patch or cannot be applied; then `obstacle` says why."""
+
+    remedy: Remedy
+    patch: Patch | None = None
+    obstacle: str = ""
+
+    @property
+    def changes(self) -> tuple[KeyChange, ...]:
+        """What changes, key by key."""
+        return self.patch.changes if self.patch else ()
+
+    @property
+    def overrides(self) -> str:
+        """The same change as words for the command line."""
+        return self.patch.overrides if self.patch else ""
+
+    @property
+    def diff(self) -> str:
+        """The same change as a unified diff of the user's file."""
+        return self.patch.diff() if self.patch else ""
+
+
+def prescribe(
+    run: Run, situation: Situation, diagnosis: Diagnosis, book: Rulebook, config: Path | None = None
+) -> dict[str, Sequence[Prescription]]:
+    """Prescriptions for the leading causes that are not benign, by cause.
+
+    Args:
+        config: the config file to patch; by default those found beside the run.
+    """
+    files = [config] if config is not None else config_files(run, situation, book)
+    leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
+    return {
+        one.cause: [
+            _one(book.remedies[name], situation, book, files) for name in one.remedies[:REMEDIES] if name in book.remedies
+        ]
+        for one in leading[:CAUSES]
+    }
+
+
+def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[Path]) -> Prescription:
+    if remedy.kind != "patch":
+        return Prescription(remedy)
+    framework = book.frameworks.get(situation.framework)
+    if framework is None:
+        return Prescription(remedy, obstacle=f"the framework of this run is {situation.framework}; its config keys are not known")
+    try:
+        return Prescription(remedy, plan(remedy, situation.facts, framework, files))
+    except HrmdocError as error:
+        return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
+
+
+def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
+    """Config files of the run, the user's own first: the one that the run says it was started with, then those beside it."""
+    named = run.fact("run.config_source")
+    found = [Path(str(named.value))] if named is not None and named.value else []
+    found += [Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file]
+    framework = book.frameworks.get(situation.framework)
+    folder = Path(run.path)
+    folder = folder if folder.is_dir() else folder.parent
+    if framework is not None and run.path not in ("", "-"):
+        found += [folder / name for name in framework.config_files]
+    unique = dict.fromkeys(
+        path for path in found if path.is_file() and path.suffix in (".yaml", ".yml", ".json", ".py", ".sh", ".txt")
+    )
+    return [path for path in unique if not _machine_made(path)]
+
+
+def _machine_made(path: Path) -> bool:
+    """State files hold config values but are no config: a change there changes nothing."""
+    return path.name in ("trainer_state.json", "run.json", "heartbeat.json")
+
+
+def first_patch(prescriptions: Mapping[str, Sequence[Prescription]], remedy: str | None = None) -> Prescription | None:
+    """The first prescription that changes a config; of the remedy named, if any."""
+    for offered in prescriptions.values():
+        for one in offered:
+            if one.patch is not None and (remedy is None or one.remedy.id == remedy):
+                return one
+    return None

@@ -1,0 +1,83 @@
+"""A curve as inline SVG: no script, no font, no network, readable in a mail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+
+from hrmdoc.run import FloatArray, IntArray
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 190, 58, 24, 16
+COLUMNS = 600
+
+
+def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[int, str]] = ()) -> str:
+    """The curve of one metric with labelled steps. `title` and labels are escaped. Empty when nothing is finite.
+
+    Positive values over more than two orders of magnitude are drawn on a logarithmic axis.
+    """
+    finite = np.isfinite(values)
+    if not finite.any():
+        return ""
+    x, y = steps[finite].astype(np.float64), values[finite]
+    logarithmic = bool(y.min() > 0 and y.max() / y.min() > 100)
+    shown = np.log10(y) if logarithmic else y
+    left, right, low, high = x.min(), max(x.max(), x.min() + 1), shown.min(), shown.max()
+    span = (high - low) or max(abs(high), 1.0) * 0.1
+    low, high = low - 0.05 * span, high + 0.05 * span
+
+    def across(step: float) -> float:
+        return LEFT + (step - left) / (right - left) * (WIDTH - LEFT - 8)
+
+    def up(value: float) -> float:
+        return TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    px, py = _thinned(x, shown)
+    path = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(px, py, strict=True))
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">']
+    parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="11" class="t">{escape(title)}</text>')
+    for value in (low + 0.05 * span, (low + high) / 2, high - 0.05 * span):
+        label = f"{10**value if logarithmic else value:.3g}"
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>')
+        parts.append(f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>')
+    for step, anchor in ((left, "start"), (right, "end")):
+        parts.append(f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" text-anchor="{anchor}">{int(step)}</text>')
+    parts.append(f'<polyline points="{path}" class="c"/>')
+    for row, (step, label) in enumerate(marks[:4]):
+        at, height = across(min(max(step, left), right)), TOP + 10 + 11 * row
+        anchor, shift = ("end", -4) if at > 0.7 * WIDTH else ("start", 4)
+        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" class="m"/>')
+        parts.append(f'<text x="{at + shift:.1f}" y="{height}" class="k" text-anchor="{anchor}">{escape(label)}</text>')
+    low_edge, tick = HEIGHT - BOTTOM, HEIGHT - BOTTOM - 6
+    places = [across(float(step)) for step in steps[~finite][:200]]
+    parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{tick}" y2="{low_edge}" class="n"/>' for at in places]
+    return "".join(parts) + "</svg>"
+
+
+def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """At most two points a column: its lowest and its highest, in their order."""
+    if len(x) <= 2 * COLUMNS:
+        return x, y
+    edges = np.linspace(0, len(x), COLUMNS + 1).astype(np.int64)
+    keep = []
+    for begin, end in pairwise(edges):
+        keep += sorted({begin + int(y[begin:end].argmin()), begin + int(y[begin:end].argmax())})
+    return x[keep], y[keep]
+
+
+def human(seconds: float) -> str:
+    """A duration for people: `2 d 3 h`, `4 h 5 min`, `12 min`, `8 s`."""
+    if not math.isfinite(seconds):
+        return "unknown"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,143 @@
+"""The reliability review: what happened, curves with marked steps, causes, remedies, time lost, what was not evaluated.
+
+One self-contained HTML page, or Markdown. Text from runs is cleaned, redacted and escaped; the page loads nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hrmdoc import __version__
+from hrmdoc.analysis import Analysis
+from hrmdoc.reports.curve import human, svg
+from hrmdoc.reports.ledger import Ledger, ledger
+from hrmdoc.reports.sparkline import sparkline
+from hrmdoc.reports.terminal import CURVES, safe
+from hrmdoc.resources import data_dir
+from hrmdoc.run import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line of the timeline."""
+
+    order: tuple[float, int]
+    when: str
+    what: str
+    severity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One run of the review."""
+
+    analysis: Analysis
+    ledger: Ledger
+    timeline: tuple[Happening, ...]
+    curves: tuple[Series, ...]
+
+
+def html(analyses: Sequence[Analysis]) -> str:
+    """The review as one HTML page."""
+    from markupsafe import Markup
+
+    return _render("review.html.j2", analyses, autoescape=True, curve=lambda c, s: Markup(_curve(c, s)))  # noqa: S704 (own SVG, escaped inside)
+
+
+def markdown(analyses: Sequence[Analysis]) -> str:
+    """The review as Markdown."""
+    text = _render("review.md.j2", analyses, autoescape=False, md=markdown_safe, sparkline=sparkline)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **helpers: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = data_dir("reports") / "templates"
+    environment = Environment(  # noqa: S701 (Markdown escapes by `md`, HTML by jinja2)
+        loader=FileSystemLoader(folder), autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(human=human, safe=safe, safe_block=safe_block)
+    chapters = [chapter(analysis) for analysis in analyses]
+    created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    return environment.get_template(template).render(
+        chapters=chapters, version=__version__, created=created, totals=_totals(chapters), isfinite=math.isfinite, **helpers
+    )
+
+
+def chapter(analysis: Analysis) -> Chapter:
+    """Everything the page says of one run."""
+    curves = tuple(series for role in CURVES if (series := analysis.run.best(role)) is not None)[:8]
+    return Chapter(analysis, ledger(analysis), tuple(sorted(_timeline(analysis), key=lambda h: h.order)), curves)
+
+
+def _timeline(analysis: Analysis) -> Iterable[Happening]:
+    for event in analysis.run.events:
+        detail = f": {safe(event.detail, 160)}" if event.detail else ""
+        yield Happening(_order(event.time, event.step), _when(event.time, event.step), f"{event.kind}{detail}", "info")
+    for symptom in analysis.present:
+        severity = analysis.severity(symptom)
+        if severity == "info":
+            continue
+        at = math.nan if symptom.first_time is None else symptom.first_time
+        told = f"{symptom.id}: {safe(symptom.evidence or symptom.title)}"
+        yield Happening(_order(at, symptom.first_step), _when(at, symptom.first_step), told, severity)
+        if symptom.state == "resolved":
+            step = symptom.last_step
+            yield Happening(_order(math.nan, step), _when(math.nan, step), f"{symptom.id} is over", "healthy")
+
+
+def _order(at: float, step: int | None) -> tuple[float, int]:
+    return (math.inf if step is None else float(step), 0) if not math.isfinite(at) or step is not None else (-1.0, int(at))
+
+
+def _when(at: float, step: int | None) -> str:
+    parts = [] if step is None else [f"step {step}"]
+    if math.isfinite(at) and at > 1e6:
+        parts.append(time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at)))
+    return ", ".join(parts) or "—"
+
+
+def _curve(one: Chapter, series: Series) -> str:
+    marks = [
+        (symptom.first_step, symptom.id)
+        for symptom in one.analysis.present
+        if symptom.metric == series.key.metric and symptom.first_step is not None and one.analysis.severity(symptom) != "info"
+    ]
+    return svg(safe(series.key.metric, 60), series.steps, series.values, marks)
+
+
+def _totals(chapters: Sequence[Chapter]) -> dict[str, Any]:
+    timed = [c.ledger for c in chapters if math.isfinite(c.ledger.duration)]
+    duration, lost = sum(one.duration for one in timed), sum(one.lost for one in timed)
+    causes: dict[str, int] = {}
+    for one in chapters:
+        leading = next((h for h in one.analysis.diagnosis.hypotheses if not h.benign), None)
+        if leading is not None and one.analysis.verdict in ("warning", "critical"):
+            causes[leading.title] = causes.get(leading.title, 0) + 1
+    return {
+        "runs": len(chapters),
+        "sick": sum(c.analysis.verdict in ("warning", "critical") for c in chapters),
+        "duration": duration if timed else math.nan,
+        "lost": lost if timed else math.nan,
+        "interruptions": sum(c.ledger.interruptions for c in chapters),
+        "causes": sorted(causes.items(), key=lambda pair: -pair[1]),
+    }
+
+
+def safe_block(text: str) -> str:
+    """Several lines, each made safe."""
+    return "\n".join(safe(line) for line in text.splitlines())
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+
+
+def markdown_safe(text: object) -> str:
+    """Text that Markdown shows as it is: markup of every kind is neutralised."""
+    return _MARKDOWN.sub(r"\\\1", safe(str(text), 600))

@@ -1,0 +1,78 @@
+"""Series as detectors see them: rewinds told apart, two roles paired, phases of the run named. Pure functions over arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrmdoc.run import FloatArray, IntArray
+
+# A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch), not restarts.
+MAX_FRESH_STARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rewinds:
+    """Where the step counter falls back. `fresh`: to the beginning (another run follows); `resumed`: to a checkpoint."""
+
+    fresh: tuple[int, ...] = ()
+    resumed: tuple[int, ...] = ()
+    wraps: bool = False
+
+
+def rewinds(steps: IntArray) -> Rewinds:
+    """Finds the indices at which `steps`, shape [n], falls back.
+
+    A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so often that the
+    counter must be one of batches within an epoch.
+    """
+    falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+    if not len(falls):
+        return Rewinds()
+    fresh, resumed, first = [], [], int(steps[0])
+    for index in falls.tolist():
+        top = int(steps[:index].max()) if index < 4096 else int(steps[max(0, index - 4096) : index].max())
+        near = first + max(1, round(0.02 * (top - first)))
+        (fresh if int(steps[index]) <= near and top - first >= 5 else resumed).append(index)
+    if len(fresh) > MAX_FRESH_STARTS or len(falls) > 64:
+        return Rewinds(wraps=True)
+    return Rewinds(tuple(fresh), tuple(resumed))
+
+
+def paired(steps: IntArray, values: FloatArray, other_steps: IntArray, other_values: FloatArray, *, closed: bool) -> FloatArray:
+    """Puts beside each value of one role what the other role said of the same stretch of training; shape [m, 2], m <= n.
+
+    The companion is the mean of the other role's finite values since the previous point, up to and including this point's
+    step; where there are none, its last value before. Only points that the other role has reached are final and returned,
+    all of them once the run is `closed`. Points before the other role's first value pair with NaN.
+    """
+    if not len(values) or not len(other_values):
+        return np.empty((0, 2))
+    progress = np.maximum.accumulate(other_steps)
+    finite = np.isfinite(other_values)
+    total = np.concatenate([[0.0], np.cumsum(np.where(finite, other_values, 0.0))])
+    count = np.concatenate([[0], np.cumsum(finite)])
+    stop = np.searchsorted(progress, np.maximum.accumulate(steps), side="right")
+    start = np.concatenate([[0], stop[:-1]])
+    inside = count[stop] - count[start]
+    means = np.divide(total[stop] - total[start], inside, out=np.full(len(stop), np.nan), where=inside > 0)
+    last = np.where(stop > 0, other_values[np.maximum(stop - 1, 0)], np.nan)
+    companion = np.where(inside > 0, means, last)
+    ready = len(values) if closed else int(np.searchsorted(np.maximum.accumulate(steps), progress[-1], side="right"))
+    return np.stack([values, companion], axis=1)[:ready]
+
+
+PHASES = ("warmup", "early", "middle", "end")
+
+
+def phases(steps: IntArray, warmup: float | None, total: float | None) -> NDArray[np.int8]:
+    """The phase of each step as an index into `PHASES`; without a known total everything after warmup is `middle`."""
+    phase = np.full(len(steps), 2, np.int8)
+    if total:
+        phase[steps < 0.1 * total] = 1
+        phase[steps > 0.9 * total] = 3
+    if warmup:
+        phase[steps <= warmup] = 0
+    return phase
