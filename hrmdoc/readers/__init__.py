@@ -1,0 +1,53 @@
+"""Readers: one module a format. The folder is the registry, so a new format is one new file here.
+
+`discover` finds what a path holds, `read_into` reads it into a run, `open_source` starts one incremental session.
+Folders, modules whose name begins with an underscore, and `base` are helpers. Importing this package loads none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from hrmdoc.readers._discover import discover
+    from hrmdoc.readers._feed import open_source, read_into
+    from hrmdoc.readers._source import Source
+    from hrmdoc.readers.base import Reader
+
+__all__ = ["Source", "choose", "discover", "names", "open_source", "read_into", "reader"]
+
+_LAZY = {"Source": "_source", "discover": "_discover", "open_source": "_feed", "read_into": "_feed"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the working parts on first use: they need numpy."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The name of every reader, in alphabetical order."""
+    modules = pkgutil.iter_modules(__path__)
+    return tuple(sorted(m.name for m in modules if m.name != "base" and m.name[0] != "_" and not m.ispkg))
+
+
+@cache
+def reader(name: str) -> Reader:
+    """The reader module of that name."""
+    return cast("Reader", importlib.import_module(f"{__name__}.{name}"))
+
+
+def choose(path: Path, head: bytes) -> Reader | None:
+    """The reader that is surest of a file with this name and these first bytes, or None when no reader wants it."""
+    best, certainty = None, 0.0
+    for name in names():
+        score = reader(name).sniff(path, head)
+        if score > certainty:
+            best, certainty = reader(name), score
+    return best

@@ -1,0 +1,38 @@
+"""One file (or standard input) of a run, and who reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What `discover` found.
+
+    Attributes:
+        path: the file as the user would name it; `-` is standard input.
+        reader: the name of the reader that is surest of it; empty for standard input, which is sniffed when it is read.
+        logger: the logger that its points belong to; several files of one logger share it.
+        rank: the global rank that the file's name or folder tells, else None.
+        started: when the file was begun, Unix seconds: from its name, else its modification time.
+        mtime: modification time, Unix seconds.
+        size: bytes on disk when it was found.
+        codec: compression or UTF-16, see `hrmdoc.readers._decode`.
+    """
+
+    path: str
+    reader: str
+    logger: str
+    rank: int | None = None
+    started: float = 0.0
+    mtime: float = 0.0
+    size: int = 0
+    codec: str = ""
+
+    @property
+    def file(self) -> Path:
+        """`path` as a Path."""
+        return Path(self.path)

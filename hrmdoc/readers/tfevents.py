@@ -1,0 +1,261 @@
+"""TensorBoard event files (`events.out.tfevents.*`), also while they are being written.
+
+Events of one writer look alike: they differ in time, step and value only. So records are grouped by length, by the width of
+the step and by their constant bytes; one record of each group is parsed, the numbers of all others are cut out as columns.
+Whatever does not fit is parsed one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from hrmdoc.readers import _crc, _event, _wire
+from hrmdoc.readers._frames import Block, Framer
+from hrmdoc.readers._table import Columns
+from hrmdoc.readers._tree import flat_facts
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact, FloatArray, IntArray, Record
+
+NAME = "tfevents"
+TITLE = "TensorBoard event files"
+WHOLE = False
+
+_PIECE = 4 << 20
+_FEW = 4  # fewer alike records than this are parsed one by one
+_MAX_PASSES = 16
+_SPLIT_FOLDERS = frozenset({"train", "training", "validation", "valid", "val", "eval", "test"})
+_CONFIG_TEXT = re.compile(
+    r"^(?:args|hparams|config|training_args|model_config|hyperparameters)(?:/text_summary)?$", re.IGNORECASE
+)
+
+ByteRows = NDArray[np.uint8]
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """Sure when the first record has a right header and is an event; an event file that has only just been made is taken too."""
+    named = "tfevents" in path.name
+    if len(head) >= 21:
+        right = _crc.masked(head[:8]) == int.from_bytes(head[8:12], "little") and head[12:13] == b"\x09"
+        return 1.0 if right else 0.6 if named else 0.0
+    return 0.9 if named else 0.0
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one event file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._framer = Framer()
+        folder = Path(context.path).parent.name.lower()
+        self._split = folder if folder in _SPLIT_FOLDERS else ""
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Points of every whole record."""
+        for start in range(0, len(data), _PIECE):
+            yield from self._block(self._framer.feed(data[start : start + _PIECE]))
+
+    def close(self) -> Iterator[Record]:
+        """What damage had hidden at the end, and a note on a torn record."""
+        if self._framer.torn:
+            yield from self._block(self._framer.feed(b"", final=True), final=True)
+
+    def _block(self, block: Block, final: bool = False) -> Iterator[Record]:
+        gathered = Gathered(block)
+        columns = Columns(self._context, precision=2)
+        for tag, order, steps, values, times in gathered.points():
+            places = block.base + gathered.starts[order] - 12
+            columns.add(self._named(tag), order, values, steps=steps, times=times, lines=places)
+        yield from columns.points()
+        yield from self._facts(gathered)
+        for place in gathered.unreadable:
+            yield Damage(self._context.path, place, "the record at this byte is no event")
+        for place, size in block.lost:
+            torn = final and place + size == block.base + len(block.data)
+            what = "the last record is incomplete" if torn else "damaged bytes, no record could be found in them"
+            yield Damage(self._context.path, place, f"{what} ({size} bytes from byte {place})")
+
+    def _named(self, tag: str) -> str:
+        """Writers that keep training and validation in folders of those names use the same tag in both."""
+        return f"{self._split}/{tag}" if self._split and not tag.lower().startswith(self._split) else tag
+
+    def _facts(self, gathered: Gathered) -> Iterator[Fact]:
+        for event in gathered.events:
+            for key, value in event.hparams.items():
+                yield Fact(key, value, "config", self._context.path)
+            for tag, text in event.texts:
+                if _CONFIG_TEXT.match(tag):
+                    yield from _text_facts(text, self._context.path)
+
+
+def _text_facts(text: str, path: str) -> Iterator[Fact]:
+    """Config values in a text summary that holds JSON, as transformers writes its arguments."""
+    body = text.strip().removeprefix("```json").strip("` \n")
+    try:
+        tree = orjson.loads(body.replace(": NaN", ": null").replace(": Infinity", ": null"))
+    except orjson.JSONDecodeError:
+        return
+    yield from flat_facts(tree, path)
+
+
+Found = tuple[str, IntArray, IntArray, FloatArray, FloatArray]
+
+
+class Gathered:
+    """The numbers of one block of records, by tag, and the events that were parsed one by one."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self.starts = np.array(block.starts, np.int64)
+        self.events: list[_event.Event] = []
+        self.unreadable: list[int] = []
+        self._found: list[Found] = []
+        alone = np.ones(len(block.starts), np.bool_)
+        for indices, rows in block.rows.values():
+            alone[indices] = False
+            self._rows(indices, rows)
+        self._one_by_one(np.flatnonzero(alone))
+
+    def points(self) -> list[Found]:
+        """Tag, record numbers, steps, values and times."""
+        return self._found
+
+    def _rows(self, indices: IntArray, rows: ByteRows) -> None:
+        """Records of one length."""
+        widths = _step_widths(rows)
+        for width in np.flatnonzero(np.bincount(widths + 1)) - 1:
+            same = widths == width
+            if width < 0:
+                self._one_by_one(indices[same])
+            else:
+                self._same_width(indices[same], rows[same] if not same.all() else rows, int(width))
+
+    def _same_width(self, indices: IntArray, rows: ByteRows, width: int) -> None:
+        """Records of one length and one width of the step. Each pass takes those whose numbers lie where the first one's do."""
+        for _ in range(_MAX_PASSES):
+            if len(indices) < _FEW:
+                break
+            layout = _Layout.of(rows[0].tobytes(), width)
+            if layout is None:
+                self._one_by_one(indices[:1])
+                indices, rows = indices[1:], rows[1:]
+                continue
+            alike = layout.fits(rows)
+            self._alike(indices[alike], rows[alike], layout)
+            indices, rows = indices[~alike], rows[~alike]
+        self._one_by_one(indices)
+
+    def _alike(self, indices: IntArray, rows: ByteRows, layout: _Layout) -> None:
+        """Splits by constant bytes, which hold the tags, and cuts the numbers out."""
+        constant = layout.constant(rows)
+        keys = _row_keys(constant)
+        order = np.argsort(keys, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+            equal = (constant[group] == constant[group[0]]).all(axis=1)
+            own = _Layout.of(rows[group[0]].tobytes(), layout.width)
+            if own is None or own.numbers != layout.numbers or not equal.all():
+                self._one_by_one(indices[group])
+                continue
+            chosen = rows[group]
+            steps, times = layout.steps(chosen), _column(chosen, 1, "<f8")
+            for tag, (at, dtype) in zip(own.tags, own.numbers, strict=True):
+                self._found.append((tag, indices[group], steps, _column(chosen, at, dtype), times))
+
+    def _one_by_one(self, indices: IntArray) -> None:
+        data, starts, lengths = self._block.data, self._block.starts, self._block.lengths
+        for index in indices.tolist():
+            try:
+                event = _event.parse(data[starts[index] : starts[index] + lengths[index]])
+            except ValueError:
+                self.unreadable.append(self._block.base + starts[index] - 12)
+                continue
+            if event.texts or event.hparams:
+                self.events.append(event)
+            for scalar in event.scalars:
+                one = np.array([index], np.int64)
+                step, value, time = np.array([event.step], np.int64), np.array([scalar.value]), np.array([event.wall_time])
+                self._found.append((scalar.tag, one, step, value, time))
+
+
+def _step_widths(rows: ByteRows) -> NDArray[np.int64]:
+    """How many bytes the step takes, 0 where it is left out because it is 0, -1 for records of another build. Shape [n]."""
+    if rows.shape[1] < 20:
+        return np.full(len(rows), -1)
+    widths = np.argmin(rows[:, 10:20] >= 0x80, axis=1) + 1
+    widths[rows[:, 9] == 0x2A] = 0
+    widths[((rows[:, 9] != 0x2A) & (rows[:, 9] != 0x10)) | (rows[:, 0] != 0x09)] = -1
+    return widths
+
+
+def _column(rows: ByteRows, at: int, dtype: str) -> FloatArray:
+    width = np.dtype(dtype).itemsize
+    return np.ascontiguousarray(rows[:, at : at + width]).view(dtype).ravel().astype(np.float64)
+
+
+def _row_keys(rows: ByteRows) -> NDArray[np.uint64]:
+    """A hash of every row, shape [n]; equal rows have equal keys."""
+    padded = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.uint8)
+    padded[:, : rows.shape[1]] = rows
+    words = padded.view("<u8")
+    keys = np.zeros(len(rows), np.uint64)
+    for column in range(words.shape[1]):
+        keys = (keys ^ words[:, column]) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+class _Layout:
+    """Where the numbers of an event lie, for all events of one length and one width of the step."""
+
+    def __init__(self, record: bytes, width: int, event: _event.Event, same_until: int) -> None:
+        self.width = width
+        self.numbers = tuple((scalar.at, scalar.dtype) for scalar in event.scalars)
+        self.tags = tuple(scalar.tag for scalar in event.scalars)
+        self._begin = 10 + width if width else 9
+        self._start = np.frombuffer(record, np.uint8)[self._begin : same_until]
+        self._until = same_until
+
+    @classmethod
+    def of(cls, record: bytes, width: int) -> _Layout | None:
+        """The layout of one record, or None when it holds anything but plain numbers."""
+        begin = 10 + width if width else 9
+        try:
+            event = _event.parse(record)
+            outer = list(_wire.fields(record, begin))
+            inner = (
+                next(_wire.fields(record, outer[0].start, outer[0].end), None)
+                if len(outer) == 1 and outer[0].number == 5
+                else None
+            )
+            if inner is None or event.texts or event.hparams or not event.scalars or any(one.at < 0 for one in event.scalars):
+                return None
+            tag = next(_wire.fields(record, inner.start, inner.end))
+        except (ValueError, StopIteration):
+            return None
+        return cls(record, width, event, tag.start)
+
+    def fits(self, rows: ByteRows) -> NDArray[np.bool_]:
+        """Which rows have the same lengths of the summary, of its first value and of its tag. Shape [n]."""
+        return np.asarray((rows[:, self._begin : self._until] == self._start).all(axis=1))
+
+    def constant(self, rows: ByteRows) -> ByteRows:
+        """The rows from the summary on, with zeros for the numbers."""
+        rest = rows[:, self._begin :].copy()
+        for at, dtype in self.numbers:
+            rest[:, at - self._begin : at - self._begin + np.dtype(dtype).itemsize] = 0
+        return rest
+
+    def steps(self, rows: ByteRows) -> IntArray:
+        """The steps, shape [n]."""
+        steps = np.zeros(len(rows), np.uint64)
+        for place in range(self.width):
+            steps |= (rows[:, 10 + place] & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * place)
+        return steps.view(np.int64)
