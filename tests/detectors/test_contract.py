@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,7 +57,7 @@ def test_scores_and_episodes_do_not_depend_on_how_the_series_is_cut(
     borders = [0, *sorted(min(cut, n) for cut in cuts), n]
     detector, triggers = fresh(name), (Trigger(1.0, 0.5, 2, 2), Trigger(1.0, 0.5, 2, 2))
     parts = []
-    for begin, end in zip(borders, borders[1:], strict=False):
+    for begin, end in itertools.pairwise(borders):
         parts.append(detector.update(steps[begin:end], values[begin:end]))
         triggers[0].update(parts[-1])
     triggers[1].update(whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,7 +98,7 @@ def test_episodes_follow_the_definition_however_the_scores_are_cut(
 ) -> None:
     trigger = Trigger(3.0, 1.0, patience, leave_patience)
     borders = [0, *sorted(min(cut, len(scores)) for cut in cuts), len(scores)]
-    for begin, end in zip(borders, borders[1:], strict=False):
+    for begin, end in itertools.pairwise(borders):
         trigger.update(scores[begin:end])
     assert [(e.start, e.closed) for e in trigger.episodes] == reference(scores, 3.0, 1.0, patience, leave_patience)
     for episode in trigger.episodes:

@@ -1,0 +1,49 @@
+"""The evaluation loss rises from its best while the training loss goes on falling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
+
+if TYPE_CHECKING:
+    from hrmdoc.detectors.base import FloatArray
+
+
+class Overfit(WholeSeries):
+    """Rise of the role above its best, sustained, as a share of that best; 0 while the role beside it has not fallen since.
+
+    The denominator also holds a share of the progress made, so that a rise of a loss that is nearly zero weighs little, and usual
+    scatter is taken off.
+
+    Args:
+        falling: relative fall of the other role since the best that is asked for.
+        sustained: share of the run (two blocks at least) over which the rise must last.
+        progress: share of the progress made that joins the denominator.
+    """
+
+    NAME = "overfit"
+    COLUMNS = 2
+
+    def __init__(self, *, falling: float = 0.02, sustained: float = 0.1, progress: float = 0.05) -> None:
+        super().__init__()
+        self._falling = falling
+        self._sustained = sustained
+        self._progress = progress
+
+    def judge(self, blocks: Pyramid) -> float:
+        width = max(2, round(self._sustained * blocks.count))
+        if blocks.count < width + 2:
+            return float("nan")
+        values, other = blocks.means[:, 0], blocks.means[:, 1]
+        best_at = int(smooth(values)[:-width].argmin())
+        best = float(smooth(values)[best_at])
+        rise = float(values[-width:].min()) - best - noise(values)
+        yardstick = abs(best) + self._progress * max(middle(values[:3]) - best, 0.0)
+        if rise <= 0 or not self._fell(other, best_at, width):
+            return 0.0
+        return rise / max(yardstick, 1e-12)
+
+    def _fell(self, other: FloatArray, best_at: int, width: int) -> bool:
+        then, now = middle(other[max(0, best_at - 1) : best_at + 2]), middle(other[-width:])
+        return then - now >= self._falling * abs(then) and then > now

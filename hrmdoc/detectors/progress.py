@@ -1,0 +1,32 @@
+"""How much better the series has become since its start."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise
+
+
+class Progress(WholeSeries):
+    """Improvement from the start to now, as a share of the larger magnitude of the two; 0 when it drowns in the noise.
+
+    Args:
+        goal: whether lower or higher is better.
+    """
+
+    NAME = "progress"
+
+    def __init__(self, *, goal: Literal["min", "max"] = "min") -> None:
+        super().__init__()
+        self._sign = 1.0 if goal == "min" else -1.0
+
+    def judge(self, blocks: Pyramid) -> float:
+        if blocks.count < 3:
+            return float("nan")
+        values = self._sign * blocks.means[:, 0]
+        start, now = middle(values[: max(1, blocks.count // 16)]), middle(values[-max(1, blocks.count // 8) :])
+        gain = start - now
+        size = max(abs(start), abs(now))
+        if size == 0 or gain < 2.0 * noise(values):
+            return min(gain / size, 0.0) if size else 0.0
+        return gain / size
