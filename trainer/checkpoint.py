@@ -15,7 +15,7 @@ import re
 import shutil
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,15 @@ class Meta:
     schema: str = SCHEMA
 
 
-def save(folder: Path, step: int, state: State, *, finite: bool, lm_loss: float | None = None) -> Path:
+def save(
+    folder: Path,
+    step: int,
+    state: State,
+    *,
+    finite: bool,
+    lm_loss: float | None = None,
+    write: Callable[[State, Any], None] = torch.save,
+) -> Path:
     """Writes `folder/step_<step>` atomically; an older one of that step is replaced.
 
     Raises:
@@ -58,7 +66,7 @@ def save(folder: Path, step: int, state: State, *, finite: bool, lm_loss: float 
         part.mkdir()
         weights = part / "state.pt"
         with weights.open("wb") as file:
-            torch.save(state, file)
+            write(state, file)
             file.flush()
             os.fsync(file.fileno())
         meta = Meta(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss)

@@ -63,8 +63,8 @@ def dump(config: TrainConfig) -> str:
     return text.getvalue()
 
 
-def total_steps(config: TrainConfig, groups: int, mean_examples: float) -> int:
-    """Optimizer steps of the whole run: HRM's epochs count groups (a puzzle with its augmentations), capped by `max_steps`.
+def total_steps(config: TrainConfig, groups: int, mean_examples: float, *, capped: bool = True) -> int:
+    """Optimizer steps of the run: HRM's epochs count groups (a puzzle with its augmentations). `max_steps` caps them.
 
     Raises:
         ConfigError: the data does not fill one step.
@@ -76,7 +76,7 @@ def total_steps(config: TrainConfig, groups: int, mean_examples: float) -> int:
             f"{config.epochs} epochs of {groups} groups do not fill one step of {batch} examples",
             hint="raise epochs or lower global_batch_size",
         )
-    return steps if config.max_steps is None else min(steps, config.max_steps)
+    return steps if config.max_steps is None or not capped else min(steps, config.max_steps)
 
 
 def schedule_warnings(config: TrainConfig, steps: int) -> list[str]:
@@ -145,7 +145,7 @@ def _check_together(config: TrainConfig, settings: Settings) -> None:
             "arch.num_heads",
             "arch.hidden_size",
         )
-    if arch.pos_encodings == "rope" and (arch.hidden_size // arch.num_heads) % 2:
+    if arch.pos_encodings == "rope" and not arch.mlp_t and (arch.hidden_size // arch.num_heads) % 2:
         raise _conflict(
             f"rotary positions need an even head size, not {arch.hidden_size // arch.num_heads}",
             "choose arch.num_heads so that arch.hidden_size / arch.num_heads is even, or arch.pos_encodings=learned",

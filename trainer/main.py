@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from hrmdoc.errors import HrmdocError, UsageError
 
 from . import config as configs
+from .overrides import Settings, parse_overrides, read_yaml
+from .schema import TrainConfig
+from .screen import Screen
+
+USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...]
+       hrmdoc evaluate CHECKPOINT [key=value ...]
+
+train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
+(presets: tiny small medium full stable mps), resume=runs/latest. evaluate scores a checkpoint or a run's newest good one.
+"""
 
 
 def main(argv: list[str]) -> int:
-    """Runs `train [CONFIG] [key=value ...]`. Returns the exit status: 0 done, 1 the run failed, 2 a wrong configuration, 130 interrupted."""
+    """Runs `[train] ...` or `evaluate ...`.
+
+    Returns:
+        0 done, 1 the training failed, 2 wrong configuration or input, 128 + n after signal n (130 for an interrupt).
+    """
+    command, words = (argv[0], argv[1:]) if argv and argv[0] in ("train", "evaluate") else ("train", argv)
+    if any(word in ("-h", "--help") for word in words):
+        sys.stdout.write(USAGE)
+        return 0
     try:
-        config = configs.load(*split_words(argv))
+        return evaluate(words) if command == "evaluate" else train(words)
     except HrmdocError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return 2
-    print(configs.dump(config), end="")
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+
+
+def train(words: list[str]) -> int:
+    """`hrmdoc train`: trains, and prints the run directory to stdout."""
+    file, overrides = split_words(words)
+    config = read_config(file, overrides)
+    from .loop import train as run_loop
+    from .setup import make_job
+
+    screen = Screen()
+    job = make_job(config, None if file is None else str(file), screen.say)
+    job.progress = screen.progress
+    screen.begin(job.state.step, job.total_steps)
+    try:
+        outcome = run_loop(job)
+    except HrmdocError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the loop has written the traceback to the run directory
+        screen.end()
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        sys.stderr.write(f"error: training failed at step {job.state.step}: {what}\n  hint: hrmdoc analyze {job.run.path}\n")
+        return 1
+    finally:
+        screen.end()
+    screen.say(f"{outcome.state} at step {outcome.step} of {job.total_steps} ({outcome.reason}); hrmdoc analyze {job.run.path}")
+    sys.stdout.write(f"{job.run.path}\n")
+    if outcome.reason == "signal":
+        return 128 + outcome.signal
+    return 1 if outcome.reason == "nonfinite" else 0
+
+
+def evaluate(words: list[str]) -> int:
+    """`hrmdoc evaluate`: prints the metrics of a checkpoint as JSON."""
+    from .score import score
+
+    given = [word.removeprefix("checkpoint=") for word in words if "=" not in word or word.startswith("checkpoint=")]
+    if len(given) != 1:
+        raise UsageError("evaluate takes one checkpoint", hint="name a run directory or one of its checkpoints/step_<N>")
+    overrides = [word for word in words if "=" in word and not word.startswith("checkpoint=")]
+    metrics = score(Path(given[0]), overrides)
+    sys.stdout.write(json.dumps(metrics, indent=1) + "\n")
     return 0
+
+
+def read_config(file: Path | None, words: list[str]) -> TrainConfig:
+    """The configuration of a run; one that resumes starts from what that run was configured with."""
+    resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
+    return configs.load(file, words, base=run_settings(Path(str(resume.value))) if resume and resume.value else None)
+
+
+def run_settings(path: Path) -> Settings:
+    """The configuration beside a checkpoint or in a run directory; none if it is not there."""
+    folders = (path, path.parent, path.parent.parent)
+    file = next((folder / "config.yaml" for folder in folders if (folder / "config.yaml").is_file()), None)
+    return {} if file is None else read_yaml(file)
 
 
 def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:
@@ -26,4 +101,6 @@ def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:
     files = [word for word in argv if "=" not in word]
     if len(files) > 1:
         raise UsageError(f"one configuration file at most, not {len(files)}: {' '.join(files)}", hint="overrides are key=value")
+    if files and files[0].startswith("-"):
+        raise UsageError(f"unknown option {files[0]}", hint="settings are written key=value, such as epochs=20")
     return (Path(files[0]) if files else None), [word for word in argv if "=" in word]

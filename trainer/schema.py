@@ -33,7 +33,10 @@ class LossKeys:
 
 @dataclass(frozen=True, slots=True)
 class ArchKeys:
-    """`arch.*`: the model. `puzzle_emb_ndim` None means `hidden_size`; `forward_dtype` None leaves the choice to the device."""
+    """`arch.*`: the model. `puzzle_emb_ndim` None means `hidden_size`; `forward_dtype` None leaves the choice to the device.
+
+    The last five are the switches of the Tiny Recursive Model (arXiv 2510.04871), all off.
+    """
 
     name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
     loss: LossKeys = field(default_factory=LossKeys)
@@ -47,10 +50,15 @@ class ArchKeys:
     num_heads: Count = 8
     expansion: Annotated[float, Meta(gt=0.0)] = 4
     puzzle_emb_ndim: Index | None = None
-    pos_encodings: Literal["rope", "learned"] = "rope"
+    pos_encodings: Literal["rope", "learned", "none"] = "rope"
     rms_norm_eps: Annotated[float, Meta(gt=0.0)] = 1e-5
     rope_theta: Annotated[float, Meta(gt=0.0)] = 10000.0
     forward_dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    single_net: bool = False
+    full_backprop: bool = False
+    no_act_continue: bool = False
+    mlp_t: bool = False
+    puzzle_emb_len: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,6 @@ class TrainConfig:
     max_steps: Count | None = None
     grad_accum: Count = 1
     grad_clip: Annotated[float, Meta(gt=0.0)] | None = None
-    label_smoothing: Decay = 0.0
     ema: bool = False
     ema_rate: Decay = 0.999
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)

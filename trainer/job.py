@@ -1,0 +1,37 @@
+"""What the training loop works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .data import PuzzleData
+from .devices import Plan
+from .faults.base import Fault
+from .keeper import Keeper
+from .rundir import RunDir
+from .schema import TrainConfig
+from .state import TrainState
+
+
+@dataclass
+class Job:
+    """One run, built and ready.
+
+    Attributes:
+        test: the split that is evaluated, or None without one.
+        total_steps: the last step.
+        eval_steps: steps between evaluations; need not be whole, HRM counts epochs.
+        progress: called with the step and its metrics whenever metrics were fetched.
+    """
+
+    config: TrainConfig
+    plan: Plan
+    run: RunDir
+    state: TrainState
+    keeper: Keeper
+    fault: Fault
+    test: PuzzleData | None
+    total_steps: int
+    eval_steps: float
+    progress: Callable[[int, dict[str, float]], None] = lambda step, values: None  # noqa: ARG005

@@ -1,0 +1,81 @@
+"""From fetched metrics to scalars, log lines and speed."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import psutil
+import torch
+
+from .job import Job
+from .meter import StepMetrics
+
+GIB = 1 << 30
+
+
+class Journal:
+    """Turns fetched metrics into scalars and log lines, with the time that the steps took."""
+
+    def __init__(self, job: Job, examples: int) -> None:
+        self.job, self.examples = job, examples
+        self.latest: dict[str, float] = {}
+        self.lm_loss: float | None = None
+        self._since, self._steps, self._waited = time.perf_counter(), 0, 0.0
+        self._process = psutil.Process()
+
+    def count_step(self, waited: float) -> None:
+        """Counts one step, of which `waited` seconds went by waiting for data."""
+        self._steps += 1
+        self._waited += waited
+
+    def exclude(self, seconds: float) -> None:
+        """Time that no training step used."""
+        self._since += seconds
+
+    def write(self, steps: list[StepMetrics], *, line: bool) -> int | None:
+        """Writes every step's scalars. Returns the first step whose loss or gradient is no number."""
+        if not steps:
+            return None
+        run, speed = self.job.run, self._speed()
+        for found in steps[:-1]:
+            run.scalars.write(found.step, found.values, found.time)
+        last = steps[-1]
+        run.scalars.write(last.step, last.values | speed, last.time)
+        self.latest.update(last.values | speed)
+        loss = last.values["train/lm_loss"]
+        self.lm_loss = loss if math.isfinite(loss) else self.lm_loss
+        if line:
+            run.log(self._line(steps, speed))
+        self.job.progress(last.step, last.values | speed)
+        return next((found.step for found in steps if not found.finite), None)
+
+    def _speed(self) -> dict[str, float]:
+        now = time.perf_counter()
+        seconds, steps = max(now - self._since, 1e-9), max(self._steps, 1)
+        values = {
+            "perf/step_time_s": seconds / steps,
+            "perf/examples_per_second": self.examples * steps / seconds,
+            "perf/data_time_s": self._waited / steps,
+            "perf/host_memory_gib": self._process.memory_info().rss / GIB,
+        }
+        if self.job.plan.device == "cuda":
+            values["perf/gpu_memory_gib"] = torch.cuda.max_memory_allocated() / GIB
+        self._since, self._steps, self._waited = now, 0, 0.0
+        return values
+
+    def _line(self, steps: list[StepMetrics], speed: dict[str, float]) -> str:
+        values = steps[-1].values
+        parts = [
+            f"step {steps[-1].step}/{self.job.total_steps}",
+            f"lm_loss {values['train/lm_loss']:.4f}",
+            f"grad_norm {values['train/grad_norm']:.4g}",
+            f"lr {values['train/lr']:.1e}",
+        ]
+        halted = [found.values for found in steps if "train/accuracy" in found.values]
+        rows = sum(found["train/count"] for found in halted)
+        for name, key in (("accuracy", "train/accuracy"), ("exact", "train/exact_accuracy"), ("steps", "train/steps")):
+            if rows:
+                mean = sum(found[key] * found["train/count"] for found in halted) / rows
+                parts.append(f"{name} {mean:.2f}")
+        return " | ".join([*parts, f"{1 / speed['perf/step_time_s']:.1f} it/s"])

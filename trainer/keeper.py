@@ -1,0 +1,105 @@
+"""When checkpoints are saved, kept, refused and taken back; and what the run directory says of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hrmdoc.errors import ConfigError, InputError
+
+from . import checkpoint
+from .rundir import RunDir
+from .schema import TrainConfig
+from .state import TrainState
+
+
+@dataclass
+class Keeper:
+    """The checkpoints of one run. `paused` is switched by actions; `write` is `torch.save`, or a fault's."""
+
+    run: RunDir
+    folder: Path
+    keep: int
+    write: Callable[[dict[str, Any], Any], None] = torch.save
+    saved: Callable[[Path], None] = lambda path: None  # noqa: ARG005
+    paused: bool = False
+    last_step: int = -1
+
+    def save(self, state: TrainState, lm_loss: float | None = None) -> bool:
+        """Saves the state of this step, unless paused. A disk that refuses is reported and the old checkpoints stay."""
+        if self.paused:
+            self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
+            return False
+        began = time.monotonic()
+        tensors = [*state.model.parameters(), *state.model.buffers()]
+        finite = checkpoint.all_finite(iter(tensors))
+        try:
+            path = checkpoint.save(self.folder, state.step, state.state_dict(), finite=finite, lm_loss=lm_loss, write=self.write)
+        except OSError as error:
+            what = error.strerror or str(error)
+            self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
+            self.run.log(f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept")
+            return False
+        self.last_step = state.step
+        seconds = round(time.monotonic() - began, 4)
+        self.run.event("checkpoint", state.step, path=str(path), finite=finite, lm_loss=lm_loss, seconds=seconds)
+        if not finite:
+            self.run.log(f"warning: checkpoint of step {state.step} holds weights that are not finite; it is marked so")
+        for gone in checkpoint.prune(self.folder, self.keep):
+            self.run.event("checkpoint_deleted", state.step, path=str(gone))
+        self.saved(path)
+        return True
+
+    def newest_good(self, state: TrainState, source: Path | None = None) -> dict[str, Any]:
+        """The newest good state in `source`; what had to be passed over is told loudly.
+
+        Raises:
+            InputError: there is none.
+        """
+        device = state.generator.device
+        path, found, passed = checkpoint.newest_good(source or self.folder, device)
+        for error in passed:
+            self.run.event("checkpoint_unusable", state.step, error=error.what, path=error.file)
+            self.run.log(f"warning: {error.file}: {error.what}; using {path.name} instead")
+        return found
+
+    def roll_back(self, state: TrainState, config: TrainConfig) -> bool:
+        """Takes the run back to its newest good checkpoint; whether there was one."""
+        before = state.step
+        try:
+            state.roll_back(self.newest_good(state), config.seed)
+        except InputError as error:
+            self.run.log(f"error: no rollback: {error}")
+            return False
+        self.run.event("rollback", state.step, from_step=before, rollbacks=state.rollbacks)
+        self.run.log(f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run)")
+        return True
+
+    def resume(self, state: TrainState, source: Path, *, accept_data: bool) -> None:
+        """Continues from a run directory's newest good checkpoint, or from exactly the checkpoint that `source` names.
+
+        Raises:
+            InputError: there is no usable checkpoint.
+            ConfigError: it belongs to another model or other data.
+        """
+        exact = checkpoint.NAME.fullmatch(source.name) is not None
+        found = checkpoint.load(source, state.generator.device)[0] if exact else self.newest_good(state, source / "checkpoints")
+        if found.get("data_hash") != state.data_hash and not accept_data:
+            raise ConfigError(
+                f"the dataset has changed: {state.data_hash[:12]} now, {str(found.get('data_hash'))[:12]} in the checkpoint",
+                file=source,
+                hint=f"restore the data, or accept the new one with data_hash={state.data_hash}",
+            )
+        try:
+            state.load_state_dict(found)
+        except (RuntimeError, KeyError, ValueError, TypeError) as error:
+            what = str(error).splitlines()[0] if str(error) else type(error).__name__
+            hint = "resume with the arch.* keys of that run's config.yaml"
+            raise InputError(f"the checkpoint does not fit this model: {what}", file=source, hint=hint) from error
+        state.restarts += 1
+        self.last_step = state.step

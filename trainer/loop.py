@@ -1,0 +1,226 @@
+"""The training loop: schedule, accumulate, clip, step, log, evaluate, checkpoint, listen, stop."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+
+from .data import test_batches
+from .devices import Plan
+from .evaluate import evaluate
+from .inbox import Inbox
+from .interrupts import Interrupts, listening
+from .job import Job
+from .journal import Journal
+from .loss import compute_loss
+from .meter import Meter
+from .optim import cosine_schedule
+from .rundir import State as RunState
+
+Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
+
+
+@dataclass
+class Outcome:
+    """How a run ended. `signal` is the number of the signal that ended it, else 0."""
+
+    reason: Reason
+    step: int
+    signal: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def state(self) -> RunState:
+        ended: dict[Reason, RunState] = {"stopped": "stopped", "signal": "stopped", "nonfinite": "crashed"}
+        return ended.get(self.reason, "finished")
+
+
+def train(job: Job) -> Outcome:
+    """Trains until the last step, an early stop, an action, a signal, or a loss that is no number.
+
+    Raises:
+        Exception: whatever failed, after it was written to the run directory.
+    """
+    run, state = job.run, job.state
+    try:
+        with listening() as interrupts:
+            outcome = _loop(job, interrupts)
+    except BaseException as error:
+        text = traceback.format_exc()
+        run.event("exception", state.step, type=type(error).__name__, message=str(error), traceback=text)
+        run.log(text.rstrip())
+        run.event("ended", state.step, state="crashed", reason="exception")
+        run.close(state.step, "crashed")
+        raise
+    finally:
+        state.feed.close()
+    run.event("ended", outcome.step, state=outcome.state, reason=outcome.reason, metrics=outcome.metrics)
+    run.close(outcome.step, outcome.state)
+    return outcome
+
+
+def _loop(job: Job, interrupts: Interrupts) -> Outcome:
+    config, run, state, fault = job.config, job.run, job.state, job.fault
+    model, dense, sparse = state.model, state.dense, state.sparse
+    examples = config.global_batch_size * config.grad_accum
+    meter, log, inbox = Meter(examples), Journal(job, examples), Inbox(job)
+    model.train()
+    if config.on_nonfinite == "rollback" and state.step == 0:
+        job.keeper.save(state)  # there must be something to go back to
+    ended: Reason | None = None
+
+    while ended is None and state.step < job.total_steps:
+        fault.before_step(state)
+        waited = 0.0
+        step = state.step + 1
+
+        # schedule
+        factor = cosine_schedule(step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio)
+        lr = fault.lr(step, config.lr * factor)
+        dense.param_groups[0]["lr"] = lr
+
+        # accumulate
+        for _ in range(config.grad_accum):
+            asked = time.perf_counter()
+            batch = fault.batch(step, state.feed.next())
+            waited += time.perf_counter() - asked
+            if state.carry is None:
+                state.carry = model.initial_carry(batch)
+            with _precision(job.plan):
+                state.carry, outputs = model(state.carry, batch, state.generator)
+                loss, sums = compute_loss(outputs, state.carry, config.arch.loss.loss_type)
+            state.scaler.scale(loss / examples).backward()  # type: ignore[no-untyped-call]
+            meter.add(sums)
+            if sparse is not None:
+                _step_sparse(job, fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
+
+        # clip
+        state.scaler.unscale_(dense)
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_clip or math.inf)
+
+        # step
+        if config.on_nonfinite == "skip" and not bool(torch.isfinite(norm)):
+            _skip(job, step)
+        else:
+            state.scaler.step(dense)
+            state.scaler.update()
+            if state.ema is not None:
+                state.ema.update()
+        dense.zero_grad(set_to_none=True)
+        state.step = step
+
+        # log
+        meter.close_step(
+            step, norm, {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
+        )
+        log.count_step(waited)
+        due = step % config.log_interval == 0 or step == job.total_steps
+        evaluates, saves = _due(job, step)
+        if due or evaluates or saves:
+            bad = log.write(meter.fetch(), line=due)
+            if bad is not None and config.on_nonfinite in ("stop", "rollback"):
+                ended = _nonfinite(job, meter, bad)
+                continue
+        run.heartbeat(step)
+
+        # evaluate
+        if evaluates and _evaluate(job, log) and config.early_stopping.patience:
+            ended = "early_stopping"
+
+        # checkpoint
+        if saves or ended:
+            job.keeper.save(state, log.lm_loss)
+
+        # listen
+        ended = inbox.answer(log.lm_loss) or ended
+        if interrupts.received is not None:
+            ended = "signal"
+            run.event("signal", step, signal=interrupts.received.name)
+            run.log(f"{interrupts.received.name} received at step {step}: saving a checkpoint and ending")
+
+    if (bad := log.write(meter.fetch(), line=True)) is not None and config.on_nonfinite in ("stop", "rollback"):
+        ended = _nonfinite(job, meter, bad) or ended
+    if job.keeper.last_step != state.step and ended != "nonfinite":
+        job.keeper.save(state, log.lm_loss)
+    number = int(interrupts.received) if interrupts.received is not None else 0
+    return Outcome(ended or "finished", state.step, number, log.latest)
+
+
+def _precision(plan: Plan) -> AbstractContextManager[object]:
+    if not plan.autocast:
+        return nullcontext()
+    return torch.amp.autocast_mode.autocast(plan.device, dtype=getattr(torch, plan.dtype))
+
+
+def _step_sparse(job: Job, lr: float) -> None:
+    """Steps the puzzle embedding with the gradient of one micro-batch. Its sign does not depend on the loss scale."""
+    sparse = job.state.sparse
+    assert sparse is not None
+    sparse.param_groups[0]["lr"] = lr
+    grad = sparse.embedding.rows.grad
+    if grad is not None and (job.plan.scaler or job.config.on_nonfinite == "skip"):
+        grad.nan_to_num_(0.0)  # the sign of an overflow would go straight into the table
+    sparse.step()
+    sparse.zero_grad(set_to_none=True)
+
+
+def _skip(job: Job, step: int) -> None:
+    """Leaves the weights as they are; the rows in flight may hold the bad numbers, so they are dropped too."""
+    job.state.skipped += 1
+    job.state.carry = None
+    job.run.event("skipped", step, why="the gradient is not finite", skipped=job.state.skipped)
+    job.run.log(f"warning: step {step} skipped: the gradient is not finite ({job.state.skipped} so far)")
+
+
+def _nonfinite(job: Job, meter: Meter, bad: int) -> Reason | None:
+    """Answers a loss or gradient that is no number: back to the last good checkpoint, or the end of the run."""
+    state, run, config = job.state, job.run, job.config
+    run.event("nonfinite", bad, on_nonfinite=config.on_nonfinite, rollbacks=state.rollbacks)
+    run.log(f"error: the loss or its gradient is not finite at step {bad}")
+    meter.forget()
+    if config.on_nonfinite == "rollback" and state.rollbacks < config.max_rollbacks and job.keeper.roll_back(state, config):
+        return None
+    run.log("ending: see the run's diagnosis with hrmdoc analyze; on_nonfinite=rollback goes back to a good checkpoint instead")
+    return "nonfinite"
+
+
+def _due(job: Job, step: int) -> tuple[bool, bool]:
+    """Whether this step evaluates, and whether it saves."""
+    evaluates = int(step / job.eval_steps) > int((step - 1) / job.eval_steps) or step == job.total_steps
+    interval = job.config.checkpoint_interval
+    saves = interval is not None and step % interval == 0
+    return evaluates and job.test is not None, saves or (
+        evaluates and job.config.checkpoint_every_eval
+    ) or step == job.total_steps
+
+
+def _evaluate(job: Job, log: Journal) -> bool:
+    """Scores the test split; whether patience has run out."""
+    state, run, config, stopping = job.state, job.run, job.config, job.config.early_stopping
+    assert job.test is not None
+    began = time.perf_counter()
+    with state.ema.applied() if state.ema is not None else nullcontext():
+        results = evaluate(state.model, test_batches(job.test, config.global_batch_size), state.generator.device)
+    values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
+    seconds = time.perf_counter() - began
+    log.exclude(seconds)
+    run.scalars.write(state.step, {key: value for key, value in values.items() if not key.endswith(".count")})
+    run.event("evaluated", state.step, metrics=values, seconds=round(seconds, 4), ema=state.ema is not None)
+    shown = " | ".join(f"{key} {value:.4f}" for key, value in values.items() if not key.endswith((".count", ".steps")))
+    run.log(f"eval step {state.step} | {shown}")
+    log.latest.update(values)
+    first = next(iter(results.values()))
+    better = state.stopper.better(first[stopping.metric], stopping.min_delta, lower=stopping.metric == "lm_loss")
+    if not stopping.patience or better or state.stopper.waited < stopping.patience:
+        return False
+    run.event("early_stop", state.step, metric=stopping.metric, best=state.stopper.best, patience=stopping.patience)
+    run.log(
+        f"early stop: {stopping.metric} has not been better than {state.stopper.best:.4f} for {stopping.patience} evaluations"
+    )
+    return True

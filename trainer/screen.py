@@ -1,0 +1,55 @@
+"""What a person sees of a run: a progress bar on a terminal, the lines of the log anywhere else. All of it on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Screen:
+    """Call `say` with lines, and `progress` with metrics once `begin` told how many steps there are."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def say(self, line: str) -> None:
+        """One line. A step's own line is left to the bar where there is one."""
+        if self._bar is None:
+            try:
+                sys.stderr.write(line + "\n")
+                sys.stderr.flush()
+            except (BrokenPipeError, ValueError):  # nobody reads any more; the run goes on, and train.log has it all
+                return
+        elif not line.startswith("step "):
+            self._bar.console.print(line, markup=False, highlight=False)
+
+    def begin(self, step: int, total: int) -> None:
+        """Shows the bar, on a terminal."""
+        if not self.terminal:
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=total, completed=step)
+        self._bar.start()
+
+    def progress(self, step: int, values: dict[str, float]) -> None:
+        """Moves the bar."""
+        if self._bar is not None and self._task is not None:
+            shown = (
+                f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {1 / values['perf/step_time_s']:.1f} it/s"
+            )
+            self._bar.update(self._task, completed=step, description=shown)
+
+    def end(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

@@ -1,0 +1,218 @@
+"""From a configuration to a job that is ready to run: data, device plan, run directory, model, and what is known of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hrmdoc.errors import ConfigError
+
+from . import config as configs
+from . import devices, rundir
+from .checkpoint import NAME
+from .data import BUILTIN, PuzzleData, TrainIterator, builtin, dataset_hash
+from .faults import fault_of
+from .feed import Feed
+from .job import Job
+from .keeper import Keeper
+from .schema import TrainConfig
+from .state import build
+
+BUILTIN_PREFIX = "builtin:"
+# What the published recipes call their data, and the options that build it.
+RECIPES = {
+    "sudoku-extreme-small": "subsample_size=100, num_aug=100",
+    "sudoku-extreme-1k-aug-1000": "subsample_size=1000, num_aug=1000",
+    "sudoku-extreme-full": "",
+}
+PACKAGES = ("hrmdoc", "torch", "numpy")
+SAMPLED_LABELS = 10_000  # rows that are looked at to count the classes
+
+
+def open_data(data_path: str, folder: Path = Path()) -> Path:
+    """The folder of the dataset, built first if it is one of ours (`builtin:<name>`).
+
+    Raises:
+        ConfigError: there is no such folder; says how to get one.
+    """
+    if data_path.startswith(BUILTIN_PREFIX):
+        return builtin(data_path.removeprefix(BUILTIN_PREFIX))
+    path = folder / data_path
+    if path.is_dir():
+        return path
+    options = RECIPES.get(path.name)
+    known = ", ".join(f"{BUILTIN_PREFIX}{name}" for name in BUILTIN)
+    if options is None:
+        raise ConfigError(
+            "there is no such dataset folder", file=path, hint=f"give a folder with train/ and test/, or one of {known}"
+        )
+    call = ", ".join(filter(None, ("'sapientinc/sudoku-extreme'", f"{data_path!r}", options)))
+    raise ConfigError(
+        "this dataset is not built yet",
+        file=path,
+        hint=f'python -c "from hrmdoc.trainer.data import build_sudoku; build_sudoku({call})"\n  or train on {known}',
+    )
+
+
+def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
+    """The device plan that `config` asks for on this machine."""
+    asked = config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
+    request = devices.Request(config.device, asked, config.compile, config.threads, config.deterministic, config.arch.hidden_size)
+    return devices.plan(request, devices.probe(), env)
+
+
+def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
+    """Builds everything that `config` describes and starts its run directory.
+
+    Args:
+        source: the configuration file, for the record.
+        say: receives each line of the log.
+
+    Raises:
+        ConfigError, InputError: the configuration, the data or the checkpoint is wrong. A new run directory is made only after
+            the configuration and the data were found good.
+    """
+    _check_processes(config)
+    fault = fault_of(config.fault)
+    config = fault.config(config)
+    path = open_data(config.data_path)
+    digest = dataset_hash(path)
+    if config.data_hash is not None and config.data_hash.removeprefix("sha256:") != digest:
+        raise ConfigError(
+            f"the dataset has changed: its hash is {digest}, not {config.data_hash}", file=path, hint="restore the data"
+        )
+    data = PuzzleData(path, "train")
+    test = PuzzleData(path, "test") if (path / "test").is_dir() else None
+    total = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples)
+    plan = make_plan(config, os.environ)
+    device = devices.apply(plan)
+    stream = fault.source(TrainIterator(data, config.global_batch_size, config.seed))
+    feed = Feed(stream, device, pin=plan.pin_memory, ahead=plan.num_workers)
+    state = build(config, plan, data.info, feed, digest, config.global_batch_size)
+    fault.built(state)
+
+    resumed = None if config.resume is None else Path(config.resume)
+    run = rundir.RunDir(_where(config, resumed), say)
+    folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
+    keeper = Keeper(run, folder, config.checkpoint_keep, lambda saved, file: fault.write(saved, file, torch.save), fault.saved)
+    if resumed is not None:
+        keeper.resume(state, resumed, accept_data=config.data_hash is not None)
+    facts = _facts(config, plan, source) | {
+        "data_path": str(path),
+        "data_hash": digest,
+        "samples": data.examples,
+        "groups": data.info.total_groups,
+        "vocab_size": data.info.vocab_size,
+        "seq_len": data.info.seq_len,
+        "classes": _classes(data),
+        "parameters": state.model.num_parameters(),
+        "total_steps": total,
+    }
+    run.describe(configs.dump(config), facts)
+    run.event(
+        "started" if resumed is None else "resumed", state.step, restarts=state.restarts, total_steps=total, fault=config.fault
+    )
+    run.scalars.write(state.step, {"num_params": float(facts["parameters"])})
+    _tell(config, plan, run, state.step, total, facts)
+    full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
+    eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
+    return Job(config, plan, run, state, keeper, fault, test, total, eval_steps)
+
+
+def _tell(config: TrainConfig, plan: devices.Plan, run: rundir.RunDir, step: int, total: int, facts: dict[str, Any]) -> None:
+    """The head of the log: where the run is, what runs, and what is odd about it."""
+    run.log(f"run directory {run.path} (watch it with: hrmdoc watch {run.path})")
+    run.log(
+        f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {step} to {total} | "
+        f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
+    )
+    for warning in (*plan.warnings, *configs.schedule_warnings(config, total)):
+        run.event("warning", step, message=warning)
+        run.log(f"warning: {warning}")
+
+
+def _where(config: TrainConfig, resumed: Path | None) -> Path:
+    if resumed is None or config.run_dir:
+        same = resumed is not None and config.run_dir is not None and Path(config.run_dir).resolve() == resumed.resolve()
+        return resumed if same and resumed else rundir.choose(config.run_dir, config.run_name, config.data_path)
+    run = resumed.parent.parent if NAME.fullmatch(resumed.name) else resumed
+    if not (run / "config.yaml").is_file():
+        raise ConfigError(
+            "there is no run to resume here", file=resumed, hint="name a run directory, or one of its checkpoints/step_<N>"
+        )
+    return run
+
+
+def _check_processes(config: TrainConfig) -> None:
+    world = os.environ.get("WORLD_SIZE", "1")
+    size = int(world) if world.isdigit() and int(world) > 0 else 1
+    configs.check_world(config, size)
+    if size > 1:
+        raise ConfigError(
+            f"WORLD_SIZE={size}: this trainer runs in one process", hint="start it without torchrun, or unset WORLD_SIZE"
+        )
+
+
+def _classes(data: PuzzleData) -> int:
+    """How many different labels occur, in a sample of the rows."""
+    labels = np.unique(np.concatenate([part.labels[:SAMPLED_LABELS].ravel() for part in data.sets]))
+    return int((labels != data.info.ignore_label_id).sum()) if data.info.ignore_label_id is not None else len(labels)
+
+
+def _facts(config: TrainConfig, plan: devices.Plan, source: str | None) -> dict[str, Any]:
+    machine = devices.probe()
+    return {
+        "framework": "hrm",
+        "kind": "hrm",
+        "config_source": source,
+        "git_commit": git_commit(),
+        "platform": platform.platform(),
+        "host": socket.gethostname(),
+        "device": plan.device,
+        "device_name": machine.name,
+        "device_memory_gib": None if machine.memory_bytes is None else round(machine.memory_bytes / (1 << 30), 2),
+        "cpu_count": machine.cpus,
+        "world_size": 1,
+        "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}[plan.dtype],
+        "plan": asdict(plan),
+        "env": {key: os.environ[key] for key in ("OMP_NUM_THREADS", "DISABLE_COMPILE", "USE_FLASH_ATTN") if key in os.environ},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "seed": config.seed,
+    }
+
+
+def git_commit(folder: Path | None = None) -> str | None:
+    """The commit that `folder` (by default the working folder) is at, or None outside a repository."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def _version(package: str) -> str | None:
+    if package in sys.modules and hasattr(sys.modules[package], "__version__"):
+        return str(sys.modules[package].__version__)
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

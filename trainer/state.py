@@ -1,0 +1,158 @@
+"""Everything that a training step changes, and so everything that a checkpoint holds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.amp.grad_scaler import GradScaler
+
+from .data import DataInfo
+from .devices import Plan
+from .feed import Feed
+from .model import HRM, ArchConfig, Carry
+from .optim import EMA, AdamATan2, SignSGD
+from .schema import ArchKeys, TrainConfig
+
+
+@dataclass
+class Stopper:
+    """Early stopping: how long the best evaluation has stood."""
+
+    best: float | None = None
+    waited: int = 0
+
+    def better(self, value: float, min_delta: float, *, lower: bool) -> bool:
+        """Takes one evaluation; whether it beats the best by `min_delta`. NaN never does."""
+        gain = float("inf") if self.best is None else (self.best - value if lower else value - self.best)
+        if gain > min_delta and value == value:
+            self.best, self.waited = value, 0
+            return True
+        self.waited += 1
+        return False
+
+
+@dataclass
+class TrainState:
+    """The moving parts of a run.
+
+    Attributes:
+        dense: steps the weights, once a step.
+        sparse: steps the puzzle embedding, if there is one, once a micro-batch: it remembers the rows of one batch only.
+        generator: draws the exploration of halting, on the device.
+        step: optimizer steps taken.
+        lr_scale: changed by a `set_lr` action; multiplies the schedule.
+        rollbacks, skipped, restarts: how often the run was saved from itself.
+    """
+
+    model: HRM
+    dense: torch.optim.Optimizer
+    sparse: SignSGD | None
+    scaler: GradScaler
+    feed: Feed
+    generator: torch.Generator
+    ema: EMA | None
+    data_hash: str
+    carry: Carry | None = None
+    step: int = 0
+    lr_scale: float = 1.0
+    rollbacks: int = 0
+    skipped: int = 0
+    restarts: int = 0
+    stopper: Stopper = field(default_factory=Stopper)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors and plain values only, so that it can be loaded without running code."""
+        carry = self.carry
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.dense.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "ema": None if self.ema is None else self.ema.state_dict(),
+            "carry": None if carry is None else {name: getattr(carry, name) for name in Carry.__dataclass_fields__},
+            "data": self.feed.state_dict(),
+            "data_hash": self.data_hash,
+            "rng": rng_state(self.generator),
+            "stopper": {"best": self.stopper.best, "waited": self.stopper.waited},
+            **{name: getattr(self, name) for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts")},
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The exact opposite of `state_dict`.
+
+        Raises:
+            RuntimeError, KeyError, ValueError: the checkpoint belongs to another model.
+        """
+        self.model.load_state_dict(state["model"])
+        self.dense.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        if self.ema is not None and state["ema"] is not None:
+            self.ema.load_state_dict(state["ema"])
+        self.carry = None if state["carry"] is None else Carry(**state["carry"])
+        self.feed.load_state_dict(state["data"])
+        self.stopper = Stopper(**state["stopper"])
+        set_rng_state(self.generator, state["rng"])
+        for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts"):
+            setattr(self, name, state[name])
+
+    def roll_back(self, state: dict[str, Any], seed: int) -> None:
+        """Weights, optimizer and schedule as in `state`, but with new data and new draws, or the same failure would come."""
+        place, rollbacks, skipped = self.feed.state_dict(), self.rollbacks + 1, self.skipped
+        self.load_state_dict(state)
+        self.feed.load_state_dict(place)
+        self.rollbacks, self.skipped, self.carry = rollbacks, skipped, None
+        self.generator.manual_seed(seed + 1_000_003 * rollbacks)
+
+
+def build(config: TrainConfig, plan: Plan, info: DataInfo, feed: Feed, data_hash: str, batch_size: int) -> TrainState:
+    """Model, optimizers and the rest for a run that begins, seeded."""
+    seed_all(config.seed)
+    device = torch.device(plan.device)
+    model = HRM(arch_config(config.arch, plan.dtype), info, batch_size, attention=plan.attention).to(device)
+    if plan.compile_backend is not None:
+        model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
+    return TrainState(
+        model=model,
+        dense=AdamATan2(model.parameters(), 0.0, (config.beta1, config.beta2), config.weight_decay),
+        sparse=None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay),
+        scaler=GradScaler(plan.device, enabled=plan.scaler),
+        feed=feed,
+        generator=torch.Generator(device).manual_seed(config.seed),
+        ema=EMA(model, config.ema_rate) if config.ema else None,
+        data_hash=data_hash,
+    )
+
+
+def arch_config(keys: ArchKeys, dtype: str) -> ArchConfig:
+    """The model's own configuration from the keys of the file; the plan has settled the dtype."""
+    names = [name for name in ArchConfig.__dataclass_fields__ if hasattr(keys, name)]
+    values = {name: getattr(keys, name) for name in names}
+    if keys.puzzle_emb_ndim is None:
+        values["puzzle_emb_ndim"] = keys.hidden_size
+    return ArchConfig(**{**values, "forward_dtype": dtype, "loss_type": keys.loss.loss_type})
+
+
+def seed_all(seed: int) -> None:
+    """Seeds every generator that a step may draw from."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  # third-party code draws from the global one
+    torch.manual_seed(seed)
+
+
+def rng_state(generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """The generators that training draws from: torch's on each device, and the one of the exploration."""
+    state = {"torch": torch.get_rng_state(), "generator": generator.get_state()}
+    if generator.device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def set_rng_state(generator: torch.Generator, state: dict[str, torch.Tensor]) -> None:
+    """Puts the generators back where they were. Their states live on the host whatever the device."""
+    torch.set_rng_state(state["torch"].cpu())
+    generator.set_state(state["generator"].cpu())
+    if "cuda" in state and generator.device.type == "cuda":
+        torch.cuda.set_rng_state(state["cuda"].cpu())
