@@ -1,0 +1,78 @@
+"""Progress bars: tqdm's grammar, and which of several bars counts the steps of the run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_BAR = re.compile(
+    r"(\d{1,3})%\|[^|]{0,1000}\|\s{0,8}(\d[\d.]*[kMG]?)/(\d[\d.]*[kMG]?)\s{0,4}\[([\d:?]{1,16})<([^,\]]{1,24}), {0,4}([^,\]]{0,24})(?:, ?([^\]]{0,4000}))?\]?"
+)
+_STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "?")
+_FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One redraw of a bar. `before` and `after` are what stands on the same piece around it."""
+
+    desc: str
+    n: int
+    total: int
+    postfix: str
+    counts_steps: bool
+    after: str
+
+
+def bars_of(text: str) -> list[Bar]:
+    """The bars on a piece, in order."""
+    found = list(_BAR.finditer(text))
+    bars = []
+    for at, match in enumerate(found):
+        desc = text[found[at - 1].end() if at else 0 : match.start()].strip()
+        after = text[match.end() :] if at + 1 == len(found) else ""
+        unit = match.group(6).strip()
+        counts = unit.endswith(_STEP_UNITS)
+        bars.append(Bar(desc.removesuffix(":").strip(), _count(match.group(2)), _count(match.group(3)), match.group(7) or "", counts, after))
+    return bars
+
+
+def _count(text: str) -> int:
+    factor = _FACTORS.get(text[-1])
+    try:
+        return int(float(text[:-1] if factor else text) * (factor or 1))
+    except ValueError:
+        return 0
+
+
+class MainBar:
+    """Finds the bar without a description that counts the run's steps among those of evaluations.
+
+    The first that is open when a training record comes is the one, until it is complete.
+    """
+
+    def __init__(self) -> None:
+        self.n: int | None = None
+        self.total: int | None = None
+        self._open: dict[int, int] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the main bar has reached its end, or none is known."""
+        return self.total is None or self.n is None or self.n >= self.total
+
+    def see(self, bar: Bar) -> bool:
+        """Takes a redraw in; says whether it is the main bar's."""
+        if bar.n >= bar.total:
+            self._open.pop(bar.total, None)
+        else:
+            self._open[bar.total] = bar.n
+        if bar.total != self.total:
+            return False
+        self.n = bar.n
+        return True
+
+    def choose(self) -> None:
+        """A training record came: if no bar is known to be the main one, the first open one is."""
+        if self.complete and self._open:
+            self.total, self.n = next(iter(self._open.items()))

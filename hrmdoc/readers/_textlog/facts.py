@@ -1,0 +1,151 @@
+"""Facts that logs print: sizes, versions, arguments, and the words that betray the framework."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hrmdoc.readers._textlog.lines import number
+from hrmdoc.run import Value
+
+_INT = r"([\d,]+)\b"
+_NUMBERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (key, re.compile(pattern, re.IGNORECASE))
+    for key, pattern in (
+        ("run.total_steps", rf"(?:total optimization steps|total steps|total training steps|max_steps|total_steps)\s?[:=]\s?{_INT}"),
+        ("run.epochs", rf"(?:num epochs|number of epochs|total epochs)\s?[:=]\s?{_INT}"),
+        ("run.steps_per_epoch", rf"(?:steps[_ ]per[_ ]epoch|num batches each epoch)\s?[:=]\s?{_INT}"),
+        ("data.samples", rf"(?:num examples|number of training (?:examples|samples)|training samples)\s?[:=]\s?{_INT}"),
+        ("data.batch_size", rf"(?:total train batch size[^=]{{0,80}}|total batch size \([^)]{{0,40}}\)|global batch size|total desired batch size)\s?[:=]\s?{_INT}"),
+        ("data.micro_batch_size", rf"(?:instantaneous batch size per device|micro[_ ]batch[_ ]size)\s?[:=]\s?{_INT}"),
+        ("data.grad_accum", rf"(?:gradient accumulation steps)\s?[:=]\s?{_INT}"),
+        ("model.trainable_parameters", rf"(?<!non-)(?<!non )(?:trainable param(?:eter)?s|number of trainable parameters)\s?[:=]\s?{_INT}"),
+        ("model.parameters", rf"(?:all params|total param(?:eter)?s|number of parameters|model parameters|num_params)\s?[:=]\s?{_INT}(?![.M])"),
+        ("world_size", rf"(?:using world size|world[_ ]size|num gpus used)\s?[:=]\s?{_INT}"),
+    )
+)
+_MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]+)\s?([MB])\b", re.IGNORECASE)
+_VERSION = re.compile(
+    r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb|unsloth|numpy|jax|triton)"
+    r"(?: version(?: is| =|:|=)? ?|==| v(?=\d))v?(\d[\w.+]{0,40})",
+    re.IGNORECASE,
+)
+_PRECISION = re.compile(r"(?:using (bfloat16|float16|fp16|bf16)|mixed precision[:= ]+'?(bf16|fp16|no)\b|using (\d\d)bit automatic mixed|using params_dtype torch\.(\w+))", re.IGNORECASE)
+_PRECISIONS = {"bfloat16": "bf16", "float16": "fp16", "16": "fp16", "no": "fp32", "float32": "fp32", "float": "fp32", "half": "fp16"}
+_DOTS = re.compile(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
+_NAMESPACE = re.compile(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\((.{1,20000})\)?\Z", re.DOTALL)
+_ARGUMENT = re.compile(r"(?:\A|, ?)([A-Za-z_]\w{0,80})=('[^']{0,300}'|\"[^\"]{0,300}\"|[^,()\[\]{}]{1,200})")
+_CONFIG_HEADER = re.compile(r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z", re.IGNORECASE)
+_CONFIG_ROW = re.compile(r"\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s(\S.{0,200})\Z")
+
+FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
+    ("[rank 0, world size", "hrm", 5),
+    ("axolotl", "axolotl", 5),
+    ("llamafactory", "llama-factory", 5),
+    ("info:swift", "ms-swift", 5),
+    ("unsloth - 2x", "unsloth", 4),
+    ("trl/trainer", "trl", 4),
+    ("'completions/", "trl", 4),
+    ("'rewards/chosen'", "trl", 4),
+    ("'rewards/margins'", "trl", 4),
+    ("frac_reward_zero_std", "trl", 4),
+    ("num_tokens': ", "trl", 3),
+    ("consumed_tokens: ", "nanotron", 4),
+    ("[nemo ", "nemo", 5),
+    ("reduced_train_loss", "nemo", 4),
+    ("bigscience-workshop/megatron-deepspeed", "megatron-deepspeed", 4),
+    ("megatron", "megatron", 2),
+    (" | consumed samples:", "megatron", 3),
+    ("[titan]", "torchtitan", 5),
+    ("torchtitan", "torchtitan", 4),
+    ("fairseq", "fairseq", 4),
+    ("train_inner", "fairseq", 4),
+    ("tokens_per_second_per_gpu:", "torchtune", 4),
+    ("torchtune", "torchtune", 4),
+    ("train/crossentropyloss", "olmo", 4),
+    ("train/ce loss", "olmo", 4),
+    ("composer/", "composer", 3),
+    ("throughput/tokens_per_sec", "composer", 3),
+    ("`trainer.fit` stopped", "lightning", 4),
+    ("pytorch_lightning", "lightning", 3),
+    ("v_num=", "lightning", 3),
+    ("ultralytics", "ultralytics", 5),
+    ("ms/step - ", "keras", 4),
+    ("s/step - ", "keras", 3),
+    ("stable_baselines3", "stable-baselines3", 4),
+    ("ep_rew_mean", "stable-baselines3", 4),
+    ("detectron2", "detectron2", 4),
+    ("maskrcnn_benchmark", "maskrcnn-benchmark", 4),
+    ("mmengine", "mmengine", 4),
+    ("mmdet", "mmengine", 3),
+    ("timm/", "timm", 3),
+    ("% bf16 mfu", "llm.c", 4),
+    ("validation bpb:", "nanochat", 4),
+    ("| lrm: ", "nanochat", 4),
+    ("verl.", "verl", 3),
+    ("{'loss': ", "hf-trainer", 2),
+    ("{'train_runtime': ", "hf-trainer", 2),
+    ("***** running training *****", "hf-trainer", 2),
+    ("runningavgsamplespersec", "deepspeed", 1),
+    ("[deepspeed] overflow", "deepspeed", 1),
+    ("deepspeed info: ", "deepspeed", 1),
+    ("paddle", "paddle", 1),
+    ("tok/sec: ", "nanogpt", 1),
+    ("number of parameters: ", "nanogpt", 1),
+)
+"""Words in lower case, the framework, and how much it says: the more particular one wins (a fine-tuning tool runs inside HF Trainer)."""
+
+
+def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
+    """Canonical keys and values printed on the line."""
+    for key, pattern in _NUMBERS:
+        if (found := pattern.search(text)) and len(found.group(1)) < 20 and found.group(1).strip(","):
+            yield key, int(found.group(1).replace(",", ""))
+    if found := _MILLIONS.search(text):
+        yield "model.parameters", int(number(found.group(1).rstrip(".")) * (1e6 if found.group(2) in "mM" else 1e9))
+    if found := _PRECISION.search(text):
+        word = next(group for group in found.groups() if group).lower()
+        yield "precision", _PRECISIONS.get(word, word)
+
+
+def versions_in(text: str) -> Iterator[tuple[str, str]]:
+    """Package and version, as `PyTorch version: 2.4.0`."""
+    for found in _VERSION.finditer(text):
+        name = found.group(1).lower().replace(" ", "")
+        yield ("torch" if name in ("pytorch", "torch") else name), found.group(2).rstrip(".")
+
+
+def arguments_in(text: str) -> Iterator[tuple[str, Value]]:
+    """Arguments of a dotted dump (`lr ....... 1e-4`) or of a printed `Namespace(...)`."""
+    if found := _DOTS.match(text):
+        yield found.group(1), literal(found.group(2) or "")
+    elif found := _NAMESPACE.search(text):
+        for argument in _ARGUMENT.finditer(found.group(1)):
+            yield argument.group(1), literal(argument.group(2))
+
+
+def opens_config(text: str) -> bool:
+    """Whether the line announces a printed configuration."""
+    return len(text) < 80 and _CONFIG_HEADER.match(text) is not None
+
+
+def config_row(text: str) -> tuple[str, Value] | None:
+    """Key and value of an indented `key: value` row."""
+    found = _CONFIG_ROW.match(text)
+    return (found.group(1), literal(found.group(2))) if found else None
+
+
+def literal(text: str) -> Value:
+    """The value that a printed word stands for."""
+    word = text.strip().rstrip(",").strip("'\"")
+    if word in ("None", "null", ""):
+        return None
+    if word.lower() in ("true", "false"):
+        return word.lower() == "true"
+    if word[0] in "+-.0123456789" and len(word) < 32:
+        for kind in (int, float):
+            try:
+                return kind(word)
+            except ValueError:
+                continue
+    return word

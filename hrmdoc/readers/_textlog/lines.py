@@ -1,0 +1,186 @@
+"""Metric lines: counters and named numbers, in whatever order and with whatever marks between them."""
+
+from __future__ import annotations
+
+from hrmdoc.readers._textlog.flow import Position
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import Held, RankState
+from hrmdoc.readers._textlog.template import NUMBER, Plan, plan_of
+
+_CACHE_LIMIT = 4096
+_MOST_NUMBERS = 200
+_ALIKE = 3
+"""So many lines of one shape without a step are needed before they count as metric lines."""
+_ALIKE_IN_RUN = 2
+"""The same once the run's position is known."""
+
+
+class LineReader:
+    """Reads metric lines into the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._plans: dict[tuple[str, ...], Plan] = {}
+        self._seen: dict[tuple[object, ...], list[Held] | None] = {}
+
+    def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
+        """Whether the line was understood as a position or as metrics."""
+        parts = NUMBER.split(text)
+        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
+            return False
+        gaps, numbers = tuple(parts[::2]), parts[1::2]
+        plan = self._plan(gaps, logger if logger in ("train", "valid", "val", "eval", "test") else "")
+        position = position_of(plan, numbers)
+        if plan.bare:
+            return self._header(state, position)
+        if not plan.measures or not plan.leading:
+            return False
+        values = [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
+        if plan.split in ("val", "test") and position.total is not None and position.restarts:
+            if position.step != position.total:
+                return True
+            position = Position(epoch=position.epoch)
+        return self._accept(state, plan, position, values, mark)
+
+    def values_in(self, text: str) -> list[tuple[str, float]]:
+        """The named numbers on a line, counters left out."""
+        parts = NUMBER.split(text)
+        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
+            return []
+        plan, numbers = self._plan(tuple(parts[::2]), ""), parts[1::2]
+        return [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
+
+    def _plan(self, gaps: tuple[str, ...], logger: str) -> Plan:
+        key = (*gaps, logger)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _CACHE_LIMIT:
+                self._plans.clear()
+            plan = self._plans[key] = plan_of(gaps, logger)
+        return plan
+
+    def _header(self, state: RankState, position: Position) -> bool:
+        """A line that tells a position and nothing else; an indented block may follow."""
+        if position.silent:
+            return False
+        if position.step is not None:
+            state.flow.place(position)
+            state.block = 200
+        elif position.epoch is not None:
+            state.flow.enter_epoch(position.epoch)
+        return True
+
+    def _accept(
+        self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark
+    ) -> bool:
+        if position.silent and state.block and len(values) == 1:
+            self._emit(values, state.flow.step, "step", mark)
+            return True
+        if not position.silent and plan.strong:
+            self._place(state, plan, position, values, mark)
+            return True
+        if position.silent and not plan.strong:
+            return False
+        key = (mark.rank, *plan.shape)
+        held = self._seen.get(key, [])
+        if held is not None:
+            known = state.flow.step is not None or state.flow.epoch is not None
+            if len(held) + 1 < (_ALIKE_IN_RUN if known and position.silent else _ALIKE):
+                self._hold(key, held, Held(values, position.step, "step", mark, position.epoch or -1))
+                return False
+            for earlier in held:
+                before = Position(None if earlier.n < 0 else earlier.n, earlier.step)
+                self._place(state, plan, before, earlier.values, earlier.mark)
+            self._seen[key] = None
+        self._place(state, plan, position, values, mark)
+        return True
+
+    def _hold(self, key: tuple[object, ...], held: list[Held], record: Held) -> None:
+        if len(self._seen) >= _CACHE_LIMIT:
+            self._seen.clear()
+        held.append(record)
+        self._seen[key] = held
+
+    def _place(self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark) -> None:
+        flow = state.flow
+        if position.silent and flow.step is None and flow.epoch is None:
+            self._emit(values, None, "index", mark)
+            return
+        if position.step is None and (flow.step is None or plan.shape == state.counting_shape):
+            self._place_by_epoch(state, plan, position, values, mark)
+            return
+        step, axis = flow.place(position)
+        self._emit(values, step, axis, mark)
+
+    def _place_by_epoch(
+        self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark
+    ) -> None:
+        """Lines that tell the epoch alone. One that comes back within the epoch stands for a step: such lines are counted."""
+        flow, shape = state.flow, plan.shape
+        if position.epoch is not None:
+            flow.enter_epoch(position.epoch)
+        epoch = flow.epoch or 0
+        if shape == state.counting_shape:
+            flow.step = 0 if flow.step is None else flow.step + 1
+            self._emit(values, flow.step, "step", mark)
+        elif shape not in state.epoch_shapes:
+            state.epoch_shapes[shape] = Held(values, epoch, "epoch", mark)
+        else:
+            first = state.epoch_shapes[shape]
+            state.epoch_shapes[shape] = None
+            if first is not None and first.step == epoch and state.counting_shape is None:
+                state.counting_shape, flow.step = shape, 1
+                self._emit(first.values, 0, "step", first.mark)
+                self._emit(values, 1, "step", mark)
+                return
+            if first is not None:
+                self._emit(first.values, first.step, "epoch", first.mark)
+            self._emit(values, epoch, "epoch", mark)
+
+    def close(self, state: RankState) -> None:
+        """Hands over what still waited."""
+        for held in state.epoch_shapes.values():
+            if held is not None:
+                late = state.flow.step is not None
+                self._emit(held.values, state.flow.step if late else held.step, "step" if late else "epoch", held.mark)
+        state.epoch_shapes.clear()
+
+    def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
+        for name, value in values:
+            self._sink.point(name, value, step, axis, mark)  # type: ignore[arg-type]
+
+
+def position_of(plan: Plan, numbers: list[str]) -> Position:
+    """The position that the counters of a line tell; a counter with a fraction is none."""
+    epoch = step = total = None
+    restarts: bool | None = None
+    for counter in plan.counters:
+        value = _whole(numbers[counter.at])
+        if value is None:
+            continue
+        if counter.kind == "epoch":
+            epoch = value
+        elif step is None or (counter.kind == "global" and restarts is not False):
+            step = value
+            total = None if counter.total is None else _whole(numbers[counter.total])
+            restarts = {"batch": True, "global": False}.get(counter.kind)
+    return Position(epoch, step, total, restarts)
+
+
+def _whole(text: str) -> int | None:
+    digits = text.replace(",", "")
+    return int(digits) if digits.isdigit() and len(digits) < 18 else None
+
+
+def _value(numbers: list[str], at: int, scale: float, over: int | None) -> float:
+    text = numbers[at]
+    value = number(text) * scale
+    return value if over is None else value / (number(numbers[over]) or 1.0)
+
+
+def number(text: str) -> float:
+    """A number as logs write it: `1,024`, `nan.0`, `-inf`."""
+    try:
+        return float(text)
+    except ValueError:
+        return float(text.replace(",", "").removesuffix(".0"))

@@ -1,0 +1,106 @@
+"""Bytes in any cut become blocks of whole pieces.
+
+A piece ends at a line feed or a carriage return: progress bars redraw with the latter. Line numbers count line feeds only.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+PIECE_LIMIT = 64 * 1024
+"""Bytes of one piece that are kept."""
+_SLICE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole pieces. `starts`, `ends` and `lines` have shape [pieces]; the byte at `ends` is the terminator."""
+
+    data: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    lines: NDArray[np.int64]
+
+
+class Splitter:
+    """Cuts bytes into blocks, keeps the torn end, and notes pieces that were longer than `PIECE_LIMIT`."""
+
+    def __init__(self) -> None:
+        self.overlong: int | None = None
+        self._line = 1
+        self._tail = b""
+        self._head: bytes | None = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, data: bytes) -> Iterator[Block]:
+        """Blocks of the pieces that the new bytes complete."""
+        data = self._as_utf8(data)
+        for start in range(0, len(data), _SLICE):
+            yield from self._cut(data[start : start + _SLICE])
+
+    def close(self) -> Iterator[Block]:
+        """The piece at the end that no terminator closes."""
+        head, self._head = self._head, None
+        if head:
+            yield from self._cut(head)
+        if self._decoder is not None:
+            yield from self._cut(self._decoder.decode(b"", True).encode())
+        if self._tail:
+            yield from self._cut(b"\n")
+
+    def _as_utf8(self, data: bytes) -> bytes:
+        """The bytes as UTF-8; the first three tell whether they are UTF-16."""
+        if self._head is not None:
+            self._head += data
+            if len(self._head) < 3:
+                return b""
+            data, self._head = self._head, None
+            if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                name = "utf-16-le" if data[:2] == codecs.BOM_UTF16_LE else "utf-16-be"
+                self._decoder = codecs.getincrementaldecoder(name)("replace")
+                data = data[2:]
+            elif data[:3] == codecs.BOM_UTF8:
+                data = data[3:]
+        return data if self._decoder is None else self._decoder.decode(data).encode()
+
+    def _cut(self, data: bytes) -> Iterator[Block]:
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if end == 0:
+            self._hold(data)
+            return
+        whole = self._tail + data[:end]
+        self._tail = b""
+        self._hold(data[end:])
+        yield self._block(whole)
+
+    def _hold(self, data: bytes) -> None:
+        """Keeps the torn end; one byte past the limit is enough to know that it is overlong."""
+        self._tail = (self._tail + data[: PIECE_LIMIT + 1])[: PIECE_LIMIT + 1]
+
+    def _block(self, data: bytes) -> Block:
+        starts, ends = _bounds(data)
+        lengths = ends - starts
+        if lengths.max(initial=0) > PIECE_LIMIT:
+            if self.overlong is None:
+                row = int(np.argmax(lengths > PIECE_LIMIT))
+                self.overlong = self._line + data.count(b"\n", 0, int(starts[row]))
+            pieces = zip(starts.tolist(), ends.tolist(), strict=True)
+            data = b"".join(data[a : min(b, a + PIECE_LIMIT)] + data[b : b + 1] for a, b in pieces)
+            starts, ends = _bounds(data)
+        feeds = np.frombuffer(data, np.uint8)[ends] == 10
+        after = self._line + np.cumsum(feeds)
+        self._line = int(after[-1])
+        return Block(data, starts, ends, after - feeds)
+
+
+def _bounds(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    raw = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero((raw == 10) | (raw == 13))
+    starts = np.empty_like(ends)
+    starts[0], starts[1:] = 0, ends[:-1] + 1
+    return starts, ends

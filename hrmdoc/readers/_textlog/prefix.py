@@ -1,0 +1,202 @@
+"""What launchers, loggers and containers write before a message: peeled off, the rank and the time are kept.
+
+A time without a zone is taken as UTC; where the year is missing (glog) it is that of the file's last change.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+_LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
+_DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?= std(?:out|err) [FP] |\b|\Z)")
+_US_DATE = re.compile(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
+_GLOG = re.compile(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
+_NO_DATE_GLOG = re.compile(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
+_BRACKET = re.compile(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]))?")
+_MPI = re.compile(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
+_RANK = re.compile(r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z")
+_WORLD = re.compile(r"Rank (\d+), World Size (\d+)\Z")
+_NEMO = re.compile(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
+_D2 = re.compile(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
+_LEVEL_WORD = re.compile(rf"{_LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE)
+_LOGGER = re.compile(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
+_LEVEL_FIRST = re.compile(
+    rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
+)
+_WORD_LEVEL = re.compile(rf"[\s\-|:,>]{{0,6}}(?:([\w.]{{1,60}})[\s\-|:]{{1,4}})?(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}")
+_AFTER_LEVEL = re.compile(
+    r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) |[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w+\.[\w.]+: |[\w.]{1,80}:\d+ >> )"
+)
+_RAY = re.compile(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
+_HOST = re.compile(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
+_SRUN = re.compile(r"\s*(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s*(?:step|iteration|epoch|Traceback|File \"|\w*Error))", re.IGNORECASE)
+_K8S = re.compile(r" std(?:out|err) [FP] ")
+_SEPARATOR = re.compile(r"[ \-|:,>]{0,4}")
+
+
+@dataclass(slots=True)
+class Message:
+    """A line without its prefix. `time` is Unix seconds or NaN; `logger` the last word that named one."""
+
+    rest: str
+    time: float = math.nan
+    rank: int | None = None
+    logger: str = ""
+    world_size: int | None = None
+
+
+class Peeler:
+    """Peels prefixes until none matches; knows the year for stamps that carry none."""
+
+    def __init__(self, mtime: float) -> None:
+        self._year = datetime.fromtimestamp(mtime, UTC).year if mtime > 0 else datetime.now(UTC).year
+
+    def peel(self, text: str) -> Message:
+        """The message inside `text`."""
+        message = Message(text)
+        for _ in range(8):
+            start = message.rest.lstrip(" ")
+            if not start or not self._peel_once(message, start):
+                break
+        return message
+
+    def _peel_once(self, message: Message, start: str) -> bool:
+        first = start[0]
+        if first == "[":
+            return self._bracket(message, start)
+        if first.isdigit():
+            return self._digits(message, start)
+        if first == "(":
+            return self._cut(message, start, _RAY)
+        if first.isupper():
+            if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
+                return True
+            return self._level_first(message, start)
+        return self._cut(message, start, _HOST) if first.isalpha() else False
+
+    @staticmethod
+    def _cut(message: Message, start: str, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(start)
+        if found is None:
+            return False
+        message.rest = start[found.end() :]
+        return True
+
+    def _bracket(self, message: Message, start: str) -> bool:
+        if self._glog(message, start):
+            return True
+        if self._cut(message, start, _NO_DATE_GLOG):
+            return True
+        if found := _MPI.match(start):
+            message.rank, message.rest = int(found.group(2)), start[found.end() :]
+            return True
+        found = _BRACKET.match(start)
+        if found is None:
+            return False
+        inside, rest = found.group(1), start[found.end() :]
+        if not self._inside(message, inside):
+            return False
+        message.rest = rest[1:] if rest[:1] == " " else rest
+        if not math.isnan(message.time) or _LEVEL_WORD.match(inside):
+            self._after_stamp(message)
+        return True
+
+    def _inside(self, message: Message, inside: str) -> bool:
+        """Whether the words in brackets are a prefix; notes what they say."""
+        if found := _RANK.match(inside):
+            message.rank = int(found.group(1))
+        elif found := _WORLD.match(inside):
+            message.rank, message.world_size = int(found.group(1)), int(found.group(2))
+        elif found := _NEMO.match(inside):
+            self._inside(message, found.group(1))
+            message.rank = int(found.group(2)) if found.group(2) else message.rank
+        elif found := _D2.match(inside):
+            month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(self._year, month, day, hour, minute, second, None)
+        elif _LEVEL_WORD.match(inside):
+            if date := _DATE.search(inside):
+                message.time = _iso(date)
+        elif (found := _DATE.match(inside)) and found.end() == len(inside):
+            message.time = _iso(found)
+        elif _LOGGER.match(inside):
+            message.logger = inside
+        elif not ((clock := _CLOCK.match(inside + " ")) and clock.end() == len(inside)):
+            return False
+        return True
+
+    def _digits(self, message: Message, start: str) -> bool:
+        if found := _DATE.match(start):
+            message.time = _iso(found)
+        elif found := _US_DATE.match(start):
+            month, day, year, hour, minute, second, fraction = found.groups()
+            message.time = _unix(int(year), int(month), int(day), int(hour), int(minute), int(second), fraction)
+        elif (found := _CLOCK.match(start)) is None:
+            found = _SRUN.match(start)
+            if found is None:
+                return False
+            message.rank, message.rest = int(found.group(1)), start[found.end() :]
+            return True
+        rest = start[found.end() :]
+        message.rest = rest[_K8S.match(rest).end() :] if _K8S.match(rest) else rest  # type: ignore[union-attr]
+        self._after_stamp(message)
+        return True
+
+    def _after_stamp(self, message: Message) -> None:
+        """The logger's and the level's names after a time stamp, in any of the usual orders."""
+        if found := _WORD_LEVEL.match(message.rest):
+            message.logger = found.group(1) or message.logger
+            message.rest = message.rest[found.end() :]
+            self._names(message)
+        else:
+            start = message.rest
+            skipped = _SEPARATOR.match(start)
+            if skipped is not None and skipped.group().strip():
+                message.rest = start[skipped.end() :]
+
+    @staticmethod
+    def _names(message: Message) -> None:
+        if found := _AFTER_LEVEL.match(message.rest):
+            message.logger = found.group(1) or found.group(2) or message.logger
+            message.rest = message.rest[found.end() :]
+
+    def _glog(self, message: Message, start: str) -> bool:
+        found = _GLOG.match(start)
+        if found is None:
+            return False
+        day, hour, minute, second, fraction = found.groups()
+        month, day = day[:-2], day[-2:]
+        message.time = _unix(self._year, int(month), int(day), int(hour), int(minute), int(second), fraction)
+        message.rest = start[found.end() :]
+        return True
+
+    def _level_first(self, message: Message, start: str) -> bool:
+        found = _LEVEL_FIRST.match(start)
+        if found is None:
+            return False
+        message.logger = found.group(1) or message.logger
+        message.rest = start[found.end() :]
+        if found.group(1) is None:
+            self._names(message)
+        return True
+
+
+def _iso(found: re.Match[str]) -> float:
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    time = _unix(int(year), int(month), int(day), int(hour), int(minute), int(second), fraction)
+    if zone and zone != "Z":
+        sign = -1 if zone[0] == "+" else 1
+        time += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
+    return time
+
+
+def _unix(year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None) -> float:
+    """Unix seconds of a UTC time, NaN for a date that does not exist."""
+    try:
+        whole = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
+    except ValueError:
+        return math.nan
+    return whole + (float(f"0.{fraction}") if fraction else 0.0)

@@ -1,0 +1,70 @@
+"""Metrics on progress bars: one record a position, however often it is redrawn."""
+
+from __future__ import annotations
+
+from hrmdoc.readers._textlog.bars import Bar
+from hrmdoc.readers._textlog.flow import Position
+from hrmdoc.readers._textlog.lines import number, position_of
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import Held, RankState
+from hrmdoc.readers._textlog.template import NUMBER, plan_of
+from hrmdoc.readers._textlog.words import measures, split_of
+
+
+class ProgressReader:
+    """Reads bars into the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def read(self, state: RankState, bar: Bar, mark: Mark) -> bool:
+        """Takes one redraw; says whether it counts the run's steps."""
+        main = not bar.desc and bar.counts_steps and state.bar.see(bar)
+        evaluating = split_of(bar.desc) in ("val", "test") and "epoch" not in bar.desc.lower()
+        values, position = self._values(bar)
+        if evaluating or not bar.counts_steps or not values:
+            return main
+        step, axis = state.flow.place(Position(position.epoch, bar.n, bar.total, True))
+        redraw = state.redraw
+        if redraw is not None and (redraw.step, redraw.n, redraw.total) != (step, bar.n, bar.total):
+            self.flush(state)
+            redraw = None
+        if redraw is not None:
+            values = list({**dict(redraw.values), **dict(values)}.items())
+        state.redraw = Held(values, step, axis, mark, bar.n, bar.total)
+        return main
+
+    def flush(self, state: RankState) -> None:
+        """The redraw that was the last one at its position becomes points."""
+        redraw, state.redraw = state.redraw, None
+        if redraw is None:
+            return
+        for name, value in redraw.values:
+            if _is_slow(name):
+                if repr(state.last_slow.get(name)) == repr(value) and redraw.n < redraw.total:
+                    continue
+                state.last_slow[name] = value
+            elif redraw.n == 0 and redraw.total > 1:
+                continue
+            self._sink.point(name, value, redraw.step, redraw.axis, redraw.mark, precision=0)
+
+    def _values(self, bar: Bar) -> tuple[list[tuple[str, float]], Position]:
+        """Measures in the description and after the rate; the description also tells the epoch."""
+        values: list[tuple[str, float]] = []
+        position = Position()
+        for text in (bar.desc, bar.postfix):
+            parts = NUMBER.split(text)
+            if not 3 <= len(parts) <= 200:
+                continue
+            plan = plan_of(tuple(parts[::2]))
+            numbers = parts[1::2]
+            for measure in plan.measures:
+                if text is bar.postfix or measures(measure.name):
+                    values.append((measure.name, number(numbers[measure.at]) * measure.scale))
+            if text is bar.desc:
+                position = position_of(plan, numbers)
+        return values, position
+
+
+def _is_slow(name: str) -> bool:
+    return split_of(name) in ("val", "test") or name.endswith("_epoch")

@@ -1,0 +1,96 @@
+"""Printed mappings become points; their step comes from the mapping, the progress bar's next redraw, or the epoch.
+
+The bar is drawn again right after a record is printed, and then shows the step of the record exactly, while the redraw before
+it may be steps behind. So a record without a step waits for that redraw.
+"""
+
+from __future__ import annotations
+
+from hrmdoc.readers._textlog.dicts import Mapping
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import RankState
+from hrmdoc.readers._textlog.words import measures
+from hrmdoc.run import Event, Fact
+
+_ALIKE = 3
+_NOT_MEASURES = frozenset(["percentage", "total_flos"])
+
+
+class RecordReader:
+    """Reads mappings into the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._seen: dict[tuple[str, ...], int] = {}
+
+    def read(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
+        """Whether the mapping was a record of metrics."""
+        if mapping.closing:
+            self._close_training(state, mapping, mark)
+            return True
+        if not any(measures(key) for key in mapping.values):
+            return False
+        if mapping.step is None and (mapping.epoch is None or len(mapping.values) < 2) and not self._repeated(mapping):
+            return False
+        if mapping.total:
+            self._sink.record(Fact("run.total_steps", mapping.total, "run", self._sink.file, mark.line))
+        if mapping.step is not None or not self._awaits_bar(state, mapping):
+            self._emit(state, mapping, mark, mapping.step)
+            return True
+        if any(not waiting.evaluation for waiting, _ in state.waiting) and not mapping.evaluation:
+            self.flush(state)
+        state.waiting.append((mapping, mark))
+        return True
+
+    def _repeated(self, mapping: Mapping) -> bool:
+        key = tuple(mapping.values)
+        count = self._seen[key] = self._seen.get(key, 0) + 1
+        if len(self._seen) > 4096:
+            self._seen.clear()
+        return count >= _ALIKE
+
+    def _awaits_bar(self, state: RankState, mapping: Mapping) -> bool:
+        if not mapping.evaluation:
+            state.bar.choose()
+        return not state.bar.complete
+
+    def redraw(self, state: RankState) -> None:
+        """The main bar was drawn again: the waiting records belong to its position."""
+        for mapping, mark in state.waiting:
+            self._emit(state, mapping, mark, state.bar.n)
+        state.waiting.clear()
+
+    def flush(self, state: RankState) -> None:
+        """No redraw will tell the step of the waiting records."""
+        for mapping, mark in state.waiting:
+            self._emit(state, mapping, mark, None)
+        state.waiting.clear()
+
+    def _emit(self, state: RankState, mapping: Mapping, mark: Mark, step: int | None) -> None:
+        if step is None:
+            step = self._guess(state, mapping)
+        elif mapping.epoch:
+            state.steps_per_epoch = step / mapping.epoch
+        if step is not None:
+            state.flow.step = step
+        for key, value in mapping.values.items():
+            if key not in _NOT_MEASURES and not (mapping.evaluation and key == "epoch"):
+                self._sink.point(key, value, step, "step", mark, precision=0 if mapping.quoted else 1)
+
+    @staticmethod
+    def _guess(state: RankState, mapping: Mapping) -> int | None:
+        """By the epoch where its length is known, else by the bar, else the step of the record before."""
+        if mapping.epoch is not None and state.steps_per_epoch:
+            return round(mapping.epoch * state.steps_per_epoch)
+        if state.bar.n is not None:
+            return state.bar.n
+        return state.flow.step if mapping.evaluation else None
+
+    def _close_training(self, state: RankState, mapping: Mapping, mark: Mark) -> None:
+        self.flush(state)
+        file = self._sink.file
+        for key, value in mapping.values.items():
+            if key.startswith("train_"):
+                self._sink.record(Fact(key, value, "config", file, mark.line))
+        detail = f"train_runtime {mapping.values['train_runtime']:g} s"
+        self._sink.record(Event("end", file, mark.line, state.flow.step, mark.time, mark.rank, detail))

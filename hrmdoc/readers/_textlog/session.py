@@ -1,0 +1,211 @@
+"""One text log being read: pieces are chosen, cleaned, peeled, and shown to the readers of their kinds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from hrmdoc.readers._textlog import facts, scan
+from hrmdoc.readers._textlog.bars import Bar, bars_of
+from hrmdoc.readers._textlog.dicts import mapping_of
+from hrmdoc.readers._textlog.lines import LineReader
+from hrmdoc.readers._textlog.pieces import PIECE_LIMIT, Block, Splitter
+from hrmdoc.readers._textlog.prefix import Message, Peeler
+from hrmdoc.readers._textlog.progress import ProgressReader
+from hrmdoc.readers._textlog.records import RecordReader
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import Held, RankState
+from hrmdoc.readers._textlog.tables import EpochBar, TableReader
+from hrmdoc.readers._textlog.trouble import TroubleReader
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact, Record, Value
+from hrmdoc.text import ANSI
+
+_MOST_RANKS = 65536
+_OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
+_STRUCTURE = ("{'", '{"', "{ '")
+
+
+class TextSession:
+    """Reads one log; see `hrmdoc.readers.text`."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._sink = Sink(context.path, context.source or context.path)
+        self._splitter = Splitter()
+        self._peeler = Peeler(context.mtime)
+        self._states: dict[int | None, RankState] = {}
+        self._lines = LineReader(self._sink)
+        self._progress = ProgressReader(self._sink)
+        self._records = RecordReader(self._sink)
+        self._tables = TableReader(self._sink)
+        self._trouble = TroubleReader(self._sink)
+        self._facts: dict[tuple[str, str], Value] = {}
+        self._framework = 0
+        self._hungry = False
+        self._rank: int | None = context.rank
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Records that the new bytes complete."""
+        for block in self._splitter.feed(data):
+            self._read(block)
+            yield from self._sink.drain()
+
+    def close(self) -> Iterator[Record]:
+        """The torn last line, and what waited for lines that do not come any more."""
+        for block in self._splitter.close():
+            self._read(block)
+        for state in self._states.values():
+            self._records.flush(state)
+            self._progress.flush(state)
+            EpochBar.flush(state, self._sink)
+            self._lines.close(state)
+        if self._splitter.overlong is not None:
+            what = f"a line is longer than {PIECE_LIMIT // 1024} KiB; only its beginning was read"
+            self._sink.record(Damage(self._context.path, self._splitter.overlong, what))
+        yield from self._sink.drain()
+
+    def _read(self, block: Block) -> None:
+        kinds = scan.kinds_of(block.data, block.ends)
+        wanted = np.fromiter(self._context.wanted(block.data), np.int64)
+        kept = np.zeros(len(kinds), bool)
+        kept[np.searchsorted(block.ends, wanted)] = True
+        candidates = np.flatnonzero(kinds.astype(bool) | kept).tolist()
+        starts, ends, lines = block.starts, block.ends, block.lines
+        at, row, count = 0, -1, len(kinds)
+        while True:
+            row += 1
+            if not self._hungry:
+                while at < len(candidates) and candidates[at] < row:
+                    at += 1
+                if at == len(candidates):
+                    return
+                row = candidates[at]
+            if row >= count:
+                return
+            raw = block.data[starts[row] : ends[row]]
+            if raw and not raw.isspace():
+                self._piece(_cleaned(raw), int(lines[row]), int(kinds[row]), bool(kept[row]))
+
+    def _piece(self, text: str, line: int, kinds: int, kept: bool) -> None:
+        message = self._peeler.peel(text)
+        rank = self._context.rank if message.rank is None else message.rank
+        state = self._states.get(rank)
+        if state is None:
+            if len(self._states) >= _MOST_RANKS:
+                rank = self._context.rank
+            state = self._states.setdefault(rank, RankState())
+        mark = Mark(line, message.time, rank)
+        if message.world_size:
+            self._fact("world_size", message.world_size, "run", mark)
+            self._guess_framework("[rank 0, world size", mark)
+        if kept:
+            self._trouble.keep(state, message.rest, mark)
+        self._message(state, message, mark, kinds, kept)
+        was, self._hungry = self._hungry, state.hungry
+        if was and not self._hungry:
+            self._hungry = any(other.hungry for other in self._states.values())
+
+    def _message(self, state: RankState, message: Message, mark: Mark, kinds: int, kept: bool) -> None:
+        text = message.rest
+        if kinds & scan.FRAMEWORK:
+            self._guess_framework(text, mark)
+        if kinds & scan.BAR and (bars := bars_of(text)):
+            self._bars(state, bars, mark, kinds, kept)
+            return
+        if (kinds & scan.TROUBLE or state.traceback or state.summary) and self._broken(state, text, mark, kept):
+            return
+        if kinds & scan.MOMENT:
+            self._trouble.moment(state, text, mark)
+        if kinds & (scan.FACT | scan.CONFIG) or state.config:
+            self._facts_of(state, text, mark)
+        if kinds & scan.METRIC or state.block or state.table is not None:
+            self._metrics(state, text, message.logger, mark)
+
+    def _bars(self, state: RankState, bars: list[Bar], mark: Mark, kinds: int, kept: bool) -> None:
+        for bar in bars:
+            if state.columns and self._tables.row(state, bar.desc, mark, bar):
+                continue
+            if self._progress.read(state, bar, mark):
+                self._fact("run.total_steps", bar.total, "run", mark)
+                self._records.redraw(state)
+        after = bars[-1].after
+        if after.strip():
+            self._message(state, self._peeler.peel(after.strip()), mark, kinds & ~scan.BAR, kept)
+
+    def _broken(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:
+        if found := _OVERFLOW.search(text):
+            scale = float(found.group(2) or found.group(1))
+            self._sink.point("loss_scale", scale, state.flow.step, "step", mark)
+            self._sink.point("skipped_step", 1.0, state.flow.step, "step", mark)
+            return True
+        return self._trouble.traceback(state, text, mark, kept) or self._trouble.summary(state, text, mark, kept)
+
+    def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> None:
+        if any(sign in text for sign in _STRUCTURE) and (mapping := mapping_of(text)):
+            known = state.bar.total
+            self._records.read(state, mapping, mark)
+            if state.bar.total not in (known, None):
+                self._fact("run.total_steps", state.bar.total, "run", mark)
+            return
+        if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
+            return
+        if drawn := EpochBar.match(text):
+            self._epoch_bar(state, drawn, mark)
+            return
+        if state.columns and self._tables.row(state, text, mark):
+            return
+        state.block = max(0, state.block - 1)
+        understood = self._lines.read(state, text, logger, mark)
+        if not understood and not self._tables.header(state, text):
+            state.block = 0
+
+    def _epoch_bar(self, state: RankState, drawn: tuple[int, int, str], mark: Mark) -> None:
+        batch, total, rest = drawn
+        values = self._lines.values_in(rest)
+        epoch = state.flow.epoch
+        if values and (epoch is not None or batch == total):
+            held = Held(values, epoch, "epoch", mark, batch, total)
+            EpochBar.hold(state, held, self._sink)
+
+    def _facts_of(self, state: RankState, text: str, mark: Mark) -> None:
+        if state.config:
+            row = facts.config_row(text)
+            state.config = state.config - 1 if row else 0
+            if row:
+                self._fact(row[0], row[1], "config", mark)
+                return
+        if facts.opens_config(text):
+            state.config = 400
+        for key, value in facts.numbers_in(text):
+            self._fact(key, value, "run", mark)
+        for key, version in facts.versions_in(text):
+            self._fact(key, version, "version", mark)
+        for key, value in facts.arguments_in(text):
+            self._fact(key, value, "config", mark)
+
+    def _fact(self, key: str, value: Value, scope: str, mark: Mark) -> None:
+        """Adds a fact once; a later line that says otherwise replaces it."""
+        if self._facts.get((scope, key), self) == value or len(self._facts) > 20_000:
+            return
+        self._facts[scope, key] = value
+        self._sink.record(Fact(key, value, scope, self._context.path, mark.line))  # type: ignore[arg-type]
+
+    def _guess_framework(self, text: str, mark: Mark) -> None:
+        lower = text.lower()
+        for word, name, weight in facts.FRAMEWORKS:
+            if weight > self._framework and word in lower:
+                self._framework = weight
+                self._fact("run.framework", name, "run", mark)
+
+
+def _cleaned(raw: bytes) -> str:
+    """Text without escape codes, backspaces and NUL; what is no UTF-8 becomes a replacement character."""
+    text = raw.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    if "\x08" in text or "\x00" in text:
+        text = text.replace("\x08", "").replace("\x00", "")
+    return text

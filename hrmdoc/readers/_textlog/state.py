@@ -1,0 +1,68 @@
+"""What is remembered of one rank between its lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hrmdoc.readers._textlog.bars import MainBar
+from hrmdoc.readers._textlog.dicts import Mapping
+from hrmdoc.readers._textlog.flow import Flow
+from hrmdoc.readers._textlog.sink import Mark
+from hrmdoc.run import Axis
+
+
+@dataclass(slots=True)
+class Held:
+    """Values that wait for a later line to tell their place or their worth."""
+
+    values: list[tuple[str, float]]
+    step: int | None
+    axis: Axis
+    mark: Mark
+    n: int = 0
+    total: int = 0
+
+
+@dataclass(slots=True)
+class RankState:
+    """The state of one rank's stream.
+
+    Attributes:
+        flow: epoch and step.
+        bar: the bar that counts the run's steps.
+        waiting: printed mappings that wait for the bar to be redrawn, which tells their step.
+        redraw: the newest redraw of a bar with measures; the last one at a position is kept.
+        keras: the newest redraw of an epoch's bar.
+        last_slow: newest value of measures that change once an epoch but are redrawn always.
+        block: lines that may still belong to an indented block after a header.
+        columns: names of the columns of a table.
+        table: rows of a boxed table until its lower edge.
+        epoch_shapes: what is known of lines that tell an epoch only: the first of a shape waits.
+        steps_per_epoch: as last seen, 0 when unknown.
+        traceback: open traceback; `frame` is its last frame.
+        summary: lines that may still belong to a launcher's failure summary.
+        config: lines that may still belong to a printed configuration.
+    """
+
+    flow: Flow = field(default_factory=Flow)
+    bar: MainBar = field(default_factory=MainBar)
+    waiting: list[tuple[Mapping, Mark]] = field(default_factory=list)
+    redraw: Held | None = None
+    keras: Held | None = None
+    last_slow: dict[str, float] = field(default_factory=dict)
+    block: int = 0
+    columns: tuple[str, ...] = ()
+    table: dict[str, float] | None = None
+    section: str = ""
+    epoch_shapes: dict[tuple[str, ...], Held | None] = field(default_factory=dict)
+    counting_shape: tuple[str, ...] | None = None
+    steps_per_epoch: float = 0.0
+    traceback: bool = False
+    frame: tuple[str, Mark] | None = None
+    summary: int = 0
+    config: int = 0
+
+    @property
+    def hungry(self) -> bool:
+        """Whether the next line is wanted even if no word in it is known."""
+        return self.traceback or bool(self.summary or self.block or self.config) or self.table is not None

@@ -1,0 +1,117 @@
+"""Tables: boxes with one measure a row, and columns under a header."""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.readers._textlog.bars import Bar
+from hrmdoc.readers._textlog.flow import Position
+from hrmdoc.readers._textlog.lines import number
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import Held, RankState
+from hrmdoc.readers._textlog.words import counter_kind, measures
+
+_ROW = re.compile(r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE)
+_EDGE = re.compile(r"[-=+]{8,}\s*\Z")
+_CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t")
+_CELL = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
+_OF = re.compile(r"(\d+)/(\d+)\Z")
+_STEPS = ("time/total_timesteps", "total_timesteps", "steps", "timesteps")
+_LIMIT = 200
+
+
+class TableReader:
+    """Reads tables into the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def box(self, state: RankState, text: str, mark: Mark) -> bool:
+        """Rows such as `|    ep_rew_mean | 22.3 |`, each under its section; the lower edge ends the box."""
+        row = _ROW.match(text) if text.startswith("|") else None
+        if row is not None:
+            table = state.table = {} if state.table is None else state.table
+            name, value = row.group(1).strip(), row.group(2)
+            if value is None:
+                state.section = name if name.endswith("/") else ""
+            elif len(table) < _LIMIT:
+                table[state.section + name] = number(value)
+            return True
+        if state.table is None:
+            return False
+        table, state.table, state.section = state.table, None, ""
+        step = next((int(table[key]) for key in _STEPS if key in table), None)
+        if _EDGE.match(text) and len(table) > 1 and (step is not None or any(map(measures, table))):
+            if step is not None:
+                state.flow.step = step
+            for name, value in table.items():
+                self._sink.point(name, value, step if step is not None else state.flow.step, "step", mark)
+        return False
+
+    def header(self, state: RankState, text: str) -> bool:
+        """Whether the line names columns, one of them a counter and one a measure."""
+        cells = [cell for cell in _CELLS.split(text.strip()) if cell]
+        if not 3 <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
+            return False
+        counters = [cell for cell in cells if counter_kind(cell)]
+        if not counters or not any(measures(cell) for cell in cells) or any(len(cell.split(" ")) > 3 for cell in cells):
+            return False
+        state.columns = tuple(cells)
+        return True
+
+    def row(self, state: RankState, text: str, mark: Mark, bar: Bar | None = None) -> bool:
+        """Whether the line is a row under the columns named last; a row on a bar counts when the bar is full."""
+        cells = text.replace("|", " ").split()
+        columns = state.columns
+        if not columns or len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
+            return False
+        values: list[tuple[str, float]] = []
+        position = Position()
+        for name, cell in zip(columns, cells, strict=True):
+            kind, of = counter_kind(name), _OF.match(cell)
+            found = _CELL.match(cell)
+            if kind is not None and (of or (found and cell.isdigit())):
+                whole = int(of.group(1)) if of else int(cell)
+                position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
+            elif found is not None:
+                values.append((name, number(found.group(1))))
+            elif ":" not in cell:
+                return False
+        if position.silent or not values:
+            return False
+        step, axis = state.flow.place(position)
+        for name, value in values:
+            self._sink.point(name, value, step, axis, mark)
+        return True
+
+
+class EpochBar:
+    """Keras draws `6/6 ... - loss: 0.8` again and again: one record an epoch, the last redraw."""
+
+    _FILL = re.compile(r"[━╸╺]+|\[[=>.]{2,}\]")
+    _DRAWN = re.compile(r"\s*(\d+)/(\d+|Unknown) .{0,80}?(?:/(?:step|epoch|sample)|ETA: )")
+
+    @classmethod
+    def match(cls, text: str) -> tuple[int, int, str] | None:
+        """Batch, batches and the line without its bar; None when it is no such line."""
+        if "/" not in text[:16] or not (found := cls._DRAWN.match(plain := cls._FILL.sub("", text[:4000]))):
+            return None
+        batch = int(found.group(1))
+        total = batch if found.group(2) == "Unknown" else int(found.group(2))
+        return batch, total, plain[found.end() :]
+
+    @staticmethod
+    def hold(state: RankState, held: Held, sink: Sink) -> None:
+        """Keeps the newest redraw of the epoch; one of another epoch lets the older one go."""
+        before = state.keras
+        if before is not None and (before.step != held.step or held.n < before.n):
+            EpochBar.flush(state, sink)
+        state.keras = held
+
+    @staticmethod
+    def flush(state: RankState, sink: Sink) -> None:
+        """The held redraw becomes points."""
+        held, state.keras = state.keras, None
+        if held is not None:
+            for name, value in held.values:
+                sink.point(name, value, held.step, held.axis, held.mark)

@@ -1,0 +1,234 @@
+"""A line without its numbers is a template; a template is understood once.
+
+The numbers of a line are found in one linear pass; what stands between them tells their names. Logs repeat a few templates
+for ever, so the understanding is kept by template and a line costs little more than its split.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hrmdoc.readers._textlog.words import CounterKind, counter_kind, is_junk, measures, split_of
+
+NUMBER = re.compile(
+    r"(?<![\w.$])(?<!\w-)([-+]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+    r"|(?<!of )[-+]?(?:nan|inf|infinity)(?:\.0)?(?!\w)(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and )))",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
+_UNITS = frozenset(
+    [
+        *("ms", "s", "sec", "secs", "seconds", "us", "µs", "m", "min", "mins", "h", "hr", "hours", "x", "%", "gb", "gib", "mb", "mib", "kb", "tb"),
+        *("it/s", "s/it", "iter/s", "tok/s", "toks/s", "tokens/s", "tokens/sec", "samples/s", "examples/s", "img/s", "imgs/s", "w/s"),
+        *("ms/step", "s/step", "us/step", "ms/epoch", "tflops", "tflop/s", "hz", "w", "c", "ms/iter", "s/iter", "ms/batch", "s/batch", "s/epoch"),
+    ]
+)
+_SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
+_END = re.compile(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
+_PARTS = re.compile(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
+_FIRST_WORDS = re.compile(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
+_SO_FAR = re.compile(r"\s+(?:so far|value of)\Z")
+_NAME = re.compile(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
+_NO_LAST_WORDS = frozenset(["to", "from", "by", "than", "for", "with", "over", "below", "above", "under", "and", "vs", "or", "after", "before", "until", "reached", "took", "every", "per", "least"])
+_LETTERS = re.compile(r"[^\W\d_]")
+_TRAILING = re.compile(r"%?\s*((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s*(?:\||,|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter: positions of its value and its total among the line's numbers."""
+
+    kind: CounterKind
+    at: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A named value: its position, what it is multiplied by, and the position of its denominator."""
+
+    name: str
+    at: int
+    scale: float = 1.0
+    over: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to read the lines of one template.
+
+    Attributes:
+        counters: step-like counters, in order.
+        measures: named values, in order.
+        strong: one of the measures bears a word that logs use for measures.
+        bare: nothing but counters and punctuation.
+        split: the split that the words before the first measure name, if any.
+        shape: what makes two lines alike.
+        leading: the text before the first name, without punctuation, is short: the line is not prose.
+    """
+
+    counters: tuple[Counter, ...]
+    measures: tuple[Measure, ...]
+    strong: bool
+    bare: bool
+    split: str | None
+    shape: tuple[str, ...]
+    leading: bool
+
+
+def plan_of(gaps: tuple[str, ...], logger: str = "") -> Plan:
+    """Understands a template: `gaps[i]` stands before number i, the last one after all of them."""
+    return _Builder(gaps, logger).plan()
+
+
+class _Builder:
+    """One walk over the gaps of a template."""
+
+    def __init__(self, gaps: tuple[str, ...], logger: str) -> None:
+        self.gaps = gaps
+        self.counters: list[Counter] = []
+        self.measures: list[Measure] = []
+        self.split = split_of(logger) if logger in ("valid", "val", "eval", "test") else None
+        self.header = self.split
+        self.logger = logger
+
+    def plan(self) -> Plan:
+        count = len(self.gaps) - 1
+        at = 0
+        while at < count:
+            total = at + 1 if at + 1 < count and self.gaps[at + 1].strip() in ("/", "of") else None
+            if self._clock(at):
+                at += 1
+            else:
+                self._take(at, total)
+                at += 1 if total is None else 2
+        self._lead()
+        names = [measure.name for measure in self.measures]
+        strong = any(measures(name) for name in names)
+        shape = (*(counter.kind for counter in self.counters), *names)
+        return Plan(tuple(self.counters), tuple(self.measures), strong, self._bare(), self.header, shape, self._short())
+
+    def _clock(self, at: int) -> bool:
+        """Whether the number is part of `1:02:03` or a date."""
+        after, before = self.gaps[at + 1], self.gaps[at]
+        last = at + 2 >= len(self.gaps)
+        return (after == ":" and not last) or (before == ":" and at > 0)
+
+    def _take(self, at: int, total: int | None) -> None:
+        unit = _unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
+        name = name_of(self.gaps[at], first=at == 0)
+        kind = counter_kind(name) if name else self._unnamed_counter(at, total)
+        if kind is not None:
+            self._see_split(self.gaps[at])
+            if unit is None or unit == "%":
+                self.counters.append(Counter(kind, at, total))
+            return
+        scale = 1.0 if unit is None or unit.lower() in _UNITS else _SCALES.get(unit)
+        if scale is None:
+            return
+        if not name:
+            self._unnamed_value(at, total)
+            return
+        self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
+        if is_junk(name) or (total is not None and not measures(name)):
+            return
+        self.measures.append(Measure(self._with_split(name), at, scale, total))
+
+    def _unnamed_counter(self, at: int, total: int | None) -> CounterKind | None:
+        """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`."""
+        gap = self.gaps[at].strip(" \t:")
+        if total is None or any(counter.kind != "epoch" for counter in self.counters):
+            return None
+        if self.counters and gap in ("][", "] [", "[", "", "|", "](", "("):
+            return "batch"
+        if at == 0 and gap in ("", "["):
+            return "batch"
+        if at == 0 and self.gaps[0].rstrip().endswith("[") and split_of(self.gaps[0]):
+            self._see_split(self.gaps[0])
+            return "batch"
+        return None
+
+    def _unnamed_value(self, at: int, total: int | None) -> None:
+        """`2497/10042=0.2487` replaces the fraction before it; `172000 tok/s` is named by what follows."""
+        if self.gaps[at] == "=" and self.measures and self.measures[-1].over == at - 1:
+            self.measures[-1] = Measure(self.measures[-1].name, at)
+        elif total is None and (found := _TRAILING.match(self.gaps[at + 1])):
+            self.measures.append(Measure(found.group(1), at))
+
+    def _lead(self) -> None:
+        """`250 val 3.28`, `[10]<tab>train-rmse:0.5`, `1|10|Loss: 1.2` and `Train: 0 [   0/1251 (  0%)]` number their steps without a name."""
+        gaps = self.gaps
+        if len(gaps) == 3 and gaps[0].strip() == "" and not self.counters and len(self.measures) == 1 and self.measures[0].at == 1:
+            name = self.measures[0].name
+            if gaps[1] == f" {name} " and not gaps[2].strip():
+                name = f"{name}_loss" if split_of(name) and not measures(name) else name
+                self.measures[0] = Measure(name, 1)
+                self.counters.append(Counter("global", 0, None))
+        elif gaps[0] == "[" and gaps[1].startswith("]\t") and not self.counters:
+            self.counters.append(Counter("global", 0, None))
+        elif len(gaps) >= 4 and gaps[0] == "" and gaps[1] == "|" and gaps[2].startswith("|"):
+            self.counters[:0] = [Counter("epoch", 0, None), Counter("global", 1, None)]
+        elif len(gaps) >= 4 and gaps[0].strip().lower() in ("train:", "train") and gaps[1].strip() == "[" and gaps[2].strip() == "/":
+            self.measures = [measure for measure in self.measures if measure.at > 2]
+            self.counters[:] = [Counter("epoch", 0, None), Counter("batch", 1, 2)]
+
+    def _see_split(self, text: str) -> None:
+        found = split_of(text)
+        if found is not None:
+            self.split = found
+            if not self.measures:
+                self.header = found
+
+    def _with_split(self, name: str) -> str:
+        if self.logger == "train" and split_of(name) is None:
+            return f"train_{name}"
+        if self.split in ("val", "test") and split_of(name) is None:
+            return f"{self.split}_{name}"
+        return name
+
+    def _bare(self) -> bool:
+        """Whether all letters of the line belong to counters."""
+        if self.measures or not self.counters:
+            return False
+        positions = {counter.at for counter in self.counters}
+        for at, gap in enumerate(self.gaps):
+            if at not in positions and _LETTERS.search(gap):
+                return False
+        return all(len(self.gaps[at]) < 48 for at in positions)
+
+    def _short(self) -> bool:
+        return len(self.gaps[0]) <= 64 and sum(map(len, self.gaps)) <= 1200 and not self.gaps[0].startswith(("*", "- **", "$"))
+
+
+def _unit_after(gap: str) -> str | None:
+    """What is glued to the end of a number: a unit, or something that makes it no number; None when nothing is."""
+    found = _UNIT.match(gap)
+    if found is None:
+        return None
+    text = found.group()
+    return None if text == ":" else text
+
+
+def name_of(gap: str, first: bool) -> str:
+    """The name that a gap gives to the number after it, empty when there is none."""
+    if not first:
+        unit = _UNIT.match(gap)
+        if unit is not None:
+            gap = gap[unit.end() :]
+    if len(gap) > 160:
+        gap = gap[-160:]
+    core = _END.sub("", gap)
+    explicit = core != gap and any(mark in gap[len(core) :] for mark in ":=[")
+    if "(" in gap[len(core) :] and not explicit:
+        return ""
+    tail = ""
+    if core.endswith(")") and (opened := core.rfind("(")) > 0 and len(core) - opened <= 24:
+        core, tail = core[:opened], core[opened:]
+    core = _SO_FAR.sub("", core)
+    name = _PARTS.split(core)[-1] or ""
+    name = _FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
+    words = name.split(" ")
+    if len(words) > 6 or not _NAME.match(name) or words[-1].lower() in _NO_LAST_WORDS:
+        return ""
+    return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

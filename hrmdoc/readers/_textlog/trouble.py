@@ -1,0 +1,101 @@
+"""Tracebacks, launchers' failure summaries, and the moments of a run: start, resume, checkpoint, end."""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.readers._textlog.sink import Mark, Sink
+from hrmdoc.readers._textlog.state import RankState
+from hrmdoc.run import Event, EventKind, Line
+
+LINE_LIMIT = 2000
+_EXCEPTION = re.compile(r"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Interrupt|SystemExit|Timeout))(?:: |:?\s*\Z)")
+_ANY_LAST = re.compile(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
+_RULE = re.compile(r"\s*(?:=|-){20,}\s*\Z")
+_FAILED = re.compile(r"\S{1,300} FAILED\s*\Z")
+_STEP = re.compile(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE)
+_MOMENTS: tuple[tuple[EventKind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))  # type: ignore[misc]
+    for kind, pattern in (
+        ("restart", r"restarting worker group|worker group restart|restart_count ?[=:] ?[1-9]"),
+        (
+            "resume",
+            r"\b(?:resum(?:e|ed|ing) (?:\w+ ){0,2}(?:from|at)\b|continuing training from|successfully loaded checkpoint|"
+            r"load(?:ing|ed) (?:\w+ ){0,2}checkpoint (?:from|at|'|/)|load(?:ing|ed) (?:training|trainer|optimizer) state|"
+            r"restor(?:ing|ed) (?:all )?states? (?:from|of))",
+        ),
+        ("checkpoint", r"\bsav(?:ing|ed)\b.{0,40}\b(?:checkpoints?|ckpt|model|weights|state)\b|checkpoint (?:\S+ )?saved\b|save checkpoint"),
+        ("start", r"\*{3,} running training|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))|\btraining (?:started|begins)"),
+        ("end", r"\btraining (?:\w+ )?(?:is )?(?:complete[d!.]*|finished|done|ended)\b|finished training|trainer\.fit` stopped|\bearly stopping\b(?! (?:counter|patience|callback))"),
+    )
+)
+
+
+class TroubleReader:
+    """Keeps the lines that tell what broke, and notes events."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def keep(self, state: RankState, text: str, mark: Mark) -> None:
+        """A line worth keeping."""
+        whole = text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
+        self._sink.record(Line(whole, self._sink.file, mark.line, mark.time, mark.rank, state.flow.step))
+
+    def traceback(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:
+        """Follows a traceback to its exception; says whether the line belonged to one or is an exception by itself."""
+        if "Traceback (most recent call last)" in text:
+            state.traceback, state.frame = True, None
+            return True
+        bare = text.lstrip()
+        if bare.startswith('File "') and text != bare:
+            state.frame = (bare, mark)
+            return True
+        if state.traceback and (not bare or text[0] in " \t"):
+            return True
+        found = _EXCEPTION.match(text[:600]) or (_ANY_LAST.match(text[:400]) if state.traceback and state.frame else None)
+        was_open, state.traceback = state.traceback, False
+        if found is None:
+            return was_open and self._drop(state)
+        if state.frame is not None:
+            self.keep(state, *state.frame)
+        if not kept:
+            self.keep(state, text, mark)
+        self._event("exception", state, text[:500], mark)
+        return not self._drop(state)
+
+    @staticmethod
+    def _drop(state: RankState) -> bool:
+        state.frame = None
+        return False
+
+    def summary(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:
+        """The block that torchrun prints when a worker failed, between lines of `=`."""
+        if state.summary:
+            state.summary = 0 if text.startswith("=" * 20) else state.summary - 1
+            if text.strip() and not _RULE.match(text) and not kept:
+                self.keep(state, text, mark)
+            return True
+        if "FAILED" in text and _FAILED.match(text):
+            state.summary = 60
+            if not kept:
+                self.keep(state, text, mark)
+            return True
+        return False
+
+    def moment(self, state: RankState, text: str, mark: Mark) -> bool:
+        """Notes an event when the line tells one."""
+        if len(text) > 600:
+            return False
+        for kind, pattern in _MOMENTS:
+            found = pattern.search(text)
+            if found is None or _NOT.search(text):
+                continue
+            self._event(kind, state, text.strip()[:300], mark, _STEP.search(text, found.start()))
+            return True
+        return False
+
+    def _event(self, kind: EventKind, state: RankState, detail: str, mark: Mark, step: re.Match[str] | None = None) -> None:
+        at = int(step.group(1)) if step else state.flow.step
+        self._sink.record(Event(kind, self._sink.file, mark.line, at, mark.time, mark.rank, detail))

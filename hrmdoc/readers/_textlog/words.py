@@ -1,0 +1,87 @@
+"""The words of training logs: what counts steps, what measures, what says that a line is about evaluation."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+CounterKind = Literal["epoch", "batch", "step", "global"]
+"""`batch` restarts with every epoch, `global` never does, `step` may do either."""
+
+_COUNTERS: dict[str, CounterKind] = {
+    **dict.fromkeys(("epoch", "epochs", "ep", "round"), "epoch"),
+    **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
+    **dict.fromkeys(("step", "steps", "iter", "iters", "it", "itr", "iteration", "iterations"), "step"),
+    **dict.fromkeys(
+        (
+            *("global step", "global steps", "num updates", "update", "updates", "optimizer step", "train step"),
+            *("training step", "total timesteps", "timestep", "timesteps", "num timesteps"),
+            *("episode", "current steps", "trainer global step", "opt step", "global iter", "n updates total", "gradient step"),
+        ),
+        "global",
+    ),
+}
+_BEFORE_COUNTER = frozenset(
+    [
+        *("train", "training", "starting", "start", "beginning", "begin", "begin of", "beginning of", "of", "at", "current", "end"),
+        *("end of", "finished", "after", "in", "val", "valid", "validation", "test", "eval", "validate", "evaluation", "completed"),
+    ]
+)
+
+_MEASURES = frozenset(
+    [
+        *("loss", "losses", "nll", "bce", "mse", "mae", "rmse", "mape", "logloss", "elbo", "perplexity", "ppl", "bpb", "bpc", "bits"),
+        *("acc", "accuracy", "accuracies", "acc1", "acc5", "top1", "top5", "prec", "precision", "recall", "f1", "auc", "auroc", "iou", "miou", "dice"),
+        *("map", "map50", "bleu", "rouge", "meteor", "chrf", "wer", "cer", "psnr", "ssim", "fid", "r2", "score", "error", "err", "em"),
+        *("lr", "lrm", "grad", "gradient", "gnorm", "norm", "reward", "rewards", "rew", "return", "returns", "advantage", "kl", "entropy"),
+        *("clipfrac", "clip", "margin", "margins", "logps", "logp", "ratio", "mfu", "tps", "skipped", "scale", "hella", "core", "cfm", "ebft"),
+        *("halt", "exact"),
+    ]
+)
+_RATES = frozenset(["lr", "learning rate", "learning_rate"])
+_JUNK = frozenset(["cuda", "device", "mps", "gpu", "rank", "worker", "pid", "line", "eta", "port", "local rank", "v_num", "seed", "betas", "mom"])
+
+_SPLIT = re.compile(r"[^a-z0-9@]+")
+_EVAL = re.compile(r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|dev)|(test|testing)|(train|training))(?![a-z])")
+
+
+def plain(name: str) -> str:
+    """Lower case, words parted by single spaces, marks of the split dropped: `Epoch(train)` is `epoch`."""
+    lower = name.lower().replace("(train)", "").replace("(val)", "").replace("(test)", "")
+    return " ".join(part for part in _SPLIT.split(lower) if part)
+
+
+def counter_kind(name: str) -> CounterKind | None:
+    """Which counter a name is, None when it is none."""
+    words = plain(name)
+    kind = _COUNTERS.get(words)
+    if kind is not None:
+        return kind
+    head, _, last = words.rpartition(" ")
+    if head and last in _COUNTERS and (head in _BEFORE_COUNTER or head.rpartition(" ")[2] in ("at", "training")):
+        return _COUNTERS[last]
+    return None
+
+
+def measures(name: str) -> bool:
+    """Whether a name holds a word that training logs use for a measure."""
+    words = plain(name).split(" ")
+    return any(word in _MEASURES or word.endswith(("loss", "acc")) for word in words) or "learning rate" in " ".join(words)
+
+
+def only_rates(names: list[str]) -> bool:
+    """Whether the names tell the learning rate alone."""
+    return all(plain(name) in _RATES for name in names)
+
+
+def is_junk(name: str) -> bool:
+    """Names that number places, not measures."""
+    return plain(name) in _JUNK or name in _JUNK
+
+
+def split_of(text: str) -> str | None:
+    """`val`, `test` or `train` when a text names the split, the last one named; else None."""
+    found = None
+    for match in _EVAL.finditer(text.lower()):
+        found = "val" if match.group(1) else "test" if match.group(2) else "train"
+    return found
