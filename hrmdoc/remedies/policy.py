@@ -1,0 +1,39 @@
+"""What may be done to a run without asking: which risks, how often, and with how much time between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hrmdoc.rulebook import Remedy
+from hrmdoc.settings import Policy
+
+
+@dataclass(slots=True)
+class Gate:
+    """Counts what was done to one run and says whether one more remedy may be applied. Knows no clock of its own.
+
+    Attributes:
+        policy: the user's settings; by default nothing is done without asking.
+        done: remedy and time (seconds on the caller's clock) of each that was applied, in order.
+    """
+
+    policy: Policy
+    done: list[tuple[str, float]] = field(default_factory=list)
+
+    def refusal(self, remedy: Remedy, now: float) -> str | None:
+        """Why `remedy` may not be applied at time `now`, None when it may. What was applied once is not repeated."""
+        if remedy.risk not in self.policy.auto:
+            allowed = ", ".join(self.policy.auto) or "nothing"
+            return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"
+        if any(name == remedy.id for name, _ in self.done):
+            return "it was applied to this run before"
+        if len(self.done) >= self.policy.max_per_run:
+            return f"{len(self.done)} remedies were applied to this run, the most that is allowed"
+        waited = now - self.done[-1][1] if self.done else float("inf")
+        if waited < self.policy.cooldown_s:
+            return f"the last remedy was applied {waited:.0f} s ago; {self.policy.cooldown_s:.0f} s must pass"
+        return None
+
+    def record(self, remedy: Remedy, now: float) -> None:
+        """Notes that `remedy` was applied."""
+        self.done.append((remedy.id, now))

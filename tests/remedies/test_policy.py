@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from hrmdoc.remedies.policy import Gate
+from hrmdoc.rulebook import Remedy, Verify
+from hrmdoc.settings import Policy
+
+
+def remedy(name: str, risk: str = "safe") -> Remedy:
+    return Remedy(name, name, "action", risk, "w", Verify())  # type: ignore[arg-type]
+
+
+def test_by_default_nothing_is_done_without_asking() -> None:
+    assert Gate(Policy()).refusal(remedy("a"), 0.0) == "its risk is safe; without asking, nothing is allowed"
+
+
+def test_only_the_allowed_risks_pass() -> None:
+    gate = Gate(Policy(auto=("safe",)))
+    assert gate.refusal(remedy("a", "guarded"), 0.0) == "its risk is guarded; without asking, safe is allowed"
+    assert gate.refusal(remedy("a"), 0.0) is None
+
+
+def test_a_remedy_is_not_repeated_and_the_next_one_waits() -> None:
+    gate = Gate(Policy(auto=("safe",), max_per_run=2, cooldown_s=60.0))
+    gate.record(remedy("a"), 100.0)
+    assert gate.refusal(remedy("a"), 1000.0) == "it was applied to this run before"
+    assert gate.refusal(remedy("b"), 159.0) == "the last remedy was applied 59 s ago; 60 s must pass"
+    assert gate.refusal(remedy("b"), 160.0) is None
+    gate.record(remedy("b"), 160.0)
+    assert gate.refusal(remedy("c"), 1000.0) == "2 remedies were applied to this run, the most that is allowed"
