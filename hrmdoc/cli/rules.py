@@ -47,8 +47,9 @@ def check(folder: Path | None) -> int:
     problems = rulebook.check(book)
     for problem in problems:
         click.echo(problem)
-    counts = f"{len(book.symptoms)} symptoms, {len(book.causes)} causes, {len(book.remedies)} remedies, {len(book.signatures)} signatures"
-    click.echo(f"{counts}: {len(problems)} problems", err=True)
+    counts = {name: len(getattr(book, name)) for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")}
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    click.echo(f"{told}: {len(problems)} problems", err=True)
     return 1 if problems else 0
 
 

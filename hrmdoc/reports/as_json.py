@@ -65,7 +65,7 @@ def _symptom(analysis: Analysis, symptom: Symptom) -> dict[str, Any]:
         "resolved": symptom.state == "resolved",
         "count": symptom.count,
         "evidence": _text(symptom.evidence),
-        "values": {key: _value(value) for key, value in symptom.values.items()},
+        "values": {key: plain(value) for key, value in symptom.values.items()},
         "source": {"file": _text(symptom.file), "line": symptom.line},
         "rank": symptom.rank,
         "acknowledged": analysis.acknowledged.get(symptom.id),
@@ -99,7 +99,7 @@ def _prescription(one: Prescription) -> dict[str, Any]:
         "risk": one.remedy.risk,
         "why": one.remedy.why,
         "patch": [
-            {"key": c.key, "file": _text(c.file), "path": c.path, "from": _value(c.before), "to": _value(c.after)}
+            {"key": c.key, "file": _text(c.file), "path": c.path, "from": plain(c.before), "to": plain(c.after)}
             for c in one.changes
         ],
         "overrides": one.overrides,
@@ -112,11 +112,14 @@ def _text(text: str) -> str:
     return redact(clean(text, 2000))
 
 
-def _value(value: object) -> Any:
+def plain(value: object) -> Any:
+    """A value as JSON can hold it: text cleaned and redacted, non-finite numbers as strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, bool | int | float):
         return value
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_value(one) for one in value]
+        return [plain(one) for one in value]
     return _text(str(value))

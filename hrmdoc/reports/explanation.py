@@ -89,7 +89,8 @@ def _remedy(remedy: Remedy) -> Iterator[str]:
     yield from _listed("Steps", remedy.steps)
     verify = remedy.verify
     gone = ", ".join(f"`{name}`" for name in verify.gone)
-    yield f"**Verified when** {gone or 'the symptom'} is gone{f' within {verify.within}' if verify.within else ''}. {verify.also}\n"
+    within = f" within {verify.within}" if verify.within else ""
+    yield f"**Verified when** {gone or 'the symptom'} is gone{within}. {verify.also}\n"
     yield from _listed("References", remedy.references)
 
 

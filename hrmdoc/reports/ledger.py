@@ -48,7 +48,7 @@ class Ledger:
 
 
 def ledger(analysis: Analysis) -> Ledger:
-    """Adds up the time of a run: work done twice after a resume, gaps around restarts, and training on after a critical symptom."""
+    """Adds up the time of a run: work done twice after a resume, gaps around restarts, training on after a critical symptom."""
     series = analysis.run.best("train.loss") or next((s for s in analysis.run.series.values() if len(s)), None)
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))

@@ -59,8 +59,12 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     folder = data_dir("reports") / "templates"
-    environment = Environment(  # noqa: S701 (Markdown escapes by `md`, HTML by jinja2)
-        loader=FileSystemLoader(folder), autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=autoescape,  # noqa: S701 (Markdown is escaped by `md`)
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters.update(human=human, safe=safe, safe_block=safe_block)
     chapters = [chapter(analysis) for analysis in analyses]

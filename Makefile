@@ -1,0 +1,58 @@
+# Every target works from a bare clone with Python 3.11: the environment is made on first use.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types format smoke bench accuracy clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml setup.py constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+setup: $(READY) ## create .venv with the tested set of packages
+
+demo: $(READY) ## a fault, its diagnosis, the patch, the healthy rerun, the report
+	$(BIN)/hrmdoc demo
+
+test: $(READY) ## all tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+lint: $(READY) ## ruff, the rules' own check, and the layer contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/hrmdoc rules check
+	@$(MAKE) --no-print-directory unpacked
+	cd build/unpacked && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
+
+types: $(READY) ## mypy, strict, on the unpacked wheel
+	@$(MAKE) --no-print-directory unpacked
+	cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml -p hrmdoc
+
+.PHONY: unpacked
+unpacked: # the wheel as it would be installed: an editable install hides hrmdoc.trainer from static tools
+	@rm -rf build/unpacked build/wheel && mkdir -p build/unpacked build/wheel
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel .
+	@$(BIN)/python -m zipfile -e build/wheel/hrmdoc-*.whl build/unpacked
+
+format: $(READY) ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
+	$(BIN)/python tests/smoke.py
+
+bench: $(READY) ## speed, as ratios against named alternatives
+	$(BIN)/python benchmarks/speed.py
+
+accuracy: $(READY) ## how often the doctor is right, on the fault lab
+	$(BIN)/python benchmarks/accuracy.py
+
+clean: ## remove what was built
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

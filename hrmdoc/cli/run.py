@@ -1,0 +1,45 @@
+"""`hrmdoc run -- COMMAND...`"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from hrmdoc.cli.options import console
+from hrmdoc.errors import UsageError
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), help="Keep the output here [default: hrmdoc-run-<time>.log]."
+)
+@click.option(
+    "--stop-on", type=click.Choice(["warning", "critical"]), help="Stop the command at such an incident (SIGTERM first)."
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None) -> int:
+    """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows at its end.
+
+    The exit status is the command's own; 1 when it was stopped by --stop-on.
+    """
+    from hrmdoc.live.incidents import Incident
+    from hrmdoc.live.supervise import supervise
+    from hrmdoc.reports.terminal import safe, show
+
+    arguments = list(words[1:] if words[0] == "--" else words)
+    if not arguments:
+        raise UsageError("no command given", hint="hrmdoc run -- python train.py")
+    target = log or Path(time.strftime("hrmdoc-run-%Y%m%d-%H%M%S.log"))
+
+    def tell(incident: Incident) -> None:
+        print(f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}", file=sys.stderr)  # noqa: T201
+
+    outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)
+    show(outcome.analysis, console(err=True))
+    if outcome.stopped_by is not None:
+        click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)
+        return 1
+    return outcome.status if outcome.status >= 0 else 128 - outcome.status

@@ -1,0 +1,60 @@
+"""Builds the wheel, installs it in a fresh environment, and uses it from another folder as a newcomer would."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROBE = """
+import importlib.util, sys
+import hrmdoc.trainer
+from hrmdoc import rulebook
+from hrmdoc.resources import data_dir
+book = rulebook.load()
+assert len(book.symptoms) > 50, len(book.symptoms)
+assert rulebook.check(book) == [], rulebook.check(book)
+assert list(data_dir("playbooks").glob("*.md"))
+leaked = [name for name in ("trainer", "rules", "playbooks", "tests") if importlib.util.find_spec(name)]
+assert not leaked, leaked
+assert "torch" not in sys.modules
+print("wheel ok:", len(book.symptoms), "symptoms")
+"""
+LOG = "\n".join(f"step {i} loss {'nan' if i > 30 else 2.5 - 0.02 * i:.4f} lr 1e-3" for i in range(60)) + "\n"
+
+
+def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
+    """Runs a command and returns what it printed; any other exit status than `expect` ends the test."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != expect:
+        sys.exit(f"{' '.join(map(str, command))}: status {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    """The whole smoke test."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+        run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "dist", ROOT, cwd=folder)
+        wheel = next((folder / "dist").glob("*.whl"))
+        venv.create(folder / "env", with_pip=True)
+        python, hrmdoc = folder / "env/bin/python", folder / "env/bin/hrmdoc"
+        run(python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder)
+        print(run(python, "-c", PROBE, cwd=folder), end="")
+        (folder / "training.log").write_text(LOG)
+        found = json.loads(run(hrmdoc, "analyze", "training.log", "--json", cwd=folder, expect=1))
+        assert found["verdict"] == "critical", found["verdict"]
+        assert "loss-nonfinite" in {symptom["id"] for symptom in found["symptoms"]}
+        run(hrmdoc, "analyze", "no-such.log", cwd=folder, expect=2)
+        run(hrmdoc, "--help", cwd=folder)
+        assert "hrmdoc[train]" in subprocess.run([str(hrmdoc), "train"], cwd=folder, capture_output=True, text=True).stderr
+        print("command line ok")
+
+
+if __name__ == "__main__":
+    main()
