@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,7 +46,7 @@ def reference_key(key: str) -> str:
 
 
 def to_reference(model: HRM, compiled: bool = True) -> dict[str, Tensor]:
-    """`model`'s weights as the reference saves them; `compiled` puts `_orig_mod.` in front, which its loader expects by default."""
+    """`model`'s weights as the reference saves them; `compiled` puts `_orig_mod.` in front, which its loader expects."""
     prefix = ("_orig_mod." if compiled else "") + "model.inner."
     return {prefix + reference_key(key): value.detach().clone() for key, value in model.state_dict().items()}
 
@@ -72,20 +73,19 @@ def from_reference(state: Mapping[str, Tensor], model: HRM, file: str | Path | N
         raise InputError(
             "does not fit this architecture: it " + " and ".join(parts), file=file, hint="check arch.* against its config"
         )
+    values = {key: _fit(names[key], given[names[key]], target, file) for key, target in own.items()}
     with torch.no_grad():
         for key, target in own.items():
-            value = given[names[key]]
-            if (
-                key == "puzzle_emb.table"
-                and value.ndim == 2
-                and value.shape[1:] == target.shape[1:]
-                and len(value) != len(target)
-            ):
-                value = value.float().mean(0).expand_as(target)
-            if value.shape != target.shape:
-                what = f"{names[key]} has shape {tuple(value.shape)}, this architecture needs {tuple(target.shape)}"
-                raise InputError(what, file=file, hint="check arch.* and the dataset against its config")
-            target.copy_(value)
+            target.copy_(values[key])
+
+
+def _fit(name: str, value: Tensor, target: Tensor, file: str | Path | None) -> Tensor:
+    if name == _WHOLE["puzzle_emb.table"] and value.ndim == 2 and value.shape[1] == target.shape[1] and len(value) != len(target):
+        return value.float().mean(0).expand_as(target)
+    if value.shape != target.shape:
+        what = f"{name} has shape {tuple(value.shape)}, this architecture needs {tuple(target.shape)}"
+        raise InputError(what, file=file, hint="check arch.* and the dataset against its config")
+    return value
 
 
 def load_reference(file: str | Path, model: HRM) -> None:
@@ -95,7 +95,9 @@ def load_reference(file: str | Path, model: HRM) -> None:
         InputError: the file cannot be read or does not fit; names it.
     """
     try:
-        state = torch.load(file, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # torch warns of pickles that it then refuses; the refusal says it
+            warnings.simplefilter("ignore")
+            state = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from error
     except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -160,11 +161,13 @@ def _read_info(file: Path) -> DataInfo:
 
 def _read_array(file: Path, ndim: int) -> NDArray[Any]:
     try:
-        array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise InputError("is missing", file=file, hint=_BUILD) from error
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+    except (OSError, ValueError, EOFError, SyntaxError, zipfile.BadZipFile) as error:
         raise InputError(f"is no readable .npy file: {error}", file=file, hint="build the dataset again") from error
+    if not isinstance(array, np.ndarray):
+        raise InputError("is an archive of arrays, expected one array", file=file, hint="build the dataset again")
     if array.ndim != ndim or array.dtype.kind not in "iu":
         raise InputError(f"holds {array.dtype} of shape {array.shape}, expected whole numbers in {ndim} dimension(s)", file=file)
     return array

@@ -1,0 +1,36 @@
+import pytest
+
+from hrmdoc.trainer.draw import MAZE, draw, side_by_side
+
+ANSWER = [2, 3, 4, 5, 4, 5, 2, 3, 3, 2, 5, 4, 5, 4, 3, 2]
+
+
+def test_a_board_is_drawn_with_its_boxes_and_blanks():
+    assert draw([1, *ANSWER[1:]]) == ". 2 | 3 4\n3 4 | 1 2\n----+----\n2 1 | 4 3\n4 3 | 2 1"
+
+
+def test_wrong_cells_are_marked():
+    drawn = draw([2, 2, *ANSWER[2:]], against=ANSWER)
+    assert drawn.splitlines()[0] == "1  1! | 3  4"
+    assert drawn.count("!") == 1
+
+
+def test_ignored_cells_are_not_wrong():
+    assert "!" not in draw([5, *ANSWER[1:]], against=[-100, *ANSWER[1:]])
+
+
+def test_a_maze_has_no_boxes():
+    assert draw([1, 2, 3, 5], MAZE) == "#\nS o"
+
+
+def test_an_unknown_token_is_a_question_mark():
+    assert draw([99, *ANSWER[1:]]).startswith("? 2")
+
+
+def test_what_is_no_square_is_refused():
+    with pytest.raises(ValueError, match="no square"):
+        draw([1, 2, 3])
+
+
+def test_drawings_stand_side_by_side():
+    assert side_by_side("ab\nc", "x\ny", gap="|") == "ab|x\nc |y"
