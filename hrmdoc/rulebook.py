@@ -348,7 +348,7 @@ def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Reme
         raise RuleError(f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path)
     data = _yaml(path, blob)
     try:
-        parsed = msgspec.convert(data, kind, strict=True)
+        parsed = msgspec.convert(_plain(data), kind, strict=True)
         for when in _whens(parsed):
             when.form()
     except msgspec.ValidationError as error:
@@ -359,6 +359,16 @@ def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Reme
     if name != path.stem:
         raise RuleError(f"the id {name!r} differs from the file name", file=path, line=_line_of(data, ("id",)))
     return parsed  # type: ignore[return-value]
+
+
+def _plain(data: Any) -> Any:
+    """The same tree in Python's own types; ruamel.yaml's scalars, which remember their spelling, are subclasses of them."""
+    if isinstance(data, dict):
+        return {_plain(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_plain(value) for value in data]
+    base = next((kind for kind in (bool, int, float, str) if isinstance(data, kind)), None)
+    return base(data) if base else data
 
 
 def _whens(parsed: object) -> Iterator[When]:
