@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,8 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         "parameters": state.model.num_parameters(),
         "total_steps": total,
     }
-    run.describe(configs.dump(config), facts)
+    # Without these three the file starts a new run of its own when it is used again, as after a patch.
+    run.describe(configs.dump(replace(config, run_dir=None, run_name=None, resume=None)), facts)
     run.event(
         "started" if resumed is None else "resumed", state.step, restarts=state.restarts, total_steps=total, fault=config.fault
     )
