@@ -94,6 +94,8 @@ class Patient:
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
         stated = {**self.settings.facts, **(facts or {})}
         disabled = frozenset(self.settings.disable)
+        self._seen: tuple[object, ...] = ()
+        self._diagnosis: Diagnosis | None = None
         self._examination = Examination(self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated)
 
     def read(self, paths: Iterable[str]) -> None:
@@ -114,12 +116,20 @@ class Patient:
         known = {a.symptom: a.reason for a in self.settings.acknowledge if a.holds(date.today())}
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
-        result = diagnose(judged, self.book, kind=situation.kind, facts=situation.facts, framework=named)
+        result = self._diagnosed(judged, situation, named)
         if not self.run.points and not self.run.lines and not self.run.line_count:
             result = replace(result, verdict="no_data")
         offered = prescribe(self.run, situation, result, self.book) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, closed=closed)
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
+
+    def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
+        """The ranking, computed again only when a symptom or the situation changed."""
+        seen = (situation.kind, framework, tuple((s.id, s.state, s.severity, s.count) for s in symptoms))
+        if self._diagnosis is None or seen != self._seen:
+            self._seen = seen
+            self._diagnosis = diagnose(symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework)
+        return self._diagnosis
 
 
 def analyze(

@@ -20,10 +20,13 @@ from hrmdoc.reports import as_json, review
 from hrmdoc.text import redact, strip_ansi
 
 PACKAGES = (
-    "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed", "flash-attn", "lightning",
-    "wandb", "mlflow", "tensorboard", "triton", "bitsandbytes", "vllm", "hrmdoc",
+    "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed", "flash-attn",
+    "lightning", "wandb", "mlflow", "tensorboard", "triton", "bitsandbytes", "vllm", "hrmdoc",
 )  # fmt: skip
-VARIABLES = tuple("CUDA_ NCCL_ TORCH_ PYTORCH_ OMP_ MASTER_ RANK WORLD_SIZE LOCAL_RANK SLURM_ HF_HUB_ TOKENIZERS_".split())
+VARIABLES = (
+    "CUDA_", "NCCL_", "TORCH_", "PYTORCH_", "OMP_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_", "HF_HUB_",
+    "TOKENIZERS_",
+)  # fmt: skip
 SMALLER = "data.batch_size: 1 or 2, one device, 20 steps, logging every step, no resume: the smallest run that shows it"
 MOST_LOGS, BLOCK = 12, 4 << 20
 
