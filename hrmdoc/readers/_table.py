@@ -43,6 +43,30 @@ _OF_TOTAL = re.compile(r"^(\d+)\s*/\s*\d+$")
 _DAY_2001 = 978_307_200.0  # a number below this is seconds since the start of the run, not since 1970
 
 
+_SPLITS = {
+    **dict.fromkeys(("val", "valid", "validation", "eval", "evaluation", "dev", "validate", "evaluate"), "eval"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+SPLIT_KEYS = ("split", "phase", "mode", "stage", "subset", "set", "prefix", "tag")
+
+
+def split_named(word: str) -> str:
+    """`eval` or `test` when the word names such a part of the data, else empty."""
+    return _SPLITS.get(word.strip().lower(), "")
+
+
+def split_of(path: str) -> str:
+    """The part of the data that a file's name tells (`val_log.csv` gives `eval`), else empty."""
+    words = re.split(r"[^a-z]+", path.replace("\\", "/").rpartition("/")[2].lower())
+    return "" if "train" in words else next((split for word in words if (split := split_named(word))), "")
+
+
+def with_split(metric: str, split: str) -> str:
+    """`metric` with the part of the data in front, unless it tells that itself."""
+    first = re.split(r"[^a-z]+", metric.lower())[0]
+    return f"{split}/{metric}" if split and not split_named(first) and first != "train" else metric
+
+
 class Places(NamedTuple):
     """The columns of a row that tell where it belongs; each a name or None."""
 

@@ -18,9 +18,9 @@ def flatten(tree: Mapping[Any, Any], separator: str = ".") -> Iterator[tuple[str
     leaves = 0
     while waiting and leaves < _MAX_LEAVES:
         route, node, depth = waiting.pop()
-        if isinstance(node, Mapping) and depth < _MAX_DEPTH:
+        if isinstance(node, Mapping):
             inner = [(f"{route}{separator}{key}" if route else str(key), value, depth + 1) for key, value in node.items()]
-            waiting += reversed(inner)
+            waiting += reversed(inner) if depth < _MAX_DEPTH else ()
         elif route:
             leaves += 1
             yield route, node

@@ -1,0 +1,286 @@
+"""Tables in CSV or TSV: Lightning, Keras, Ultralytics, exports of W&B and Trackio, nvidia-smi, own scripts."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from hrmdoc.readers._lines import MAX_LINE, Lines
+from hrmdoc.readers._table import (
+    AXES,
+    EPOCH_KEYS,
+    RESTARTING,
+    STEP_KEYS,
+    TIME_KEYS,
+    Columns,
+    Counter,
+    Places,
+    number,
+    places,
+    split_of,
+    unix_time,
+    with_split,
+)
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, FloatArray, Record
+
+NAME = "csv"
+TITLE = "CSV and TSV tables (Lightning, Keras, Ultralytics, W&B and Trackio exports)"
+WHOLE = False
+
+_DELIMITERS = (",", "\t", ";", "|")
+_RUN_PREFIX = re.compile(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
+_SPREAD = re.compile(r"__(?:MIN|MAX)$")
+_WORD = re.compile(r"[A-Za-z]")
+_LETTER = frozenset(b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")  # all but the e and E of an exponent
+
+_NAN = frozenset({"nan", "nan.0"})
+
+Grid = NDArray[np.float64]
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """Sure when a header of names is followed by rows of as many cells, mostly numbers."""
+    named = path.suffix.lower() in (".csv", ".tsv")
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:12] if line.strip() and not line.startswith(b"#")]
+    if not lines or b"\0" in head or len(lines[0]) > 1 << 16:
+        return 0.0
+    header = lines[0].decode("utf-8", "replace")
+    delimiter = _delimiter(header)
+    names = _cells(header, delimiter)
+    if len(names) < 2 or not _is_header(names):
+        return 0.0
+    rows = [_cells(line.decode("utf-8", "replace"), delimiter) for line in lines[1 : 10 if head.endswith(b"\n") else -1]]
+    if not rows:
+        return 0.3 if named and _counted(names) else 0.0
+    whole = [row for row in rows if len(row) == len(names)]
+    cells = [cell for row in whole for cell in row if cell.strip()]
+    numeric = sum(number(cell) is not None for cell in cells)
+    if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
+        return 0.0
+    return 0.9 if named and (_counted(names) or numeric == len(cells)) else 0.55 if named else 0.6 if _counted(names) else 0.0
+
+
+def _counted(names: list[str]) -> bool:
+    """Whether a column counts steps, epochs or time."""
+    wanted = {key.lower() for key in (*STEP_KEYS, *EPOCH_KEYS, *TIME_KEYS)}
+    return any(name.strip().lower() in wanted for name in names)
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=lambda sign: (len(_cells(header, sign)), -_DELIMITERS.index(sign)))
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _is_header(names: list[str]) -> bool:
+    """Names, not numbers: at least half of the cells begin like a word."""
+    return sum(bool(_WORD.search(name)) and number(name) is None for name in names) * 2 > len(names)
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._lines = Lines()
+        self._columns = Columns(context, precision=3)
+        self._counter = Counter()
+        self._header: _Header | None = None
+        self._bad = 0
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Points of every whole row."""
+        yield from self._block(self._lines.feed(data))
+
+    def close(self) -> Iterator[Record]:
+        """The last row, when no line end follows."""
+        yield from self._block(self._lines.close())
+
+    def _block(self, block: bytes) -> Iterator[Record]:
+        if not block:
+            return
+        first = self._lines.number
+        lines = self._lines.split(block)
+        begin = 0
+        for at, line in enumerate(lines):
+            if self._header is None or _may_be_header(line, self._header):
+                self._rows(lines[begin:at], first + begin)
+                begin = at + self._start_header(line)
+        self._rows(lines[begin:], first + begin)
+        yield from self._notes()
+        yield from self._columns.points()
+
+    def _notes(self) -> Iterator[Damage]:
+        for line in self._lines.too_long:
+            yield Damage(self._context.path, line, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
+        self._lines.too_long.clear()
+        if self._header:
+            for line, what in self._header.damages:
+                self._bad += 1
+                if self._bad <= 20:
+                    yield Damage(self._context.path, line, what)
+            self._header.damages.clear()
+
+    def _start_header(self, line: bytes) -> int:
+        """Takes a header line; 1 when it was one, or nothing that a row could be."""
+        text = line.decode("utf-8", "replace").lstrip("\ufeff")
+        if not text.strip() or text.startswith("#"):
+            return 1
+        delimiter = _delimiter(text)
+        names = _cells(text, delimiter)
+        if not _is_header(names):
+            return 1 if self._header is None else 0
+        if self._header:
+            list(self._notes())
+        self._header = _Header(names, delimiter, split_of(self._context.path))
+        return 1
+
+    def _rows(self, lines: list[bytes], first: int) -> None:
+        header = self._header
+        if header is None or not lines:
+            return
+        grid, times, numbers = header.grid(lines, first)
+        if not len(grid):
+            return
+        place, count = header.place, len(grid)
+        nothing = np.full(count, np.nan)
+        step = grid[:, header.at(place.step)] if place.step is not None else nothing
+        epoch = grid[:, header.at(place.epoch)] if place.epoch is not None else nothing
+        steps, axes = self._counter.steps(step, epoch, place.step in RESTARTING)
+        order = np.arange(first, first + count)
+        clocked = bool(np.isfinite(times).any())
+        for at, metric, source in header.metrics(clocked):
+            values = grid[:, at]
+            here = ~np.isnan(values) | header.nans[:, at]
+            for axis in np.unique(axes[here]):
+                n = np.flatnonzero(here & (axes == axis))
+                self._columns.add(
+                    metric,
+                    order[n],
+                    values[n],
+                    steps=steps[n],
+                    times=times[n],
+                    lines=numbers[n],
+                    axis=AXES[axis],
+                    source=f"{self._context.source or self._context.path}#{source}" if source else "",
+                )
+
+
+def _may_be_header(line: bytes, header: _Header) -> bool:
+    """A later line that begins with a letter, where the rows begin with a number, may be a header that has changed."""
+    return line[:1].isalpha() and line[:8] == header.start or line[:1] == b"#"
+
+
+class _Header:
+    """The names of the columns, and how rows below them are read."""
+
+    def __init__(self, names: list[str], delimiter: str, split: str) -> None:
+        self.names = [name.strip() for name in names]
+        self.start = names[0].encode()[:8] if names else b""
+        self.delimiter = delimiter
+        self.split = split
+        self.damages: list[tuple[int, str]] = []
+        self.nans: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+        self.place = self._places()
+
+    def at(self, name: str | None) -> int:
+        """The column of a name."""
+        return self.names.index(name or "")
+
+    def _places(self) -> Places:
+        found = places(self.names)
+        lowered = {name.lower(): name for name in reversed(self.names)}
+        step = found.step or next((lowered[key] for key in STEP_KEYS if key in lowered), None)
+        if step is None and found.epoch is None and self.names[0] in ("", "Unnamed: 0", "index"):
+            step = self.names[0]
+        epoch = found.epoch or next((lowered[key] for key in EPOCH_KEYS if key in lowered), None)
+        return Places(step, epoch, found.time or next((lowered[key] for key in TIME_KEYS if key in lowered), None))
+
+    def metrics(self, clocked: bool) -> Iterator[tuple[int, str, str]]:
+        """Column, metric and run of every column that holds a metric; exports name the run in front of the metric."""
+        for at, name in enumerate(self.names):
+            if not name or name == self.place.step or (name == self.place.time and clocked) or _SPREAD.search(name):
+                continue
+            found = _RUN_PREFIX.match(name)
+            if found and self.names.index(name) == at:
+                yield at, with_split(found["metric"], self.split), found["run"]
+            elif self.names.index(name) == at:
+                yield at, with_split(name, self.split), ""
+
+    def grid(self, lines: list[bytes], first: int) -> tuple[Grid, FloatArray, NDArray[np.int64]]:
+        """Numbers of shape [n, columns], NaN where a cell is missing; Unix seconds [n]; line numbers [n].
+
+        `nans` tells afterwards where a cell said NaN.
+        """
+        width = len(self.names)
+        fast = self._fast(lines, width)
+        if fast is not None:
+            self.nans = np.zeros(fast.shape, np.bool_)
+            return fast, self._clock(fast), np.arange(first, first + len(fast))
+        rows: list[list[str]] = []
+        numbers: list[int] = []
+        for offset, line in enumerate(lines):
+            if not line.strip() or line.startswith(b"#"):
+                continue
+            cells = _cells(line.decode("utf-8", "replace").replace("\0", ""), self.delimiter)
+            if len(cells) != width and not (len(cells) == width + 1 and not cells[-1].strip()):
+                self.damages.append((first + offset, f"the row has {len(cells)} cells where the header has {width}"))
+                if len(cells) < width:
+                    continue
+            rows.append(cells[:width])
+            numbers.append(first + offset)
+        if not rows:
+            return np.zeros((0, width)), np.zeros(0), np.zeros(0, np.int64)
+        columns = list(zip(*rows, strict=True))
+        grid = np.stack([_column(column, self.delimiter) for column in columns], axis=1)
+        self.nans = np.isnan(grid) & np.array([[cell.strip().lower().lstrip("+-") in _NAN for cell in row] for row in rows])
+        clock = [unix_time(cell) for cell in columns[self.at(self.place.time)]] if self.place.time is not None else []
+        return grid, np.array(clock) if clock else np.full(len(rows), np.nan), np.array(numbers, np.int64)
+
+    def _fast(self, lines: list[bytes], width: int) -> Grid | None:
+        """Rows of plain numbers and empty cells read as JSON, ten times as fast; None when there is anything else."""
+        if self.delimiter != ",":
+            return None
+        body = b"],[".join(lines).replace(b"\r", b"")
+        if b'"' in body or b" " in body or _LETTER.intersection(body[:4096]):
+            return None
+        for _ in range(2):
+            body = body.replace(b",,", b",null,")
+        body = body.replace(b"[,", b"[null,").replace(b",]", b",null]")
+        body = (b"[[null" if body.startswith(b",") else b"[[") + body + (b"null]]" if body.endswith(b",") else b"]]")
+        try:
+            grid = np.array(orjson.loads(body), np.float64)
+        except (orjson.JSONDecodeError, ValueError, TypeError):
+            return None
+        return grid if grid.ndim == 2 and grid.shape[1] == width else None
+
+    def _clock(self, grid: Grid) -> FloatArray:
+        if self.place.time is None:
+            return np.full(len(grid), np.nan)
+        return np.array([unix_time(value) for value in grid[:, self.at(self.place.time)].tolist()])
+
+
+def _column(cells: tuple[str, ...], delimiter: str) -> FloatArray:
+    """Cells as numbers, shape [n]; NaN for what is missing or no number."""
+    try:
+        return np.array([float(cell) if cell else np.nan for cell in cells])
+    except ValueError:
+        pass
+    if delimiter == ";":
+        cells = tuple(cell.replace(",", ".") if cell.count(",") == 1 else cell for cell in cells)
+    return np.array([np.nan if (value := number(cell)) is None else value for cell in cells])

@@ -1,0 +1,171 @@
+"""JSON lines: one object a line, as LLaMA-Factory, ms-swift, W&B exports and many own scripts write, and `events.jsonl`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hrmdoc.readers import _json
+from hrmdoc.readers._lines import MAX_LINE, Lines
+from hrmdoc.readers._rows import Rows
+from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, unix_time
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, EventKind, Line, Record
+
+NAME = "jsonl"
+TITLE = "JSON lines (one object a line)"
+WHOLE = False
+
+_METRIC = re.compile(
+    r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score|f1|auc)", re.IGNORECASE
+)
+_EVENTS: dict[str, EventKind] = {
+    "started": "start", "start": "start", "run_started": "start", "resumed": "resume", "resume": "resume", "restarted": "restart",
+    "checkpoint": "checkpoint", "checkpoint_saved": "checkpoint", "saved": "checkpoint", "evaluated": "eval", "evaluation": "eval",
+    "exception": "exception", "error": "exception", "crashed": "exception", "action": "action", "action_taken": "action",
+    "ended": "end", "end": "end", "finished": "end", "stopped": "end", "run_ended": "end",
+}  # fmt: skip
+_EVENT_KEYS = ("event", "kind", "type")
+_TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
+_TRUST = 20  # so many objects in a row tell what a file is
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """Sure when the lines are objects with a step or a metric; a data set in JSON lines has neither."""
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:_TRUST] if line.strip()]
+    if len(lines) > 1 and not head.endswith(b"\n") and len(head) >= 1 << 16:
+        lines = lines[:-1] if head.count(b"\n") < _TRUST else lines
+    if not lines or not lines[0].lstrip().startswith(b"{"):
+        return 0.0
+    objects = [row for line in lines if isinstance(row := _parsed(line), dict)]
+    if not objects or (len(lines) > 1 and len(objects) * 2 < len(lines)):
+        return 0.0
+    useful = [row for row in objects if _is_record(row)]
+    if not useful:
+        return 0.0
+    named = path.suffix in (".jsonl", ".ndjson")
+    if len(lines) == 1 and not named and path.suffix == ".json":
+        return 0.3  # one object alone is rather a JSON document
+    return 0.97 if len(objects) == len(lines) else 0.85 if named else 0.45
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return _json.loads(line)
+    except ValueError:
+        return None
+
+
+def _is_record(row: Mapping[str, Any]) -> bool:
+    """Whether an object is an event, or a row of numbers that belongs to a training run."""
+    if _event_kind(row) is not None:
+        return True
+    numbers = [key for key, value in row.items() if number(value) is not None or isinstance(value, dict)]
+    counted = any(key in row for key in (*STEP_KEYS[:-4], *EPOCH_KEYS))
+    return len(numbers) >= 2 and counted or any(_METRIC.search(str(key)) for key in numbers)
+
+
+def _event_kind(row: Mapping[str, Any]) -> EventKind | None:
+    for key in _EVENT_KEYS:
+        word = row.get(key)
+        if isinstance(word, str) and (kind := _EVENTS.get(word.lower())):
+            return kind
+    return None
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._lines = Lines()
+        self._rows = Rows(context, precision=3)
+        self._step: int | None = None
+        self._bad = 0
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Points and events of every whole line."""
+        yield from self._block(self._lines.feed(data))
+
+    def close(self) -> Iterator[Record]:
+        """The last line, when it is whole although no line end follows."""
+        rest = self._lines.close()
+        if rest and _parsed(rest) is None:
+            yield Damage(self._context.path, self._lines.number, "the last line is incomplete")
+            rest = b""
+        yield from self._block(rest)
+
+    def _block(self, block: bytes) -> Iterator[Record]:
+        first = self._lines.number
+        lines = self._lines.split(block) if block else []
+        texts = self._wanted(block, lines) if block else set()
+        for offset, line in enumerate(lines):
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                row = _parsed(line) if line.strip() else ()
+            if isinstance(row, dict):
+                yield from self._row(row, first + offset, offset in texts)
+            elif row is None:
+                yield from self._unreadable(line, first + offset, offset in texts)
+        for number_ in self._lines.too_long:
+            yield Damage(self._context.path, number_, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
+        self._lines.too_long.clear()
+        yield from self._rows.points()
+
+    def _wanted(self, block: bytes, lines: list[bytes]) -> set[int]:
+        """Which lines of the block hold a literal that a signature asks for."""
+        positions = list(self._context.wanted(block))
+        if not positions:
+            return set()
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        return {bisect_right(starts, position) - 1 for position in positions}
+
+    def _row(self, row: dict[str, Any], line: int, wanted: bool) -> Iterator[Record]:
+        kind = _event_kind(row)
+        if wanted or kind == "exception":
+            yield from self._texts(row, line)
+        if kind is None:
+            self._rows.add(row, line)
+            return
+        step = number(row.get("step", row.get("global_step")))
+        detail = {
+            key: value for key, value in row.items() if key not in (*_EVENT_KEYS[:1], "time", "step", "timestamp", "traceback")
+        }
+        yield Event(
+            kind,
+            self._context.path,
+            line,
+            None if step is None else int(step),
+            unix_time(row.get("time", row.get("timestamp"))),
+            self._context.rank,
+            orjson.dumps(detail, default=str).decode(),
+        )
+
+    def _texts(self, row: Mapping[str, Any], line: int) -> Iterator[Line]:
+        """The lines of text in a structured log record."""
+        for key in _TEXT_KEYS:
+            text = row.get(key)
+            if isinstance(text, str):
+                for part in text.splitlines()[:200]:
+                    yield Line(
+                        part, self._context.path, line, unix_time(row.get("time", row.get("timestamp"))), self._context.rank
+                    )
+
+    def _unreadable(self, line: bytes, number_: int, wanted: bool) -> Iterator[Record]:
+        """A line that is no JSON: kept when a signature asks for it, else counted; the first few are reported."""
+        if wanted:
+            yield Line(line.decode("utf-8", "replace")[:4000], self._context.path, number_, rank=self._context.rank)
+            return
+        self._bad += 1
+        if self._bad <= 20:
+            yield Damage(self._context.path, number_, "the line is no JSON object and was left out")
