@@ -28,6 +28,8 @@ BENIGN_SHARE = 0.5
 WORTH_NAMING = 0.02
 AT_LEAST, AT_MOST = 3, 12
 """How many hypotheses are named, whatever their probability, and at most."""
+RIVALS = 4
+"""How many causes the next check tries to tell apart."""
 WORTH_TELLING = 0.1
 """Evidence below this many nats is not listed."""
 
@@ -97,7 +99,14 @@ def diagnose(
         framework: id of the framework, "" or "unknown" when not known.
     """
     symptoms = tuple(symptoms)
-    causes = _applicable(book, kind, framework, str((facts or {}).get("run.phase", "")))
+    phase = str((facts or {}).get("run.phase", ""))
+    good_signs = _good_signs(book)
+    seen = {symptom.id for symptom in symptoms if symptom.seen}
+    causes = [
+        cause
+        for cause in book.causes.values()
+        if _applies(cause, kind, framework, phase) and _may_excuse(cause, good_signs, seen)
+    ]
     clues = gather(symptoms, book)
     observed = clues.observed(causes)
     posterior = infer(observed)
@@ -114,10 +123,10 @@ def diagnose(
         for rank, index in enumerate(named.tolist())
     )
     severities = _effective(symptoms, causes, posterior, book)
-    verdict = _verdict(symptoms, severities, book)
+    verdict = _verdict(symptoms, severities, good_signs)
     if verdict == "healthy":
         hypotheses = ()
-    leading = [index for index in named.tolist()[:AT_LEAST] if _arguable(causes[index])]
+    leading = _to_be_told_apart(causes, named.tolist(), severities)
     return Diagnosis(
         verdict=verdict,
         symptoms=symptoms,
@@ -129,10 +138,6 @@ def diagnose(
     )
 
 
-def _applicable(book: Rulebook, kind: str, framework: str, phase: str) -> list[Cause]:
-    return [cause for cause in book.causes.values() if _applies(cause, kind, framework, phase)]
-
-
 def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     """In doubt a cause stays in play, unless it would excuse something: a benign one needs to be known to apply."""
     where = cause.applies
@@ -140,6 +145,19 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     return kind not in where.not_kinds and all(
         not allowed or value in allowed or (value in UNKNOWN and not cause.benign) for allowed, value in asked
     )
+
+
+def _may_excuse(cause: Cause, good_signs: frozenset[str], seen: set[str]) -> bool:
+    """A benign cause that has a good sign of its own, such as `learns-well`, needs to show it: without, it excuses nothing."""
+    own = good_signs & cause.produces.keys() if cause.benign else frozenset()
+    return not own or bool(own & seen)
+
+
+def _good_signs(book: Rulebook) -> frozenset[str]:
+    """Info symptoms that only benign causes produce: no findings, but reasons to take others lightly."""
+    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
+    by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
+    return frozenset(name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info")
 
 
 def _worth_naming(present: FloatArray, posterior: Posterior) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -217,15 +235,15 @@ def _leak_of(symptom: Symptom, book: Rulebook) -> float:
     return rule.leak.p if rule else 0.01
 
 
-def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], book: Rulebook) -> Verdict:
+def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], good_signs: frozenset[str]) -> Verdict:
     if all(symptom.state == "not_evaluated" for symptom in symptoms):
         return "no_data"
-    worst = max((LADDER.index(severity) for name, severity in severities.items() if not _good_sign(name, book)), default=None)
-    return "healthy" if worst is None else LADDER[worst]
+    levels = [LADDER.index(severity) for name, severity in severities.items() if name not in good_signs]
+    return LADDER[max(levels)] if levels else "healthy"
 
 
-def _good_sign(symptom_id: str, book: Rulebook) -> bool:
-    """An info symptom that only benign causes produce, such as `learns-well`, is no finding."""
-    rule = book.symptoms.get(symptom_id)
-    producers = [cause.benign for cause in book.causes.values() if symptom_id in cause.produces]
-    return rule is not None and rule.severity == "info" and bool(producers) and all(producers)
+def _to_be_told_apart(causes: Sequence[Cause], named: Sequence[int], severities: Mapping[str, Severity]) -> list[int]:
+    """The named causes that may be behind the worst of what shows, most probable first."""
+    highest = max((LADDER.index(severity) for severity in severities.values()), default=0)
+    worst = {name for name, severity in severities.items() if LADDER.index(severity) == highest}
+    return [index for index in named if _arguable(causes[index]) and worst & causes[index].produces.keys()][:RIVALS]
