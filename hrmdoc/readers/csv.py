@@ -183,7 +183,7 @@ class _Session:
 
 def _may_be_header(line: bytes, header: _Header) -> bool:
     """A later line that begins with a letter, where the rows begin with a number, may be a header that has changed."""
-    return line[:1].isalpha() and line[:8] == header.start or line[:1] == b"#"
+    return (line[:1].isalpha() and line[:8] == header.start) or line[:1] == b"#"
 
 
 class _Header:

@@ -68,7 +68,7 @@ def _is_record(row: Mapping[str, Any]) -> bool:
         return True
     numbers = [key for key, value in row.items() if number(value) is not None or isinstance(value, dict)]
     counted = any(key in row for key in (*STEP_KEYS[:-4], *EPOCH_KEYS))
-    return len(numbers) >= 2 and counted or any(_METRIC.search(str(key)) for key in numbers)
+    return (len(numbers) >= 2 and counted) or any(_METRIC.search(str(key)) for key in numbers)
 
 
 def _event_kind(row: Mapping[str, Any]) -> EventKind | None:

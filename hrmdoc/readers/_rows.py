@@ -1,0 +1,191 @@
+"""Rows of a growing table, each a mapping of names to cells, made into points.
+
+Rows with the same names form a shape; a shape is converted column by column, which is what makes long logs fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hrmdoc.readers._table import (
+    AXES,
+    RESTARTING,
+    SPLIT_KEYS,
+    Columns,
+    Counter,
+    Places,
+    number,
+    places,
+    split_named,
+    split_of,
+    unix_time,
+    with_split,
+)
+from hrmdoc.readers._tree import flatten
+from hrmdoc.readers.base import Context
+from hrmdoc.run import FloatArray, IntArray, Points
+
+_MAX_SHAPES = 2000
+
+
+class _Shape:
+    """Rows of one set of names in the block at hand."""
+
+    __slots__ = ("cells", "names", "nested", "order", "place", "split")
+
+    def __init__(self, names: tuple[str, ...], nested: bool, split: str) -> None:
+        self.names = names
+        self.split = split
+        self.nested = nested
+        self.place: Places = places(names)
+        self.order: list[int] = []
+        self.cells: list[Sequence[Any]] = []
+
+
+class Rows:
+    """Collects rows of one file; `points` gives what was collected since the last call.
+
+    Args:
+        context: the file.
+        precision: see `Points`.
+    """
+
+    def __init__(self, context: Context, precision: int) -> None:
+        self._columns = Columns(context, precision)
+        self._counter = Counter()
+        self._shapes: dict[tuple[tuple[str, ...], str], _Shape] = {}
+        self._split_keys: dict[tuple[str, ...], str | None] = {}
+        self._split = split_of(context.path)
+        self._lines: list[int] = []
+        self._gaps = _Gaps()
+
+    def add(self, row: Mapping[str, Any], line: int) -> None:
+        """Takes one row in. Nested mappings are made flat; cells that are no numbers are passed by."""
+        names = tuple(row)
+        split = self._split_in(names, row)
+        shape = self._shapes.get((names, split))
+        if shape is None:
+            if len(self._shapes) >= _MAX_SHAPES:
+                return
+            shape = self._shapes[names, split] = _Shape(names, any(isinstance(value, dict) for value in row.values()), split)
+        if shape.nested:
+            self.add(dict(flatten(row)), line)
+            return
+        shape.order.append(len(self._lines))
+        shape.cells.append(tuple(row.values()))
+        self._lines.append(line)
+
+    def _split_in(self, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
+        """The part of the data that a cell of the row names (`"split": "val"`), else that of the file."""
+        if names not in self._split_keys and len(self._split_keys) < _MAX_SHAPES:
+            self._split_keys[names] = next((key for key in SPLIT_KEYS if isinstance(row.get(key), str)), None)
+        key = self._split_keys.get(names)
+        word = row.get(key) if key else None
+        return (split_named(word) if isinstance(word, str) else "") or self._split
+
+    def points(self) -> Iterator[Points]:
+        """Points of the rows that were added, metric by metric."""
+        if not self._lines:
+            return
+        count = len(self._lines)
+        used = [shape for shape in self._shapes.values() if shape.order]
+        step, epoch, time = (np.full(count, np.nan) for _ in range(3))
+        columns = [_columns(shape) for shape in used]
+        restarting = False
+        for shape, cells in zip(used, columns, strict=True):
+            order, place = np.array(shape.order, np.int64), shape.place
+            if place.step is not None:
+                step[order] = cells[place.step]
+                restarting |= place.step in RESTARTING
+            if place.epoch is not None:
+                epoch[order] = cells[place.epoch]
+            if place.time is not None:
+                time[order] = _times(shape)
+        steps, axes = self._counter.steps(step, epoch, restarting)
+        lines = np.array(self._lines, np.int64)
+        for shape, cells in zip(used, columns, strict=True):
+            self._take(shape, cells, steps, axes, time, lines)
+            shape.order, shape.cells = [], []
+        self._lines = []
+        yield from self._columns.points()
+
+    def _take(
+        self, shape: _Shape, cells: Mapping[str, FloatArray], steps: IntArray, axes: IntArray, times: FloatArray, lines: IntArray
+    ) -> None:
+        order = np.array(shape.order, np.int64)
+        clock = shape.place.time if np.isfinite(times[order]).any() else None
+        for at, name in enumerate(shape.names):
+            if name == shape.place.step or name == clock:
+                continue
+            values = cells[name]
+            here = self._gaps.present(shape.names, name, [row[at] for row in shape.cells], values)
+            if not here.any():
+                continue
+            chosen, kept, metric = order[here], values[here], with_split(name, shape.split)
+            for axis in np.unique(axes[chosen]):
+                same = axes[chosen] == axis
+                n = chosen[same]
+                self._columns.add(metric, n, kept[same], steps=steps[n], times=times[n], lines=lines[n], axis=AXES[axis])
+
+
+def _columns(shape: _Shape) -> dict[str, FloatArray]:
+    """The cells as numbers, name -> shape [n]; NaN for what is missing or no number."""
+    try:
+        matrix = np.array(shape.cells, np.float64)
+        return {name: matrix[:, at] for at, name in enumerate(shape.names)}
+    except (ValueError, TypeError, OverflowError):
+        pass
+    found: dict[str, FloatArray] = {}
+    for name, column in zip(shape.names, zip(*shape.cells, strict=True), strict=True):
+        try:
+            found[name] = np.array(column, np.float64)
+        except (ValueError, TypeError, OverflowError):
+            found[name] = np.array([np.nan if (value := number(cell)) is None else value for cell in column])
+        if found[name].ndim != 1:
+            found[name] = np.full(len(column), np.nan)
+    return found
+
+
+def _times(shape: _Shape) -> FloatArray:
+    at = shape.names.index(shape.place.time or "")
+    return np.array([unix_time(row[at]) for row in shape.cells])
+
+
+class _Gaps:
+    """Tells a missing cell from a not-a-number.
+
+    Strict JSON has no NaN: many writers put `null` there. So a `null` is a NaN where the column has had a number in every
+    row of its shape so far (three at least); elsewhere the metric was not logged in that row.
+    """
+
+    def __init__(self) -> None:
+        self._always: dict[tuple[tuple[str, ...], str], int] = {}
+
+    def present(
+        self, names: tuple[str, ...], name: str, cells: list[Any], values: FloatArray
+    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which rows of the column hold a value (NaN among them), shape [n]."""
+        here = np.isfinite(values)
+        if here.all():
+            seen = self._always.get((names, name), 0)
+            if seen >= 0:
+                self._always[names, name] = seen + len(cells)
+            return here
+        for at in np.flatnonzero(~here).tolist():
+            here[at] = isinstance(cells[at], float) or (isinstance(cells[at], str) and number(cells[at]) is not None)
+        for at in np.flatnonzero(~here).tolist():
+            if cells[at] is not None:
+                self._always[names, name] = -1
+                continue
+            seen = self._always.get((names, name), 0)
+            before = int(here[:at].sum()) + seen
+            if seen >= 0 and before == seen + at and before >= 3:
+                here[at] = True
+            elif seen >= 0:
+                self._always[names, name] = -1
+        if self._always.get((names, name), 0) >= 0:
+            self._always[names, name] = self._always.get((names, name), 0) + len(cells)
+        return here

@@ -1,0 +1,162 @@
+"""Histories and results in one JSON document.
+
+Lists of numbers by name (`{"train_loss": [...], "val_loss": [...]}`, a Keras history), lists of objects, the scalar download of
+TensorBoard, and result files that hold one final value (`{"final_metrics": {"val_loss": 0.0}}`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers import _json
+from hrmdoc.readers._rows import Rows
+from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
+from hrmdoc.readers._tree import flatten, plain_value
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Axis, Damage, Fact, FloatArray, Points, Record
+
+NAME = "json_history"
+TITLE = "JSON histories and results"
+WHOLE = True
+
+_METRIC = re.compile(
+    rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
+    rb"\s*:\s*(\[|-?\d|NaN|-?Infinity|null|\{)",
+    re.IGNORECASE,
+)
+_SERIES_NAME = re.compile(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
+_FINAL = re.compile(r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE)
+_NO_METRIC = re.compile(r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE)
+_MAX_LENGTH = 10_000_000
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By the names of metrics that lists, numbers or objects follow."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if start not in (b"{", b"["):
+        return 0.0
+    if start == b"[" and re.match(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,", head):
+        return 0.8  # [[wall time, step, value], ...]
+    found = _METRIC.search(head)
+    if not found:
+        return 0.0
+    if path.suffix != ".json":
+        return 0.2
+    listed = b"[" in found[1] or start == b"[" or b'"history"' in head or b"metrics" in head
+    return 0.75 if listed else 0.6 if _SERIES_NAME.search(path.name.encode()) else 0.35
+
+
+def open_session(context: Context) -> Whole:
+    """Starts to read one file."""
+    return Whole(context, _read)
+
+
+def _read(context: Context, blob: bytes) -> Iterator[Record]:
+    try:
+        tree = _json.document(blob, context.path)
+    except InputError as error:
+        yield Damage(context.path, error.line, error.what)
+        text = blob.decode("utf-8", "replace")
+        tree = _json.objects_in(text, text.find("[") + 1) if text.lstrip().startswith("[") else None
+    if isinstance(tree, list):
+        yield from _list(context, "", tree)
+    elif isinstance(tree, dict):
+        yield from _mapping(context, tree)
+
+
+def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
+    lists = {key: value for key, value in flatten(tree) if isinstance(value, list) and 0 < len(value) <= _MAX_LENGTH}
+    singles = {key: value for key, value in flatten(tree) if not isinstance(value, list)}
+    curves = {key: column for key, value in lists.items() if (column := _column(value)) is not None}
+    yield from _curves(context, curves)
+    for key, value in lists.items():
+        if key not in curves:
+            yield from _list(context, key, value)
+    yield from _finals(context, singles, single_file=not curves)
+    for key, value in singles.items():
+        if not _is_final(key, value) and (plain := plain_value(value)) is not None:
+            yield Fact(
+                re.sub(r"^(?:config|args|hparams|hyperparameters|params|settings|cfg)\.", "", key), plain, "config", context.path
+            )
+
+
+def _column(cells: Sequence[Any]) -> FloatArray | None:
+    """A list of numbers, shape [n]; null is NaN, since a list has a place for every epoch. None for any other list."""
+    values = [math.nan if cell is None else number(cell) if not isinstance(cell, bool | list) else None for cell in cells]
+    if any(value is None for value in values) or all(cell is None for cell in cells):
+        return None
+    return np.array(values, np.float64)
+
+
+def _curves(context: Context, curves: Mapping[str, FloatArray]) -> Iterator[Points]:
+    split = split_of(context.path)
+    for key, values in curves.items():
+        folder, _, name = key.rpartition(".")
+        if name in STEP_KEYS or name in EPOCH_KEYS or name in ("steps", "x"):
+            continue
+        steps, axis = _x_axis(curves, folder, name, len(values))
+        metric = with_split(key.removeprefix("history.").removeprefix("metrics."), split)
+        none = np.full(len(values), np.nan)
+        yield Points(metric, steps, values, none, context.path, None, context.rank, axis, 3, context.source or context.path)
+
+
+def _x_axis(
+    curves: Mapping[str, FloatArray], folder: str, name: str, count: int
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Axis]:
+    """Steps from a list beside the metric with as many entries, else the position, which counts epochs."""
+    own = [name.split("_")[0] + "_steps", name + "_steps", *STEP_KEYS]
+    for key, axis in (*((key, "step") for key in own), *((key, "epoch") for key in EPOCH_KEYS)):
+        found = curves.get(f"{folder}.{key}" if folder else key)
+        if found is not None and len(found) == count and np.isfinite(found).all():
+            return found.astype(np.int64), "step" if axis == "step" else "epoch"
+    return np.arange(1, count + 1), "epoch" if count <= 2000 else "index"
+
+
+def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:
+    """A list of objects is a table; one of `[wall time, step, value]` is TensorBoard's download of one scalar."""
+    rows = Rows(context, precision=3)
+    name = re.sub(r"^run-.*-tag-|\.json$", "", context.path.replace("\\", "/").rpartition("/")[2])
+    prefix = (
+        f"{key}." if key and key not in ("history", "log_history", "logs", "epochs", "metrics", "log", "results", "steps") else ""
+    )
+    for at, cell in enumerate(cells, 1):
+        if isinstance(cell, dict):
+            rows.add({f"{prefix}{k}" if k not in STEP_KEYS and k not in EPOCH_KEYS else k: v for k, v in cell.items()}, at)
+        elif not key and isinstance(cell, list) and len(cell) == 3:
+            rows.add({"wall_time": cell[0], "step": cell[1], name: cell[2]}, at)
+    yield from rows.points()
+
+
+def _is_final(key: str, value: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and bool(_FINAL.search(key))
+        and not _NO_METRIC.search(f".{key}")
+    )
+
+
+def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) -> Iterator[Points]:
+    """Final values become a curve of one point, so that a rule sees a last loss of exactly zero."""
+    step = next(
+        (int(value) for name in STEP_KEYS if (value := number(singles.get(name))) is not None and math.isfinite(value)), None
+    )
+    epoch = next(
+        (int(value) for name in EPOCH_KEYS if (value := number(singles.get(name))) is not None and math.isfinite(value)), None
+    )
+    at, axis = (step, "step") if step is not None else (epoch, "epoch") if epoch is not None else (0, "index")
+    split = split_of(context.path) if single_file else ""
+    for key, value in singles.items():
+        if _is_final(key, value):
+            yield Points(
+                with_split(key, split), np.array([at]), np.array([float(value)]), np.array([np.nan]), context.path, None,
+                context.rank, "step" if axis == "step" else "epoch" if axis == "epoch" else "index", 3, context.source or context.path,
+            )  # fmt: skip
