@@ -1,8 +1,9 @@
-"""Datasets in HRM's layout: reading, batching, writing, and building Sudoku sets."""
+"""Datasets in HRM's layout: reading, batching, writing, and building Sudoku and maze sets."""
 
 from .dataset import PuzzleData, dataset_hash
 from .info import DataInfo
 from .iterate import EvalBatch, TrainIterator, test_batches
+from .maze import build_maze
 from .sudoku import BUILTIN, build_sudoku, builtin
 from .write import write_identifiers, write_split
 
@@ -12,6 +13,7 @@ __all__ = [
     "EvalBatch",
     "PuzzleData",
     "TrainIterator",
+    "build_maze",
     "build_sudoku",
     "builtin",
     "dataset_hash",

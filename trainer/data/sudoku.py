@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +13,11 @@ from hrmdoc.errors import ConfigError, InputError, did_you_mean
 
 from .generate import dig, dig_singles, full_board
 from .info import DataInfo
+from .rows import csv_rows, split_rows
 from .rules import Boards, shuffle, to_tokens
 from .solver import solve
-from .tables import Table, read_csv, read_repository
-from .write import write_identifiers, write_split
+from .tables import Table, read_table
+from .write import publish, write_identifiers, write_split
 
 
 def build_sudoku(
@@ -62,34 +61,23 @@ def write_sudoku(
     """Writes training and test puzzles (questions, answers) as a dataset; complete or absent."""
     cells = train[0].shape[1]
     info = DataInfo(vocab_size=math.isqrt(cells) + 2, seq_len=cells)
-    target = Path(output)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        questions, answers = _augment(*train, num_aug, rng)
-        groups = np.arange(len(train[0]) + 1) * (num_aug + 1)
+    questions, answers = _augment(*train, num_aug, rng)
+    groups = np.arange(len(train[0]) + 1) * (num_aug + 1)
+    with publish(output) as building:
         write_split(building, "train", info, to_tokens(questions), to_tokens(answers), group_indices=groups)
         write_split(building, "test", info, to_tokens(test[0]), to_tokens(test[1]))
         write_identifiers(building)
-        building.chmod(0o755)
-        _put(building, target)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-    return target
+    return Path(output)
 
 
 def _read(source: str | Path, test_fraction: float, rng: np.random.Generator) -> tuple[Table, Table]:
-    path = Path(source)
-    if path.is_dir():
-        return read_csv(path / "train.csv"), read_csv(path / "test.csv")
-    if path.is_file():
-        table = read_csv(path)
-        order = rng.permutation(len(table))
-        cut = max(1, round(len(table) * test_fraction))
-        return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
-    if path.suffix == ".csv" or path.is_absolute():
-        raise InputError("there is no such file or folder", file=path)
-    return read_repository(str(source), "train"), read_repository(str(source), "test")
+    if not Path(source).is_file():
+        train, test = (read_table(*split_rows(source, split)) for split in ("train", "test"))
+        return train, test
+    table = read_table(source, csv_rows(source))
+    order = rng.permutation(len(table))
+    cut = max(1, round(len(table) * test_fraction))
+    return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
 
 
 def _augment(questions: Boards, answers: Boards, num_aug: int, rng: np.random.Generator) -> tuple[Boards, Boards]:
@@ -100,17 +88,6 @@ def _augment(questions: Boards, answers: Boards, num_aug: int, rng: np.random.Ge
     both = ((questions, [q for q, _ in pairs]), (answers, [a for _, a in pairs]))
     new_q, new_a = (np.concatenate((old[:, None], np.stack(new)), 1).reshape(-1, old.shape[1]) for old, new in both)
     return new_q, new_a
-
-
-def _put(building: Path, target: Path) -> None:
-    """Moves a finished dataset to its place; an older one there is replaced, another process's equal one is kept."""
-    if (target / "train" / "dataset.json").is_file():
-        shutil.rmtree(target)
-    try:
-        building.rename(target)
-    except OSError:
-        if not (target / "train" / "dataset.json").is_file():
-            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hrmdoc.errors import InputError
 
 from .info import DataInfo
 
@@ -58,3 +63,30 @@ def write_split(
 def write_identifiers(path: str | Path, names: Sequence[str] = ("<blank>",)) -> None:
     """Writes the names of the puzzle identifiers; the first is the blank one."""
     (Path(path) / "identifiers.json").write_text(json.dumps(list(names)) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def publish(output: str | Path) -> Iterator[Path]:
+    """Gives a folder to write a dataset into and moves it to `output` when the block ends well: complete or absent.
+
+    An older dataset there is replaced; what another process put there in the meantime is kept.
+    """
+    target = Path(output)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield building
+        building.chmod(0o755)
+        if _is_dataset(target):
+            shutil.rmtree(target)
+        try:
+            building.rename(target)
+        except OSError as error:
+            if not _is_dataset(target):
+                raise InputError(f"the dataset cannot be put here: {error.strerror}", file=target) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _is_dataset(folder: Path) -> bool:
+    return (folder / "train" / "dataset.json").is_file()

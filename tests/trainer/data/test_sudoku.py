@@ -7,10 +7,19 @@ import pytest
 from hrmdoc.errors import ConfigError, InputError
 from hrmdoc.trainer.data import PuzzleData, build_sudoku, builtin, dataset_hash
 from hrmdoc.trainer.data.generate import generate
+from hrmdoc.trainer.data.rows import csv_rows, repository_rows
 from hrmdoc.trainer.data.rules import is_solution
-from hrmdoc.trainer.data.tables import read_csv, read_repository
+from hrmdoc.trainer.data.tables import read_table
 
 TRAIN, TEST = generate(8, 9, 40, seed=0), generate(3, 9, 40, seed=1)
+
+
+def read_csv(file):
+    return read_table(file, csv_rows(file))
+
+
+def read_repository(source, split, cache):
+    return read_table(source, repository_rows(source, split, cache))
 
 
 def text(board):
