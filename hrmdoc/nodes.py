@@ -298,7 +298,8 @@ class CheckNode:
 
 
 def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
-    """What an expression may call on series and symptoms: `last(train.loss)`, `count(eval.loss)`, `present('loss-zero')`."""
+    """What an expression may call on series and symptoms: `last(train.loss)`, `count(eval.loss)`, `present('loss-zero')`,
+    and, without ever missing an input, `known(lora.rank)`."""
 
     def values_of(role: str) -> FloatArray:
         series = scene.run.best(role)
@@ -339,6 +340,7 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "count": count,
         "last_step": last_step,
         "present": present,
+        "known": lambda name: scene.facts.get(name) is not None,
     }
 
 
