@@ -76,10 +76,18 @@ def save(
             shutil.rmtree(final)
         part.rename(final)
         fsync_folder(folder)
-    except (OSError, RuntimeError) as error:  # torch reports a short write as RuntimeError
+    except (OSError, RuntimeError) as error:
         shutil.rmtree(part, ignore_errors=True)
-        raise error if isinstance(error, OSError) else OSError(str(error).splitlines()[0]) from error
+        raise _disk_error(error) from error
     return final
+
+
+def _disk_error(error: BaseException) -> OSError:
+    """The disk's own error. torch hides it behind a RuntimeError about the archive that it could not finish."""
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, OSError):
+        inner = inner.__cause__ or inner.__context__
+    return OSError(str(error).splitlines()[0]) if inner is None else OSError(inner.errno, inner.strerror)
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> tuple[State, Meta]:

@@ -20,7 +20,13 @@ from .state import TrainState
 
 @dataclass
 class Keeper:
-    """The checkpoints of one run. `paused` is switched by actions; `write` is `torch.save`, or a fault's."""
+    """The checkpoints of one run.
+
+    Attributes:
+        write: `torch.save`, or a fault's.
+        paused: switched by actions.
+        last_step: the last step that was to be saved.
+    """
 
     run: RunDir
     folder: Path
@@ -32,6 +38,7 @@ class Keeper:
 
     def save(self, state: TrainState, lm_loss: float | None = None) -> bool:
         """Saves the state of this step, unless paused. A disk that refuses is reported and the old checkpoints stay."""
+        self.last_step = state.step
         if self.paused:
             self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
             return False
@@ -45,7 +52,6 @@ class Keeper:
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
             self.run.log(f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept")
             return False
-        self.last_step = state.step
         seconds = round(time.monotonic() - began, 4)
         self.run.event("checkpoint", state.step, path=str(path), finite=finite, lm_loss=lm_loss, seconds=seconds)
         if not finite:

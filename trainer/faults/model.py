@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..layers import Attention
+from ..layers import Attention, Block
 from ..schema import TrainConfig
 from .base import Fault
 
@@ -149,9 +149,9 @@ class Fp16Overflow(Fault):
 
 @dataclass
 class NoClipExplosion(Fault):
-    """gradient-clipping-missing: unbounded SGD (rate times `strength`) on a softmax loss, without clipping."""
+    """gradient-clipping-missing: SGD (rate times `strength`) in place of the bounded AdamATan2, on half-normalised activations."""
 
-    strength: float = 2000.0
+    strength: float = 1000.0
     cause = "gradient-clipping-missing"
 
     def config(self, config: TrainConfig) -> TrainConfig:
@@ -160,6 +160,15 @@ class NoClipExplosion(Fault):
 
     def built(self, state: TrainState) -> None:
         state.dense = _ScaledSGD(state.model.parameters(), self.strength)
+        for module in state.model.modules():
+            if isinstance(module, Block):
+                module.register_forward_hook(_half_normed)
+
+
+def _half_normed(module: torch.nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    """Lets a part of the size through that RMSNorm takes away, so that larger weights make larger activations and gradients."""
+    del module
+    return output * inputs[0].square().mean(-1, keepdim=True).sqrt().pow(0.5)
 
 
 class _ScaledSGD(torch.optim.SGD):
