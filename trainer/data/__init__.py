@@ -1,5 +1,6 @@
-"""Datasets in HRM's layout: reading, batching, writing, and building Sudoku and maze sets."""
+"""Datasets in HRM's layout: reading, batching, writing, and building Sudoku, maze and ARC sets."""
 
+from .arc import build_arc
 from .dataset import PuzzleData, dataset_hash
 from .info import DataInfo
 from .iterate import EvalBatch, TrainIterator, test_batches
@@ -13,6 +14,7 @@ __all__ = [
     "EvalBatch",
     "PuzzleData",
     "TrainIterator",
+    "build_arc",
     "build_maze",
     "build_sudoku",
     "builtin",

@@ -44,8 +44,8 @@ def write_split(
     folder = Path(path) / split
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, NDArray[np.uint8] | NDArray[np.int32]] = {
-        "inputs": inputs.astype(np.uint8),
-        "labels": labels.astype(np.uint8),
+        "inputs": inputs.astype(np.uint8, copy=False),
+        "labels": labels.astype(np.uint8, copy=False),
         "puzzle_identifiers": puzzle_identifiers.astype(np.int32),
         "puzzle_indices": puzzle_indices.astype(np.int32),
         "group_indices": group_indices.astype(np.int32),
