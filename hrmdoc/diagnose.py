@@ -110,7 +110,9 @@ def diagnose(
     clues = gather(symptoms, book)
     observed = clues.observed(causes)
     posterior = infer(observed)
-    named = _worth_naming(observed.present, posterior)
+    severities = _effective(symptoms, causes, posterior, book)
+    verdict = _verdict(symptoms, severities, good_signs)
+    named = _worth_naming(causes, observed.present, posterior, verdict)
     shift, counter = leave_one_out(observed, posterior, named)
     hypotheses = tuple(
         _hypothesis(
@@ -122,10 +124,6 @@ def diagnose(
         )
         for rank, index in enumerate(named.tolist())
     )
-    severities = _effective(symptoms, causes, posterior, book)
-    verdict = _verdict(symptoms, severities, good_signs)
-    if verdict == "healthy":
-        hypotheses = ()
     leading = _to_be_told_apart(causes, named.tolist(), severities)
     return Diagnosis(
         verdict=verdict,
@@ -160,12 +158,20 @@ def _good_signs(book: Rulebook) -> frozenset[str]:
     return frozenset(name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info")
 
 
-def _worth_naming(present: FloatArray, posterior: Posterior) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Indices of the causes to name, most probable first: only those that produce something that shows."""
+def _worth_naming(
+    causes: Sequence[Cause], present: FloatArray, posterior: Posterior, verdict: Verdict
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Indices of the causes to name, of those that produce something that shows; none when the run is healthy.
+
+    Most probable first; while there is a fault to explain, faults come before what is merely harmless.
+    """
+    if verdict == "healthy":
+        return np.empty(0, np.int64)
+    last = np.array([cause.benign and verdict in ("warning", "critical") for cause in causes], np.bool_)
     active = np.flatnonzero((present > 0).any(axis=1))
-    order = active[np.argsort(-posterior.marginal[active], kind="stable")]
-    enough = int((posterior.marginal[order] >= WORTH_NAMING).sum())
-    return order[: min(max(enough, AT_LEAST), AT_MOST)]
+    order = active[np.lexsort((-posterior.marginal[active], last[active]))]
+    worth = (posterior.marginal[order] >= WORTH_NAMING) | (np.arange(len(order)) < AT_LEAST)
+    return order[worth][:AT_MOST]
 
 
 def _hypothesis(

@@ -11,9 +11,10 @@ from hrmdoc.rulebook import Applies, Cause, Rate, Remedy, Rulebook, SymptomRule,
 from hrmdoc.symptom import Symptom
 
 LEAK = Rate(0.01, 0.0, 0.05)
+ANYWHERE = Applies()
 
 
-def cause(name: str, prior: float = 0.02, *, benign: bool = False, applies: Applies | None = None, **produces: float) -> Cause:
+def cause(name: str, prior: float = 0.02, *, benign: bool = False, applies: Applies = ANYWHERE, **produces: float) -> Cause:
     return Cause(
         id=name,
         title=name.title(),
@@ -22,7 +23,7 @@ def cause(name: str, prior: float = 0.02, *, benign: bool = False, applies: Appl
         playbook="page",
         benign=benign,
         check=f"Look for {name}.",
-        applies=applies or Applies(),
+        applies=applies,
         remedies=(f"mend-{name}",),
     )
 
@@ -71,7 +72,7 @@ def first(diagnosis: Diagnosis) -> Hypothesis:
 RATES = cause("rate", spike=0.6, rise=0.6)
 BATCH = cause("batch", spike=0.8)
 NET = cause("net", hang=0.8, timeout=0.8)
-UNKNOWN = cause("unknown", prior=0.01, **{"*": 0.08})
+UNKNOWN = Cause(id="unknown", title="Unknown", prior=0.01, produces={"*": 0.08}, playbook="page")
 SMALL = book(RATES, BATCH, NET, UNKNOWN)
 
 
@@ -164,6 +165,12 @@ def test_a_benign_cause_without_its_own_sign_excuses_nothing() -> None:
     diagnosis = diagnose([present("spike", severity="critical"), absent("learns"), present("rise")], EXCUSED)
     assert diagnosis.severities["spike"] == "critical"
     assert diagnosis.verdict == "critical"
+
+
+def test_a_fault_is_named_before_what_is_merely_harmless() -> None:
+    diagnosis = diagnose([present("rise"), present("learns", severity="info")], EXCUSED)
+    assert first(diagnosis).cause == "rate"
+    assert probability(diagnosis, "calm") > probability(diagnosis, "rate")
 
 
 def test_a_symptom_that_the_benign_cause_does_not_produce_keeps_its_severity() -> None:

@@ -26,9 +26,9 @@ def brute_force(observed: Observed, largest: int = 3) -> tuple[np.ndarray, float
     for size in range(min(largest, n) + 1):
         for chosen in itertools.combinations(range(n), size):
             at_work = np.isin(np.arange(n), chosen)
-            weight = np.prod(np.where(at_work, observed.prior, 1 - observed.prior))
-            weight *= np.prod(1 - observed.absent[list(chosen)])
-            weight *= np.prod(1 - (1 - observed.present_leak) * np.prod(1 - observed.present[list(chosen)], axis=0))
+            weight = float(np.prod(np.where(at_work, observed.prior, 1 - observed.prior)))
+            weight *= float(np.prod(1 - observed.absent[list(chosen)]))
+            weight *= float(np.prod(1 - (1 - observed.present_leak) * np.prod(1 - observed.present[list(chosen)], axis=0)))
             total += weight
             mass[at_work] += weight
             empty += weight * (size == 0)
@@ -73,7 +73,7 @@ def test_leave_one_out_equals_inference_without_that_finding(seed: int) -> None:
     shift, counter = leave_one_out(observed, infer(observed), causes)
 
     def log_odds(p: np.ndarray) -> np.ndarray:
-        return np.log(p / (1 - p))
+        return np.asarray(np.log(p / (1 - p)))
 
     full = log_odds(brute_force(observed)[0])
     for j in range(4):
