@@ -180,7 +180,8 @@ class _Watch:
                 if self._phases:
                     inside = np.isin(phases(steps[begin:end], warmup, total), [PHASES.index(p) for p in self._phases])
                     scores = np.where(inside, scores, np.nan)
-                self._triggers[-1].update(scores)
+                early = np.arange(begin, end) - self._offsets[-1] < self._when.min_points - 1
+                self._triggers[-1].update(np.where(early, np.nan, scores))
         self._taken = stop
 
     def _finding(self, series: Series) -> Finding:
@@ -417,6 +418,9 @@ class AllNode:
             return Finding("not_evaluated", missing=tuple(dict.fromkeys(n for f in findings for n in f.missing)))
         lead = next((f for f in findings if f.metric or f.file), findings[0])
         began = [f.first_step for f in findings if f.first_step is not None]
+        ended = [f.last_step for f in findings if f.state == "resolved" and f.last_step is not None]
+        if began and ended and max(began) > min(ended):
+            return replace(lead, state="absent", count=0)  # one part was over before another began
         merged = {key: value for f in reversed(findings) for key, value in f.values.items()}
         state: State = "resolved" if "resolved" in states else "present"
         return replace(lead, state=state, first_step=max(began, default=None), values=merged)

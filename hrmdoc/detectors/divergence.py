@@ -6,9 +6,11 @@ from typing import Literal
 
 from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 
+SCATTERS = 2.5  # the best of many scattering blocks lies so many times their scatter below the level
+
 
 class Divergence(WholeSeries):
-    """The part of the level that was lost and stays lost: lowest of the last blocks above the best, over the best level.
+    """The part of the level that was lost and stays lost: median of the last blocks above the best, over the best level.
 
     The denominator also holds a share of the progress made, so that a tenfold rise of a loss that is nearly zero weighs
     little. Usual scatter is taken off first.
@@ -35,6 +37,8 @@ class Divergence(WholeSeries):
         earlier, recent = values[:-width], values[-width:]
         best = float(smooth(earlier).min())
         start = max(middle(values[:3]), best)
-        rise = float(recent.min()) - best - noise(values)
+        scatter = SCATTERS * noise(values)
+        if float(recent.min()) <= best + scatter / SCATTERS:
+            return 0.0
         yardstick = abs(best) + self._progress * (start - best)
-        return max(rise, 0.0) / max(yardstick, 1e-12)
+        return max(middle(recent) - best - scatter, 0.0) / max(yardstick, 1e-12)

@@ -12,7 +12,7 @@ class Initial(Detector):
 
     Args:
         expected: the value to start from, for a cross-entropy the logarithm of the number of classes (see `classes`).
-        classes: instead of `expected`: the number of classes K of a classifier, which starts at ln K.
+        classes: instead of `expected`: the number of classes K of a classifier, which starts at ln K; the first that is known.
         points: how many first points.
         until_step: only series that start at or before this step are judged, since a resumed run starts trained.
     """
@@ -20,11 +20,12 @@ class Initial(Detector):
     NAME = "initial"
 
     def __init__(
-        self, *, expected: float | None = None, classes: float | None = None, points: int = 3, until_step: float = 10.0
+        self, *, expected: float | None = None, classes: float | tuple[float, ...] = (), points: int = 3, until_step: float = 10.0
     ) -> None:
-        if expected == 0 or (classes is not None and classes < 2):
+        known = classes if isinstance(classes, tuple) else (classes,)
+        if expected == 0 or any(k < 2 for k in known):
             raise ValueError("expected is not 0 and classes is at least 2")
-        self._expected = expected if classes is None else float(np.log(classes))
+        self._expected = float(np.log(known[0])) if known else expected
         self._points = points
         self._until = until_step
         self._first: list[float] = []

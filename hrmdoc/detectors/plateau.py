@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +12,8 @@ from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, edges, noise
 if TYPE_CHECKING:
     from hrmdoc.detectors.base import FloatArray
 
+FULL_LENGTH = 200  # points over which the whole improvement is asked for
+HIDING = 3.0  # noise of so many times the improvement hides it
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 
 
@@ -50,9 +53,9 @@ class Plateau(WholeSeries):
             return 0.0
         if start - now >= self._enough * size or size == 0:
             return 0.0
-        if 2.0 * scatter / np.sqrt(len(values) / 8) > max(self._enough, 3 * self._improvement) * size:
-            return 0.0
-        return self._flat_share(values, self._improvement * size, scatter)
+        # a short series can only be asked for its part of the improvement
+        material = self._improvement * size * min(1.0, blocks.count * blocks.size / FULL_LENGTH)
+        return self._flat_share(values, material, scatter)
 
     @staticmethod
     def _flat_share(values: FloatArray, material: float, scatter: float) -> float:
@@ -65,7 +68,10 @@ class Plateau(WholeSeries):
                 break
             early = (total[n - length + third] - total[n - length]) / third
             late = (total[n] - total[n - third]) / third
-            allowed = max(material, 2.0 * scatter * np.sqrt(2.0 / third))
+            doubt = 2.0 * scatter * math.sqrt(2.0 / third)
+            if doubt > HIDING * material:
+                break
+            allowed = max(material, doubt)
             if -3.0 * allowed < early - late < allowed:
                 return share
         return 0.0

@@ -66,7 +66,8 @@ class Run(Detector):
     def _holds(self, values: FloatArray) -> NDArray[np.bool_]:
         if self._at_most is None and self._at_least is None:
             before = np.concatenate([[self._last], values[:-1]])
-            return np.less_equal(np.abs(values - before), self._tolerance * np.abs(values))
+            repeats: NDArray[np.bool_] = np.abs(values - before) <= self._tolerance * np.abs(values)
+            return repeats
         holds = np.ones(len(values), dtype=bool)
         if self._at_most is not None:
             holds &= values <= self._at_most
