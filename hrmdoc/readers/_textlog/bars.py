@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 _BAR = re.compile(
-    r"(\d{1,3})%\|[^|]{0,1000}\|\s{0,8}(\d[\d.]*[kMG]?)/(\d[\d.]*[kMG]?)\s{0,4}\[([\d:?]{1,16})<([^,\]]{1,24}), {0,4}([^,\]]{0,24})(?:, ?([^\]]{0,4000}))?\]?"
+    r"(\d{1,3})%\|[^|]{0,1000}\|\s{0,8}(\d[\d.]*[kMG]?)/(\d[\d.]*[kMG]?)"
+    r"\s{0,4}\[([\d:?]{1,16})<([^,\]]{1,24}), {0,4}([^,\]]{0,24})(?:, ?([^\]]{0,4000}))?\]?"
 )
 _STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "?")
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -14,7 +15,7 @@ _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One redraw of a bar. `before` and `after` are what stands on the same piece around it."""
+    """One redraw of a bar. `after` is what follows it on the same piece."""
 
     desc: str
     n: int
@@ -33,7 +34,8 @@ def bars_of(text: str) -> list[Bar]:
         after = text[match.end() :] if at + 1 == len(found) else ""
         unit = match.group(6).strip()
         counts = unit.endswith(_STEP_UNITS)
-        bars.append(Bar(desc.removesuffix(":").strip(), _count(match.group(2)), _count(match.group(3)), match.group(7) or "", counts, after))
+        n, total, postfix = _count(match.group(2)), _count(match.group(3)), match.group(7) or ""
+        bars.append(Bar(desc.removesuffix(":").strip(), n, total, postfix, counts, after))
     return bars
 
 

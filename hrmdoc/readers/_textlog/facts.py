@@ -10,32 +10,45 @@ from hrmdoc.run import Value
 
 _INT = r"([\d,]+)\b"
 _NUMBERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (key, re.compile(pattern, re.IGNORECASE))
-    for key, pattern in (
-        ("run.total_steps", rf"(?:total optimization steps|total steps|total training steps|max_steps|total_steps)\s?[:=]\s?{_INT}"),
-        ("run.epochs", rf"(?:num epochs|number of epochs|total epochs)\s?[:=]\s?{_INT}"),
-        ("run.steps_per_epoch", rf"(?:steps[_ ]per[_ ]epoch|num batches each epoch)\s?[:=]\s?{_INT}"),
-        ("data.samples", rf"(?:num examples|number of training (?:examples|samples)|training samples)\s?[:=]\s?{_INT}"),
-        ("data.batch_size", rf"(?:total train batch size[^=]{{0,80}}|total batch size \([^)]{{0,40}}\)|global batch size|total desired batch size)\s?[:=]\s?{_INT}"),
-        ("data.micro_batch_size", rf"(?:instantaneous batch size per device|micro[_ ]batch[_ ]size)\s?[:=]\s?{_INT}"),
-        ("data.grad_accum", rf"(?:gradient accumulation steps)\s?[:=]\s?{_INT}"),
-        ("model.trainable_parameters", rf"(?<!non-)(?<!non )(?:trainable param(?:eter)?s|number of trainable parameters)\s?[:=]\s?{_INT}"),
-        ("model.parameters", rf"(?:all params|total param(?:eter)?s|number of parameters|model parameters|num_params)\s?[:=]\s?{_INT}(?![.M])"),
-        ("world_size", rf"(?:using world size|world[_ ]size|num gpus used)\s?[:=]\s?{_INT}"),
+    (key, re.compile(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
+    for key, words in (
+        ("run.total_steps", "total optimization steps|total steps|total training steps|max_steps|total_steps"),
+        ("run.epochs", "num epochs|number of epochs|total epochs"),
+        ("run.steps_per_epoch", "steps[_ ]per[_ ]epoch|num batches each epoch"),
+        ("data.samples", "num examples|number of training (?:examples|samples)|training samples"),
+        ("data.batch_size", r"total train batch size[^=]{0,80}|total batch size \([^)]{0,40}\)|(?:global|desired) batch size"),
+        ("data.micro_batch_size", "instantaneous batch size per device|micro[_ ]batch[_ ]size"),
+        ("data.grad_accum", "gradient accumulation steps"),
+        ("model.trainable_parameters", "(?<!non-)(?<!non )trainable param(?:eter)?s|number of trainable parameters"),
+        ("model.parameters", "all params|total param(?:eter)?s|number of parameters|model parameters|num_params"),
+        ("world_size", "using world size|world[_ ]size|num gpus used"),
     )
 )
-_MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]+)\s?([MB])\b", re.IGNORECASE)
+_MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE)
 _VERSION = re.compile(
-    r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb|unsloth|numpy|jax|triton)"
-    r"(?: version(?: is| =|:|=)? ?|==| v(?=\d))v?(\d[\w.+]{0,40})",
+    r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb"
+    r"|unsloth|numpy|jax|triton)(?: version(?: is| =|:|=)? ?|==| v(?=\d))v?(\d[\w.+]{0,40})",
     re.IGNORECASE,
 )
-_PRECISION = re.compile(r"(?:using (bfloat16|float16|fp16|bf16)|mixed precision[:= ]+'?(bf16|fp16|no)\b|using (\d\d)bit automatic mixed|using params_dtype torch\.(\w+))", re.IGNORECASE)
-_PRECISIONS = {"bfloat16": "bf16", "float16": "fp16", "16": "fp16", "no": "fp32", "float32": "fp32", "float": "fp32", "half": "fp16"}
+_PRECISION = re.compile(
+    r"using (bfloat16|float16|fp16|bf16)|mixed precision[:= ]{1,3}'?(bf16|fp16|no)\b|using (\d\d)bit automatic mixed"
+    r"|using params_dtype torch\.(\w{1,20})",
+    re.IGNORECASE,
+)
+_PRECISIONS = {
+    "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "16": "fp16",
+    "no": "fp32", "float32": "fp32", "float": "fp32",
+}
 _DOTS = re.compile(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
-_NAMESPACE = re.compile(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\((.{1,20000})\)?\Z", re.DOTALL)
+_NAMESPACE = re.compile(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\(")
 _ARGUMENT = re.compile(r"(?:\A|, ?)([A-Za-z_]\w{0,80})=('[^']{0,300}'|\"[^\"]{0,300}\"|[^,()\[\]{}]{1,200})")
-_CONFIG_HEADER = re.compile(r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z", re.IGNORECASE)
+_OPTION = re.compile(r"(?<=\s)--([A-Za-z][\w\-.]{0,80})[ =](?!-)(\S{1,200})")
+_COMMAND = re.compile(
+    r"(?:\S{0,300}(?:python\d?|torchrun|deepspeed|accelerate|srun)\b|[\w./\-]{1,300}\.(?:py|sh)\b|\+{1,3} |\$ )"
+)
+_CONFIG_HEADER = re.compile(
+    r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z", re.IGNORECASE
+)
 _CONFIG_ROW = re.compile(r"\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s(\S.{0,200})\Z")
 
 FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
@@ -93,7 +106,7 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("tok/sec: ", "nanogpt", 1),
     ("number of parameters: ", "nanogpt", 1),
 )
-"""Words in lower case, the framework, and how much it says: the more particular one wins (a fine-tuning tool runs inside HF Trainer)."""
+"""Words in lower case, the framework, and how much it says: the more particular one wins (TRL runs inside HF Trainer)."""
 
 
 def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
@@ -116,12 +129,15 @@ def versions_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def arguments_in(text: str) -> Iterator[tuple[str, Value]]:
-    """Arguments of a dotted dump (`lr ....... 1e-4`) or of a printed `Namespace(...)`."""
+    """Arguments of a dotted dump (`lr ....... 1e-4`), of a printed `Namespace(...)`, or of the command itself."""
     if found := _DOTS.match(text):
         yield found.group(1), literal(found.group(2) or "")
     elif found := _NAMESPACE.search(text):
-        for argument in _ARGUMENT.finditer(found.group(1)):
+        for argument in _ARGUMENT.finditer(text[found.end() :].rstrip().removesuffix(")")):
             yield argument.group(1), literal(argument.group(2))
+    elif text.count(" --") > 1 and _COMMAND.match(text):
+        for option in _OPTION.finditer(text):
+            yield option.group(1).replace("-", "_"), literal(option.group(2))
 
 
 def opens_config(text: str) -> bool:

@@ -46,8 +46,6 @@ class Flow:
 
     def enter_epoch(self, epoch: int) -> None:
         """A line named the epoch alone."""
-        if self._base is None:
-            self._base = min(epoch, 1)
         self.epoch = epoch
 
     def place(self, position: Position) -> tuple[int, Axis]:
@@ -61,7 +59,7 @@ class Flow:
         elif self.epoch is None:
             self.step = self._lap(position.step, position.total) if position.restarts else position.step
         else:
-            self.step = self._within_epoch(position.step, position.total, self.epoch)
+            self.step = self._within_epoch(position.step, position.total, self.epoch, bool(position.restarts))
         return self.step, "step"
 
     def _lap(self, step: int, total: int | None) -> int:
@@ -71,10 +69,14 @@ class Flow:
         self._last = step
         return step + self._laps * (total or 0)
 
-    def _within_epoch(self, step: int, total: int | None, epoch: int) -> int:
+    def _within_epoch(self, step: int, total: int | None, epoch: int, restarts: bool) -> int:
+        if self._base is None or epoch < self._base:
+            self._base = min(epoch, 1)
         if self._seen_epoch is not None and epoch != self._seen_epoch:
-            if step > self._last >= 0 and epoch > self._seen_epoch:
-                self._continues = True
+            if epoch > self._seen_epoch and not restarts:
+                self._continues = step > self._last >= 0
+            if self._continues:
+                pass
             elif epoch > self._seen_epoch:
                 self._offset += self._most * (epoch - self._seen_epoch)
             else:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.template import NUMBER, Plan, plan_of
+from hrmdoc.readers._textlog.template import Plan, Plans, split_numbers
+from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
-_CACHE_LIMIT = 4096
+_MOST_SHAPES = 4096
+_BLOCK = 200
+"""Lines of an indented block at most."""
 _MOST_NUMBERS = 200
 _ALIKE = 3
 """So many lines of one shape without a step are needed before they count as metric lines."""
@@ -15,49 +20,67 @@ _ALIKE_IN_RUN = 2
 """The same once the run's position is known."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A line that may be one of metrics: it waits until its like has come often enough."""
+
+    values: list[tuple[str, float]]
+    position: Position
+    mark: Mark
+
+
 class LineReader:
     """Reads metric lines into the sink."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, plans: Plans) -> None:
         self._sink = sink
-        self._plans: dict[tuple[str, ...], Plan] = {}
-        self._seen: dict[tuple[object, ...], list[Held] | None] = {}
+        self._plans = plans
+        self._seen: dict[tuple[object, ...], list[_Candidate] | None] = {}
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
-        parts = NUMBER.split(text)
+        parts = split_numbers(text)
         if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
+            if len(parts) == 1:
+                self._heading(state, text)
             return False
         gaps, numbers = tuple(parts[::2]), parts[1::2]
-        plan = self._plan(gaps, logger if logger in ("train", "valid", "val", "eval", "test") else "")
+        plan = self._plans.of(gaps, logger if logger in ("train", "valid", *EVALUATIONS) else state.heading)
         position = position_of(plan, numbers)
+        if state.heading and not position.silent:
+            state.heading = ""
+            return self.read(state, text, logger, mark)
         if plan.bare:
             return self._header(state, position)
+        if not plan.measures and plan.counters and plan.split in EVALUATIONS and text.rstrip().endswith(":"):
+            state.block = _BLOCK
+            return True
         if not plan.measures or not plan.leading:
             return False
         values = [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
-        if plan.split in ("val", "test") and position.total is not None and position.restarts:
-            if position.step != position.total:
+        if plan.split in EVALUATIONS and position.total is not None and position.restarts:
+            state.heading = plan.split
+            if position.step is None or position.step < position.total - 1:
                 return True
-            position = Position(epoch=position.epoch)
+            self._place(state, plan, Position(epoch=position.epoch), values, mark)
+            return True
         return self._accept(state, plan, position, values, mark)
 
     def values_in(self, text: str) -> list[tuple[str, float]]:
         """The named numbers on a line, counters left out."""
-        parts = NUMBER.split(text)
+        parts = split_numbers(text)
         if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
             return []
-        plan, numbers = self._plan(tuple(parts[::2]), ""), parts[1::2]
+        plan, numbers = self._plans.of(tuple(parts[::2])), parts[1::2]
         return [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
 
-    def _plan(self, gaps: tuple[str, ...], logger: str) -> Plan:
-        key = (*gaps, logger)
-        plan = self._plans.get(key)
-        if plan is None:
-            if len(self._plans) >= _CACHE_LIMIT:
-                self._plans.clear()
-            plan = self._plans[key] = plan_of(gaps, logger)
-        return plan
+    @staticmethod
+    def _heading(state: RankState, text: str) -> None:
+        """`Validation results:` says whose measures the lines below it are, until a line tells a position again."""
+        words = text.strip()
+        if len(words) <= 48 and words.endswith((":", "=", "-", "*")):
+            split = split_of(words)
+            state.heading = split if split in EVALUATIONS else ""
 
     def _header(self, state: RankState, position: Position) -> bool:
         """A line that tells a position and nothing else; an indented block may follow."""
@@ -65,7 +88,7 @@ class LineReader:
             return False
         if position.step is not None:
             state.flow.place(position)
-            state.block = 200
+            state.block = _BLOCK
         elif position.epoch is not None:
             state.flow.enter_epoch(position.epoch)
         return True
@@ -86,17 +109,19 @@ class LineReader:
         if held is not None:
             known = state.flow.step is not None or state.flow.epoch is not None
             if len(held) + 1 < (_ALIKE_IN_RUN if known and position.silent else _ALIKE):
-                self._hold(key, held, Held(values, position.step, "step", mark, position.epoch or -1))
+                then = Position(step=state.flow.step, restarts=False) if position.silent else position
+                self._hold(key, held, _Candidate(values, then, mark))
                 return False
+            now = state.flow.step
             for earlier in held:
-                before = Position(None if earlier.n < 0 else earlier.n, earlier.step)
-                self._place(state, plan, before, earlier.values, earlier.mark)
+                self._place(state, plan, earlier.position, earlier.values, earlier.mark)
+            state.flow.step = now
             self._seen[key] = None
         self._place(state, plan, position, values, mark)
         return True
 
-    def _hold(self, key: tuple[object, ...], held: list[Held], record: Held) -> None:
-        if len(self._seen) >= _CACHE_LIMIT:
+    def _hold(self, key: tuple[object, ...], held: list[_Candidate], record: _Candidate) -> None:
+        if len(self._seen) >= _MOST_SHAPES:
             self._seen.clear()
         held.append(record)
         self._seen[key] = held

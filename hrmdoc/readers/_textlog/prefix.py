@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
-_DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?= std(?:out|err) [FP] |\b|\Z)")
+_DATE = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)"
+)
 _US_DATE = re.compile(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
 _GLOG = re.compile(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
@@ -19,6 +21,7 @@ _NO_DATE_GLOG = re.compile(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
 _BRACKET = re.compile(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]))?")
 _MPI = re.compile(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
 _RANK = re.compile(r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z")
+_RANK_WORD = re.compile(r"\brank(\d{1,5})\b")
 _WORLD = re.compile(r"Rank (\d+), World Size (\d+)\Z")
 _NEMO = re.compile(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
 _D2 = re.compile(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
@@ -27,13 +30,18 @@ _LOGGER = re.compile(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
 _LEVEL_FIRST = re.compile(
     rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
-_WORD_LEVEL = re.compile(rf"[\s\-|:,>]{{0,6}}(?:([\w.]{{1,60}})[\s\-|:]{{1,4}})?(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}")
+_WORD_LEVEL = re.compile(
+    rf"[\s\-|:,>]{{0,6}}(?:([\w./]{{1,60}})(?::\d+)?[\s\-|]{{1,4}}){{0,3}}(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
+)
 _AFTER_LEVEL = re.compile(
-    r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) |[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w+\.[\w.]+: |[\w.]{1,80}:\d+ >> )"
+    r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) "
+    r"|[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w{1,60}\.[\w.]{1,80}: |[\w.]{1,80}:\d+ >> )"
 )
 _RAY = re.compile(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
 _HOST = re.compile(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
-_SRUN = re.compile(r"\s*(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s*(?:step|iteration|epoch|Traceback|File \"|\w*Error))", re.IGNORECASE)
+_SRUN = re.compile(
+    r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))", re.IGNORECASE
+)
 _K8S = re.compile(r" std(?:out|err) [FP] ")
 _SEPARATOR = re.compile(r"[ \-|:,>]{0,4}")
 
@@ -149,6 +157,8 @@ class Peeler:
         """The logger's and the level's names after a time stamp, in any of the usual orders."""
         if found := _WORD_LEVEL.match(message.rest):
             message.logger = found.group(1) or message.logger
+            if rank := _RANK_WORD.search(found.group()):
+                message.rank = int(rank.group(1))
             message.rest = message.rest[found.end() :]
             self._names(message)
         else:

@@ -7,20 +7,21 @@ from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.lines import number, position_of
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.template import NUMBER, plan_of
-from hrmdoc.readers._textlog.words import measures, split_of
+from hrmdoc.readers._textlog.template import Plans, split_numbers
+from hrmdoc.readers._textlog.words import EVALUATIONS, measures, split_of
 
 
 class ProgressReader:
     """Reads bars into the sink."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, plans: Plans) -> None:
         self._sink = sink
+        self._plans = plans
 
     def read(self, state: RankState, bar: Bar, mark: Mark) -> bool:
         """Takes one redraw; says whether it counts the run's steps."""
         main = not bar.desc and bar.counts_steps and state.bar.see(bar)
-        evaluating = split_of(bar.desc) in ("val", "test") and "epoch" not in bar.desc.lower()
+        evaluating = split_of(bar.desc) in EVALUATIONS and "epoch" not in bar.desc.lower()
         values, position = self._values(bar)
         if evaluating or not bar.counts_steps or not values:
             return main
@@ -53,18 +54,17 @@ class ProgressReader:
         values: list[tuple[str, float]] = []
         position = Position()
         for text in (bar.desc, bar.postfix):
-            parts = NUMBER.split(text)
+            parts = split_numbers(text)
             if not 3 <= len(parts) <= 200:
                 continue
-            plan = plan_of(tuple(parts[::2]))
+            plan = self._plans.of(tuple(parts[::2]))
             numbers = parts[1::2]
-            for measure in plan.measures:
-                if text is bar.postfix or measures(measure.name):
-                    values.append((measure.name, number(numbers[measure.at]) * measure.scale))
+            named = [measure for measure in plan.measures if text is bar.postfix or measures(measure.name)]
+            values += [(measure.name, number(numbers[measure.at]) * measure.scale) for measure in named]
             if text is bar.desc:
                 position = position_of(plan, numbers)
         return values, position
 
 
 def _is_slow(name: str) -> bool:
-    return split_of(name) in ("val", "test") or name.endswith("_epoch")
+    return split_of(name) in EVALUATIONS or name.endswith("_epoch")

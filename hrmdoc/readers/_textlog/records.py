@@ -13,6 +13,7 @@ from hrmdoc.readers._textlog.words import measures
 from hrmdoc.run import Event, Fact
 
 _ALIKE = 3
+_MOST_SHAPES = 4096
 _NOT_MEASURES = frozenset(["percentage", "total_flos"])
 
 
@@ -21,7 +22,7 @@ class RecordReader:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._seen: dict[tuple[str, ...], int] = {}
+        self._seen: dict[tuple[str, ...], list[tuple[Mapping, Mark]] | None] = {}
 
     def read(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
         """Whether the mapping was a record of metrics."""
@@ -30,7 +31,8 @@ class RecordReader:
             return True
         if not any(measures(key) for key in mapping.values):
             return False
-        if mapping.step is None and (mapping.epoch is None or len(mapping.values) < 2) and not self._repeated(mapping):
+        placed = mapping.step is not None or (mapping.epoch is not None and len(mapping.values) > 1)
+        if not placed and not self._repeated(state, mapping, mark):
             return False
         if mapping.total:
             self._sink.record(Fact("run.total_steps", mapping.total, "run", self._sink.file, mark.line))
@@ -42,12 +44,22 @@ class RecordReader:
         state.waiting.append((mapping, mark))
         return True
 
-    def _repeated(self, mapping: Mapping) -> bool:
+    def _repeated(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
+        """Mappings that tell no position must come back with the same keys; the first ones wait till then."""
         key = tuple(mapping.values)
-        count = self._seen[key] = self._seen.get(key, 0) + 1
-        if len(self._seen) > 4096:
-            self._seen.clear()
-        return count >= _ALIKE
+        held = self._seen.get(key, [])
+        if held is None:
+            return True
+        if len(held) + 1 < _ALIKE:
+            if len(self._seen) >= _MOST_SHAPES:
+                self._seen.clear()
+            held.append((mapping, mark))
+            self._seen[key] = held
+            return False
+        self._seen[key] = None
+        for earlier, where in held:
+            self._emit(state, earlier, where, None)
+        return True
 
     def _awaits_bar(self, state: RankState, mapping: Mapping) -> bool:
         if not mapping.evaluation:
@@ -84,7 +96,7 @@ class RecordReader:
             return round(mapping.epoch * state.steps_per_epoch)
         if state.bar.n is not None:
             return state.bar.n
-        return state.flow.step if mapping.evaluation else None
+        return state.flow.step if mapping.evaluation or mapping.epoch is None else None
 
     def _close_training(self, state: RankState, mapping: Mapping, mark: Mark) -> None:
         self.flush(state)

@@ -12,21 +12,20 @@ from hrmdoc.readers._textlog.facts import FRAMEWORKS
 
 METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG = 1, 2, 4, 8, 16, 32, 64
 
-_WORDS: tuple[tuple[int, str], ...] = (
-    (
-        METRIC,
-        "loss acc epoch step iter update reward perplexity ppl mse mae bleu rouge lr learning grad auc score entropy precision recall "
-        "bpb episode _rew kl= kl: f1 val  train -rmse -error -auc |\x20\x20\x20\x20 batch= batch: psnr fid",
-    ),
-    (BAR, "%|"),
-    (TROUBLE, 'traceback error exception interrupt systemexit timeout file\x20" failed overflow!'),
-    (MOMENT, "resum continuing checkpoint ckpt restor saving saved training fit`\x20stopped restart early\x20stopping"),
-    (
-        FACT,
-        "optimization\x20steps total\x20steps training\x20steps max_steps num\x20examples num\x20epochs batch\x20size param version world\x20size num\x20gpus "
-        "accumulation .... namespace( arguments( config( precision using\x20bf using\x20float torch== params_dtype steps_per_epoch training\x20s",
-    ),
-    (CONFIG, "config hyperparameters hyper-parameters arguments settings"),
+_WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (METRIC, ("loss", "acc", "epoch", "step", "iter", "update", "reward", "perplexity", "ppl", "mse", "mae", "bleu", "rouge")),
+    (METRIC, ("learning", "grad", "auc", "score", "entropy", "precision", "recall", "bpb", "episode", "_rew", "kl=", "kl:")),
+    (METRIC, ("f1", "val ", "train ", "hella", "-rmse", "-error", "-auc", "|    ", "batch=", "batch:", "psnr", "fid", "lr")),
+    (METRIC, ("valid", "test ", "core metric", "sequence length", "evaluat", "kl ", "  all  ")),
+    (BAR, ("%|",)),
+    (TROUBLE, ("traceback", "error", "exception", "interrupt", "systemexit", "timeout", ' file "', "failed", "overflow!")),
+    (MOMENT, ("resum", "continuing", "checkpoint", "ckpt", "restor", "saving", "saved", "training", "fit` stopped", "restart")),
+    (MOMENT, ("early stopping",)),
+    (FACT, ("optimization steps", "total steps", "training s", "max_steps", "total_steps", "num examples", "num epochs")),
+    (FACT, ("number of epochs", "total epochs", "batch size", "batch_size", "param", "version", "world size", "world_size")),
+    (FACT, ("accumulation", "....", "namespace(", "arguments(", "args(", "config(", "precision", "using bf", "using float")),
+    (FACT, ("using fp16", "steps_per_epoch", "steps per epoch", "model size", " --", "torch==", "num gpus")),
+    (CONFIG, ("config", "hyperparameters", "hyper-parameters", "arguments", "settings", "args:")),
 )
 
 
@@ -34,12 +33,8 @@ _WORDS: tuple[tuple[int, str], ...] = (
 def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, NDArray[np.uint8]]:
     kinds: dict[bytes, int] = {}
     for kind, words in _WORDS:
-        for word in words.split(" "):
-            text = word.encode()
-            if text:
-                kinds[text] = kinds.get(text, 0) | kind
-    kinds[b"|    "] = METRIC
-    kinds[b"val "] = kinds[b"train "] = METRIC
+        for word in words:
+            kinds[word.encode()] = kinds.get(word.encode(), 0) | kind
     for word, _, _ in FRAMEWORKS:
         kinds[word.encode()] = kinds.get(word.encode(), 0) | FRAMEWORK
     return ahocorasick_rs.BytesAhoCorasick(list(kinds)), np.array(list(kinds.values()), np.uint8)

@@ -18,13 +18,17 @@ from hrmdoc.readers._textlog.records import RecordReader
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.tables import EpochBar, TableReader
+from hrmdoc.readers._textlog.template import Plans
 from hrmdoc.readers._textlog.trouble import TroubleReader
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Record, Value
 from hrmdoc.text import ANSI
 
 _MOST_RANKS = 65536
+_LOOKS = 200
+"""So many lines with a framework's word that teach nothing new end the search for it."""
 _OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
+_BLOCK_COST = 20
 _STRUCTURE = ("{'", '{"', "{ '")
 
 
@@ -37,13 +41,14 @@ class TextSession:
         self._splitter = Splitter()
         self._peeler = Peeler(context.mtime)
         self._states: dict[int | None, RankState] = {}
-        self._lines = LineReader(self._sink)
-        self._progress = ProgressReader(self._sink)
+        plans = Plans()
+        self._lines = LineReader(self._sink, plans)
+        self._progress = ProgressReader(self._sink, plans)
         self._records = RecordReader(self._sink)
         self._tables = TableReader(self._sink)
         self._trouble = TroubleReader(self._sink)
         self._facts: dict[tuple[str, str], Value] = {}
-        self._framework = 0
+        self._framework, self._looks = 0, _LOOKS
         self._hungry = False
         self._rank: int | None = context.rank
 
@@ -92,6 +97,9 @@ class TextSession:
     def _piece(self, text: str, line: int, kinds: int, kept: bool) -> None:
         message = self._peeler.peel(text)
         rank = self._context.rank if message.rank is None else message.rank
+        if message.rank is None and message.rest is text and self._hungry:
+            rank = self._rank
+        self._rank = rank
         state = self._states.get(rank)
         if state is None:
             if len(self._states) >= _MOST_RANKS:
@@ -101,6 +109,8 @@ class TextSession:
         if message.world_size:
             self._fact("world_size", message.world_size, "run", mark)
             self._guess_framework("[rank 0, world size", mark)
+        if kinds & scan.FRAMEWORK:
+            self._guess_framework(text, mark)
         if kept:
             self._trouble.keep(state, message.rest, mark)
         self._message(state, message, mark, kinds, kept)
@@ -110,8 +120,6 @@ class TextSession:
 
     def _message(self, state: RankState, message: Message, mark: Mark, kinds: int, kept: bool) -> None:
         text = message.rest
-        if kinds & scan.FRAMEWORK:
-            self._guess_framework(text, mark)
         if kinds & scan.BAR and (bars := bars_of(text)):
             self._bars(state, bars, mark, kinds, kept)
             return
@@ -119,14 +127,17 @@ class TextSession:
             return
         if kinds & scan.MOMENT:
             self._trouble.moment(state, text, mark)
-        if kinds & (scan.FACT | scan.CONFIG) or state.config:
+        if state.config and self._config_row(state, text, mark):
+            return
+        open_block = state.block or state.rows or state.table is not None
+        if (kinds & scan.METRIC or open_block) and self._metrics(state, text, message.logger, mark):
+            return
+        if kinds & (scan.FACT | scan.CONFIG):
             self._facts_of(state, text, mark)
-        if kinds & scan.METRIC or state.block or state.table is not None:
-            self._metrics(state, text, message.logger, mark)
 
     def _bars(self, state: RankState, bars: list[Bar], mark: Mark, kinds: int, kept: bool) -> None:
         for bar in bars:
-            if state.columns and self._tables.row(state, bar.desc, mark, bar):
+            if self._tables.header(state, bar.desc) or (state.columns and self._tables.row(state, bar.desc, mark, bar)):
                 continue
             if self._progress.read(state, bar, mark):
                 self._fact("run.total_steps", bar.total, "run", mark)
@@ -143,24 +154,25 @@ class TextSession:
             return True
         return self._trouble.traceback(state, text, mark, kept) or self._trouble.summary(state, text, mark, kept)
 
-    def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> None:
-        if any(sign in text for sign in _STRUCTURE) and (mapping := mapping_of(text)):
+    def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
+        """Whether the line told metrics or a position."""
+        if "{" in text and any(sign in text for sign in _STRUCTURE) and (mapping := mapping_of(text)):
             known = state.bar.total
-            self._records.read(state, mapping, mark)
+            understood = self._records.read(state, mapping, mark)
             if state.bar.total not in (known, None):
                 self._fact("run.total_steps", state.bar.total, "run", mark)
-            return
+            return understood
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
-            return
+            return True
         if drawn := EpochBar.match(text):
             self._epoch_bar(state, drawn, mark)
-            return
+            return True
         if state.columns and self._tables.row(state, text, mark):
-            return
-        state.block = max(0, state.block - 1)
-        understood = self._lines.read(state, text, logger, mark)
-        if not understood and not self._tables.header(state, text):
-            state.block = 0
+            return True
+        if self._lines.read(state, text, logger, mark) or self._tables.header(state, text):
+            return True
+        state.block = max(0, state.block - _BLOCK_COST)
+        return False
 
     def _epoch_bar(self, state: RankState, drawn: tuple[int, int, str], mark: Mark) -> None:
         batch, total, rest = drawn
@@ -170,21 +182,30 @@ class TextSession:
             held = Held(values, epoch, "epoch", mark, batch, total)
             EpochBar.hold(state, held, self._sink)
 
+    def _config_row(self, state: RankState, text: str, mark: Mark) -> bool:
+        """Whether the line is a row of a printed configuration; another line ends it."""
+        row = facts.config_row(text)
+        state.config = state.config - 1 if row else 0
+        if row:
+            self._fact(row[0], row[1], "config", mark)
+        return row is not None
+
     def _facts_of(self, state: RankState, text: str, mark: Mark) -> None:
-        if state.config:
-            row = facts.config_row(text)
-            state.config = state.config - 1 if row else 0
-            if row:
-                self._fact(row[0], row[1], "config", mark)
-                return
         if facts.opens_config(text):
             state.config = 400
         for key, value in facts.numbers_in(text):
             self._fact(key, value, "run", mark)
+            self._learn_epoch(state)
         for key, version in facts.versions_in(text):
             self._fact(key, version, "version", mark)
         for key, value in facts.arguments_in(text):
             self._fact(key, value, "config", mark)
+
+    def _learn_epoch(self, state: RankState) -> None:
+        """Steps and epochs in all give the steps of an epoch."""
+        steps, epochs = self._facts.get(("run", "run.total_steps")), self._facts.get(("run", "run.epochs"))
+        if isinstance(steps, int) and isinstance(epochs, int) and epochs > 0:
+            state.steps_per_epoch = steps / epochs
 
     def _fact(self, key: str, value: Value, scope: str, mark: Mark) -> None:
         """Adds a fact once; a later line that says otherwise replaces it."""
@@ -194,10 +215,13 @@ class TextSession:
         self._sink.record(Fact(key, value, scope, self._context.path, mark.line))  # type: ignore[arg-type]
 
     def _guess_framework(self, text: str, mark: Mark) -> None:
+        if self._looks == 0:
+            return
+        self._looks -= 1
         lower = text.lower()
         for word, name, weight in facts.FRAMEWORKS:
             if weight > self._framework and word in lower:
-                self._framework = weight
+                self._framework, self._looks = weight, _LOOKS
                 self._fact("run.framework", name, "run", mark)
 
 

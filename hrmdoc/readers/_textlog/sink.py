@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,13 @@ class Mark(NamedTuple):
     rank: int | None = None
 
 
-class _Key(NamedTuple):
-    metric: str
-    rank: int | None
+@dataclass(slots=True)
+class _Rows:
+    """Points of one metric that wait, and what is kept of it: its axis and the number of its last point."""
+
     axis: Axis
-    precision: int
+    last: int = -1
+    waiting: list[tuple[int, float, float, int]] = field(default_factory=list)
 
 
 class Sink:
@@ -35,9 +38,7 @@ class Sink:
     def __init__(self, file: str, source: str) -> None:
         self.file = file
         self._source = source
-        self._rows: dict[_Key, tuple[list[int], list[float], list[float], list[int]]] = {}
-        self._axes: dict[tuple[str, int | None], Axis] = {}
-        self._counts: dict[tuple[str, int | None], int] = {}
+        self._rows: dict[tuple[str, int | None, int], _Rows] = {}
         self._records: list[Record] = []
 
     def record(self, record: Record) -> None:
@@ -46,35 +47,33 @@ class Sink:
 
     def point(self, metric: str, value: float, step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point; `step` None means that the source tells none."""
-        name = (metric, mark.rank)
-        kept = self._axes.setdefault(name, "index" if step is None else axis)
-        if kept == "index" or step is None:
-            step = self._counts.get(name, -1) + 1
-        self._counts[name] = step
-        key = _Key(metric, mark.rank, kept, precision)
+        key = (metric, mark[2], precision)
         rows = self._rows.get(key)
         if rows is None:
-            rows = self._rows[key] = ([], [], [], [])
-        rows[0].append(step)
-        rows[1].append(value)
-        rows[2].append(mark.time)
-        rows[3].append(mark.line)
+            rows = self._rows[key] = _Rows("index" if step is None else axis)
+        if step is None or rows.axis == "index":
+            step = rows.last + 1
+        rows.last = step
+        rows.waiting.append((step, value, mark[1], mark[0]))
 
     def drain(self) -> Iterator[Record]:
         """Everything found since the last call."""
         records, self._records = self._records, []
-        rows, self._rows = self._rows, {}
-        for key, (steps, values, times, lines) in rows.items():
+        for (metric, rank, precision), rows in self._rows.items():
+            if not rows.waiting:
+                continue
+            steps, values, times, lines = zip(*rows.waiting, strict=True)
+            rows.waiting.clear()
             yield Points(
-                metric=key.metric,
+                metric=metric,
                 steps=np.array(steps, np.int64),
                 values=np.array(values, np.float64),
                 times=np.array(times, np.float64),
                 file=self.file,
                 lines=np.array(lines, np.int64),
-                rank=key.rank,
-                axis=key.axis,
-                precision=key.precision,
+                rank=rank,
+                axis=rows.axis,
+                precision=precision,
                 source=self._source,
             )
         yield from records

@@ -35,7 +35,9 @@ class RankState:
         keras: the newest redraw of an epoch's bar.
         last_slow: newest value of measures that change once an epoch but are redrawn always.
         block: lines that may still belong to an indented block after a header.
+        heading: the split that a heading named for the lines below it.
         columns: names of the columns of a table.
+        rows: lines that may still be rows under these columns.
         table: rows of a boxed table until its lower edge.
         epoch_shapes: what is known of lines that tell an epoch only: the first of a shape waits.
         steps_per_epoch: as last seen, 0 when unknown.
@@ -51,7 +53,9 @@ class RankState:
     keras: Held | None = None
     last_slow: dict[str, float] = field(default_factory=dict)
     block: int = 0
+    heading: str = ""
     columns: tuple[str, ...] = ()
+    rows: int = 0
     table: dict[str, float] | None = None
     section: str = ""
     epoch_shapes: dict[tuple[str, ...], Held | None] = field(default_factory=dict)
@@ -65,4 +69,4 @@ class RankState:
     @property
     def hungry(self) -> bool:
         """Whether the next line is wanted even if no word in it is known."""
-        return self.traceback or bool(self.summary or self.block or self.config) or self.table is not None
+        return self.traceback or bool(self.summary or self.block or self.rows or self.config) or self.table is not None

@@ -16,8 +16,12 @@ _EDGE = re.compile(r"[-=+]{8,}\s*\Z")
 _CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t")
 _CELL = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
 _OF = re.compile(r"(\d+)/(\d+)\Z")
+_BOXES = ("Class", "Images", "Instances", "metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95")
+"""The columns that object detectors print after an epoch; those of a row are parted by blanks."""
+_PATIENCE = 4
 _STEPS = ("time/total_timesteps", "total_timesteps", "steps", "timesteps")
 _LIMIT = 200
+_LONGEST = 600
 
 
 class TableReader:
@@ -28,7 +32,7 @@ class TableReader:
 
     def box(self, state: RankState, text: str, mark: Mark) -> bool:
         """Rows such as `|    ep_rew_mean | 22.3 |`, each under its section; the lower edge ends the box."""
-        row = _ROW.match(text) if text.startswith("|") else None
+        row = _ROW.match(text) if text.startswith("|") and len(text) < _LONGEST else None
         if row is not None:
             table = state.table = {} if state.table is None else state.table
             name, value = row.group(1).strip(), row.group(2)
@@ -50,27 +54,39 @@ class TableReader:
 
     def header(self, state: RankState, text: str) -> bool:
         """Whether the line names columns, one of them a counter and one a measure."""
+        if len(text) > _LONGEST or not (text[:64].strip() or " ")[0].isalpha():
+            return False
         cells = [cell for cell in _CELLS.split(text.strip()) if cell]
+        if cells[:3] == ["Class", "Images", "Instances"] and len(cells) >= 5:
+            state.columns, state.rows = _BOXES, _PATIENCE
+            return True
         if not 3 <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
             return False
         counters = [cell for cell in cells if counter_kind(cell)]
         if not counters or not any(measures(cell) for cell in cells) or any(len(cell.split(" ")) > 3 for cell in cells):
             return False
-        state.columns = tuple(cells)
+        state.columns, state.rows = tuple(cells), _PATIENCE
         return True
 
     def row(self, state: RankState, text: str, mark: Mark, bar: Bar | None = None) -> bool:
         """Whether the line is a row under the columns named last; a row on a bar counts when the bar is full."""
-        cells = text.replace("|", " ").split()
         columns = state.columns
-        if not columns or len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
+        state.rows = max(0, state.rows - 1)
+        if not columns or len(text) > _LONGEST:
+            return False
+        cells = text.replace("|", " ").split()
+        if len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
             return False
         values: list[tuple[str, float]] = []
         position = Position()
         for name, cell in zip(columns, cells, strict=True):
             kind, of = counter_kind(name), _OF.match(cell)
             found = _CELL.match(cell)
-            if kind is not None and (of or (found and cell.isdigit())):
+            if columns is _BOXES and name == "Class":
+                if cell != "all":
+                    return False
+                position = Position(state.flow.epoch)
+            elif kind is not None and (of or (found and cell.isdigit())):
                 whole = int(of.group(1)) if of else int(cell)
                 position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
             elif found is not None:
@@ -79,6 +95,7 @@ class TableReader:
                 return False
         if position.silent or not values:
             return False
+        state.rows = _PATIENCE
         step, axis = state.flow.place(position)
         for name, value in values:
             self._sink.point(name, value, step, axis, mark)

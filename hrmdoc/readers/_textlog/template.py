@@ -9,20 +9,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hrmdoc.readers._textlog.words import CounterKind, counter_kind, is_junk, measures, split_of
+from hrmdoc.readers._textlog.words import EVALUATIONS, CounterKind, counter_kind, is_junk, measures, split_of, word_set
 
-NUMBER = re.compile(
-    r"(?<![\w.$])(?<!\w-)([-+]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
-    r"|(?<!of )[-+]?(?:nan|inf|infinity)(?:\.0)?(?!\w)(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and )))",
+_NOT_GLUED = r"(?<![\w.$@].)(?<!\w-.)"
+_DECIMALS = r"(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_DIGITS = (
+    rf"(?:(?<=\d)(?:\d{{0,2}}(?:,\d{{3}}){{1,6}}(?![\d,])|\d*){_DECIMALS}"
+    rf"|(?<=[-+])(?:\d+{_DECIMALS}|\.\d+)|(?<=\.)\d+(?:[eE][-+]?\d+)?)"
+)
+_NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and ))"
+_NUMBER = re.compile(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
+_NUMBER_OR_WORD = re.compile(
+    rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
+    rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w){_NOT_SAID}))",
     re.IGNORECASE,
 )
+_MOST_PLANS = 4096
+_HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _UNIT = re.compile(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
-_UNITS = frozenset(
-    [
-        *("ms", "s", "sec", "secs", "seconds", "us", "µs", "m", "min", "mins", "h", "hr", "hours", "x", "%", "gb", "gib", "mb", "mib", "kb", "tb"),
-        *("it/s", "s/it", "iter/s", "tok/s", "toks/s", "tokens/s", "tokens/sec", "samples/s", "examples/s", "img/s", "imgs/s", "w/s"),
-        *("ms/step", "s/step", "us/step", "ms/epoch", "tflops", "tflop/s", "hz", "w", "c", "ms/iter", "s/iter", "ms/batch", "s/batch", "s/epoch"),
-    ]
+_UNITS = word_set(
+    "ms s sec secs seconds us µs m min mins h hr hours x % gb gib mb mib kb tb tflops tflop/s hz w c",
+    "it/s s/it iter/s tok/s toks/s tokens/s tokens/sec samples/s examples/s img/s imgs/s w/s",
+    "ms/step s/step us/step ms/epoch ms/iter s/iter ms/batch s/batch s/epoch",
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _END = re.compile(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
@@ -30,9 +38,20 @@ _PARTS = re.compile(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])
 _FIRST_WORDS = re.compile(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
 _SO_FAR = re.compile(r"\s+(?:so far|value of)\Z")
 _NAME = re.compile(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
-_NO_LAST_WORDS = frozenset(["to", "from", "by", "than", "for", "with", "over", "below", "above", "under", "and", "vs", "or", "after", "before", "until", "reached", "took", "every", "per", "least"])
+_NO_LAST_WORDS = word_set(
+    "to from by than for with over below above under and vs or after before until reached took every per least be of needs on",
+    "has in needed will",
+)
+_PROSE = word_set(
+    "a an the her his their she he it they we you so will has have had needs need if then each what how who please find",
+    "saved saving",
+)
+"""Words of sentences: a name that holds one is none."""
+_FRAMED = re.compile(r"\[|=|#|--")
 _LETTERS = re.compile(r"[^\W\d_]")
-_TRAILING = re.compile(r"%?\s*((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s*(?:\||,|\Z)")
+_TRAILING = re.compile(
+    r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s?(?:\||,|\Z)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +84,7 @@ class Plan:
         bare: nothing but counters and punctuation.
         split: the split that the words before the first measure name, if any.
         shape: what makes two lines alike.
-        leading: the text before the first name, without punctuation, is short: the line is not prose.
+        leading: the line starts like a metric line: it is neither prose nor a command.
     """
 
     counters: tuple[Counter, ...]
@@ -75,6 +94,31 @@ class Plan:
     split: str | None
     shape: tuple[str, ...]
     leading: bool
+
+
+def split_numbers(text: str) -> list[str]:
+    """Texts and numbers in turn, a text first and last; `nan` is a number unless it is spoken of (`number of nan iterations`)."""
+    for hint in _HINTS:
+        if hint in text:
+            return _NUMBER_OR_WORD.split(text)
+    return _NUMBER.split(text)
+
+
+class Plans:
+    """Templates understood so far; forgotten all at once when they become many (prose makes a template a line)."""
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[str, ...], Plan] = {}
+
+    def of(self, gaps: tuple[str, ...], logger: str = "") -> Plan:
+        """The plan of a template, see `plan_of`."""
+        key = (*gaps, logger)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = plan_of(gaps, logger)
+        return plan
 
 
 def plan_of(gaps: tuple[str, ...], logger: str = "") -> Plan:
@@ -89,7 +133,7 @@ class _Builder:
         self.gaps = gaps
         self.counters: list[Counter] = []
         self.measures: list[Measure] = []
-        self.split = split_of(logger) if logger in ("valid", "val", "eval", "test") else None
+        self.split = split_of(logger) if logger in ("valid", *EVALUATIONS) else None
         self.header = self.split
         self.logger = logger
 
@@ -118,7 +162,9 @@ class _Builder:
     def _take(self, at: int, total: int | None) -> None:
         unit = _unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
-        kind = counter_kind(name) if name else self._unnamed_counter(at, total)
+        kind = counter_kind(name) if name else None
+        if kind is None and (not name or (total is not None and split_of(name))):
+            kind = self._unnamed_counter(at, total)
         if kind is not None:
             self._see_split(self.gaps[at])
             if unit is None or unit == "%":
@@ -157,21 +203,30 @@ class _Builder:
             self.measures.append(Measure(found.group(1), at))
 
     def _lead(self) -> None:
-        """`250 val 3.28`, `[10]<tab>train-rmse:0.5`, `1|10|Loss: 1.2` and `Train: 0 [   0/1251 (  0%)]` number their steps without a name."""
+        """Lines that number their steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `1|10|Loss: 1.2`, timm's."""
         gaps = self.gaps
-        if len(gaps) == 3 and gaps[0].strip() == "" and not self.counters and len(self.measures) == 1 and self.measures[0].at == 1:
+        if self._is_pair():
             name = self.measures[0].name
-            if gaps[1] == f" {name} " and not gaps[2].strip():
-                name = f"{name}_loss" if split_of(name) and not measures(name) else name
-                self.measures[0] = Measure(name, 1)
-                self.counters.append(Counter("global", 0, None))
+            name = f"{name}_loss" if split_of(name) and not measures(name) else name
+            self.measures[0] = Measure(name, 1)
+            self.counters.append(Counter("global", 0, None))
         elif gaps[0] == "[" and gaps[1].startswith("]\t") and not self.counters:
             self.counters.append(Counter("global", 0, None))
-        elif len(gaps) >= 4 and gaps[0] == "" and gaps[1] == "|" and gaps[2].startswith("|"):
+        elif len(gaps) >= 4 and (gaps[0], gaps[1]) == ("", "|") and gaps[2].startswith("|"):
             self.counters[:0] = [Counter("epoch", 0, None), Counter("global", 1, None)]
-        elif len(gaps) >= 4 and gaps[0].strip().lower() in ("train:", "train") and gaps[1].strip() == "[" and gaps[2].strip() == "/":
+        elif len(gaps) >= 4 and [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
             self.measures = [measure for measure in self.measures if measure.at > 2]
             self.counters[:] = [Counter("epoch", 0, None), Counter("batch", 1, 2)]
+
+    def _is_pair(self) -> bool:
+        """Whether the line is a whole number, one name and a value."""
+        gaps = self.gaps
+        return (
+            len(gaps) == 3
+            and not (self.counters or gaps[0].strip() or gaps[2].strip())
+            and [measure.at for measure in self.measures] == [1]
+            and gaps[1] == f" {self.measures[0].name} "
+        )
 
     def _see_split(self, text: str) -> None:
         found = split_of(text)
@@ -183,21 +238,26 @@ class _Builder:
     def _with_split(self, name: str) -> str:
         if self.logger == "train" and split_of(name) is None:
             return f"train_{name}"
-        if self.split in ("val", "test") and split_of(name) is None:
+        if self.split in EVALUATIONS and split_of(name) is None:
             return f"{self.split}_{name}"
         return name
 
     def _bare(self) -> bool:
-        """Whether all letters of the line belong to counters."""
+        """Whether all letters of the line belong to counters; `Step 2:` alone heads a paragraph as often as a step."""
         if self.measures or not self.counters:
             return False
         positions = {counter.at for counter in self.counters}
+        alone = all(counter.kind == "step" and counter.total is None for counter in self.counters)
+        if alone and not _FRAMED.search("".join(self.gaps)):
+            return False
         for at, gap in enumerate(self.gaps):
             if at not in positions and _LETTERS.search(gap):
                 return False
         return all(len(self.gaps[at]) < 48 for at in positions)
 
     def _short(self) -> bool:
+        if sum(gap.count(" --") for gap in self.gaps) > 1:
+            return False
         return len(self.gaps[0]) <= 64 and sum(map(len, self.gaps)) <= 1200 and not self.gaps[0].startswith(("*", "- **", "$"))
 
 
@@ -228,7 +288,7 @@ def name_of(gap: str, first: bool) -> str:
     core = _SO_FAR.sub("", core)
     name = _PARTS.split(core)[-1] or ""
     name = _FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
-    words = name.split(" ")
-    if len(words) > 6 or not _NAME.match(name) or words[-1].lower() in _NO_LAST_WORDS:
+    words = name.lower().split(" ")
+    if len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS or not _PROSE.isdisjoint(words):
         return ""
     return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

@@ -9,7 +9,9 @@ from hrmdoc.readers._textlog.state import RankState
 from hrmdoc.run import Event, EventKind, Line
 
 LINE_LIMIT = 2000
-_EXCEPTION = re.compile(r"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Interrupt|SystemExit|Timeout))(?:: |:?\s*\Z)")
+_EXCEPTION = re.compile(
+    r"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Interrupt|SystemExit|Timeout))(?:: |:?\s{0,8}\Z)"
+)
 _ANY_LAST = re.compile(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
 _RULE = re.compile(r"\s*(?:=|-){20,}\s*\Z")
 _FAILED = re.compile(r"\S{1,300} FAILED\s*\Z")
@@ -25,9 +27,21 @@ _MOMENTS: tuple[tuple[EventKind, re.Pattern[str]], ...] = tuple(
             r"load(?:ing|ed) (?:\w+ ){0,2}checkpoint (?:from|at|'|/)|load(?:ing|ed) (?:training|trainer|optimizer) state|"
             r"restor(?:ing|ed) (?:all )?states? (?:from|of))",
         ),
-        ("checkpoint", r"\bsav(?:ing|ed)\b.{0,40}\b(?:checkpoints?|ckpt|model|weights|state)\b|checkpoint (?:\S+ )?saved\b|save checkpoint"),
-        ("start", r"\*{3,} running training|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))|\btraining (?:started|begins)"),
-        ("end", r"\btraining (?:\w+ )?(?:is )?(?:complete[d!.]*|finished|done|ended)\b|finished training|trainer\.fit` stopped|\bearly stopping\b(?! (?:counter|patience|callback))"),
+        (
+            "checkpoint",
+            r"\bsav(?:ing|ed)\b.{0,40}\b(?:checkpoints?|ckpt|model|weights|state)\b|checkpoint (?:\S{1,200} )?saved\b"
+            r"|save checkpoint",
+        ),
+        (
+            "start",
+            r"\*{3,} running training|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))"
+            r"|\btraining (?:started|begins)",
+        ),
+        (
+            "end",
+            r"\btraining (?:\w{1,30} )?(?:is )?(?:complete[d!.]*|finished|done|ended)\b|finished training|trainer\.fit` stopped"
+            r"|\bearly stopping\b(?! (?:counter|patience|callback))",
+        ),
     )
 )
 
@@ -90,7 +104,7 @@ class TroubleReader:
             return False
         for kind, pattern in _MOMENTS:
             found = pattern.search(text)
-            if found is None or _NOT.search(text):
+            if found is None or (kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24)):
                 continue
             self._event(kind, state, text.strip()[:300], mark, _STEP.search(text, found.start()))
             return True

@@ -8,41 +8,43 @@ from typing import Literal
 CounterKind = Literal["epoch", "batch", "step", "global"]
 """`batch` restarts with every epoch, `global` never does, `step` may do either."""
 
+
+
+def word_set(*lines: str) -> frozenset[str]:
+    """The words of some lines."""
+    return frozenset(word for line in lines for word in line.split())
+
+
 _COUNTERS: dict[str, CounterKind] = {
     **dict.fromkeys(("epoch", "epochs", "ep", "round"), "epoch"),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
     **dict.fromkeys(("step", "steps", "iter", "iters", "it", "itr", "iteration", "iterations"), "step"),
-    **dict.fromkeys(
-        (
-            *("global step", "global steps", "num updates", "update", "updates", "optimizer step", "train step"),
-            *("training step", "total timesteps", "timestep", "timesteps", "num timesteps"),
-            *("episode", "current steps", "trainer global step", "opt step", "global iter", "n updates total", "gradient step"),
-        ),
-        "global",
-    ),
+    **dict.fromkeys(("global step", "global steps", "num updates", "update", "updates", "optimizer step"), "global"),
+    **dict.fromkeys(("train step", "training step", "total timesteps", "timestep", "timesteps", "num timesteps"), "global"),
+    **dict.fromkeys(("episode", "current steps", "trainer global step", "opt step", "global iter", "gradient step"), "global"),
 }
-_BEFORE_COUNTER = frozenset(
-    [
-        *("train", "training", "starting", "start", "beginning", "begin", "begin of", "beginning of", "of", "at", "current", "end"),
-        *("end of", "finished", "after", "in", "val", "valid", "validation", "test", "eval", "validate", "evaluation", "completed"),
-    ]
-)
+_BEFORE_COUNTER = word_set(
+    "train training learning starting start beginning begin of at current end finished after in",
+    "val valid validation test eval validate evaluation completed",
+) | {"begin of", "beginning of", "end of"}
 
-_MEASURES = frozenset(
-    [
-        *("loss", "losses", "nll", "bce", "mse", "mae", "rmse", "mape", "logloss", "elbo", "perplexity", "ppl", "bpb", "bpc", "bits"),
-        *("acc", "accuracy", "accuracies", "acc1", "acc5", "top1", "top5", "prec", "precision", "recall", "f1", "auc", "auroc", "iou", "miou", "dice"),
-        *("map", "map50", "bleu", "rouge", "meteor", "chrf", "wer", "cer", "psnr", "ssim", "fid", "r2", "score", "error", "err", "em"),
-        *("lr", "lrm", "grad", "gradient", "gnorm", "norm", "reward", "rewards", "rew", "return", "returns", "advantage", "kl", "entropy"),
-        *("clipfrac", "clip", "margin", "margins", "logps", "logp", "ratio", "mfu", "tps", "skipped", "scale", "hella", "core", "cfm", "ebft"),
-        *("halt", "exact"),
-    ]
+_MEASURES = word_set(
+    "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
+    "acc accuracy accuracies acc1 acc5 top1 top5 prec precision recall f1 auc auroc iou miou dice",
+    "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
+    "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
+    "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
 )
-_RATES = frozenset(["lr", "learning rate", "learning_rate"])
-_JUNK = frozenset(["cuda", "device", "mps", "gpu", "rank", "worker", "pid", "line", "eta", "port", "local rank", "v_num", "seed", "betas", "mom"])
+_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {"local rank", "v num"}
 
+EVALUATIONS = ("val", "test", "dev")
+"""Splits that are not trained on."""
+_SPLITS = ("val", "test", "train", "dev")
 _SPLIT = re.compile(r"[^a-z0-9@]+")
-_EVAL = re.compile(r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|dev)|(test|testing)|(train|training))(?![a-z])")
+_SPLIT_WORDS = re.compile(
+    r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating)"
+    r"|(test|testing)|(train|training)|(dev))(?![a-z])"
+)
 
 
 def plain(name: str) -> str:
@@ -69,19 +71,14 @@ def measures(name: str) -> bool:
     return any(word in _MEASURES or word.endswith(("loss", "acc")) for word in words) or "learning rate" in " ".join(words)
 
 
-def only_rates(names: list[str]) -> bool:
-    """Whether the names tell the learning rate alone."""
-    return all(plain(name) in _RATES for name in names)
-
-
 def is_junk(name: str) -> bool:
     """Names that number places, not measures."""
-    return plain(name) in _JUNK or name in _JUNK
+    return plain(name) in _JUNK
 
 
 def split_of(text: str) -> str | None:
-    """`val`, `test` or `train` when a text names the split, the last one named; else None."""
+    """`val`, `test`, `train` or `dev` when a text names the split, the last one named; else None."""
     found = None
-    for match in _EVAL.finditer(text.lower()):
-        found = "val" if match.group(1) else "test" if match.group(2) else "train"
+    for match in _SPLIT_WORDS.finditer(text.lower()):
+        found = _SPLITS[(match.lastindex or 1) - 1]
     return found
