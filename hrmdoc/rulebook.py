@@ -149,6 +149,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
 
     `traceback`: the line counts only as the last one of a traceback whose frames, one `file function` a line, it matches.
+    `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
 
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
     `confirmation` supports a root, a `note` is neither.
@@ -163,6 +164,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     fatal: bool = True
     means: str = ""
     traceback: str = ""
+    desync: bool = False
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 

@@ -1,0 +1,143 @@
+"""Finds the log lines that tell of a fault: one automaton over all literals first, each signature's own pattern after.
+
+`SignatureMatcher.wanted` serves the readers, which keep only lines that hold a literal; a `Session` takes the kept lines in
+their order and knows, beside each line, the traceback that it ends.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hrmdoc.desync import DesyncWatch
+from hrmdoc.text import clean, strip_ansi
+from hrmdoc.tracebacks import MARKS, TracebackTracker, rank_of, without_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ahocorasick_rs import BytesAhoCorasick
+
+    from hrmdoc.rulebook import Rulebook, Signature
+    from hrmdoc.run import Line
+
+ANY_OTHER = "unhandled-exception"
+"""The symptom of a traceback that no other signature explains."""
+
+_LONGEST = 16_384  # characters: what a message has to say stands in its beginning
+_SOURCE = re.compile(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
+    r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
+    r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
+    r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
+)
+_ALTERNATIVE = re.compile(r"_\d$")
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
+_DECIMAL = re.compile(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
+
+Captured = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureMatch:
+    """One signature found in one line. `groups`: what its pattern captured, numbers as numbers."""
+
+    signature: Signature
+    groups: dict[str, Captured] = field(default_factory=dict)
+
+
+class SignatureMatcher:
+    """All signatures of a rulebook, ready to search. The automaton is built when it is first asked for."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self._signatures = list(book.signatures.values())
+        self._fallback = [s for s in self._signatures if s.symptom == ANY_OTHER and s.traceback]
+        self._owners: dict[str, list[int]] = {}
+        for index, signature in enumerate(self._signatures):
+            if signature not in self._fallback:
+                for literal in signature.literals:
+                    self._owners.setdefault(literal, []).append(index)
+        self._literals = list(self._owners)
+        self._automaton: BytesAhoCorasick | None = None
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def wanted(self, block: bytes) -> list[int]:
+        """Positions in `block` of literals, one or more for every line that holds any."""
+        return [start for _, start, _ in self._search().find_matches_as_indexes(block)]
+
+    def match(self, line: Line, frames: Sequence[str] | None = None) -> list[SignatureMatch]:
+        """Signatures that `line` matches, in the order of the rulebook.
+
+        Args:
+            line: one log line.
+            frames: `file function` of each frame when the line ends a traceback, else None.
+        """
+        text = strip_ansi(line.text[:_LONGEST])
+        if _SOURCE.match(without_prefix(text).lstrip()):
+            return []
+        found = [match for index in self._candidates(text) if (match := self._confirm(self._signatures[index], text, frames))]
+        if not found and frames is not None:
+            found = [match for signature in self._fallback if (match := self._confirm(signature, text, frames))]
+        return found
+
+    def session(self) -> Session:
+        """A session for the lines of one run."""
+        return Session(self)
+
+    def _search(self) -> BytesAhoCorasick:
+        if self._automaton is None:
+            from ahocorasick_rs import BytesAhoCorasick
+
+            # The marks of a traceback come last: they belong to no signature, but its frames explain the line that ends it.
+            self._automaton = BytesAhoCorasick([literal.encode() for literal in (*self._literals, *MARKS)])
+        return self._automaton
+
+    def _candidates(self, text: str) -> list[int]:
+        hits = self._search().find_matches_as_indexes(text.encode("utf-8", "replace"), overlapping=True)
+        known = len(self._literals)
+        return sorted({owner for index, _, _ in hits if index < known for owner in self._owners[self._literals[index]]})
+
+    def _confirm(self, signature: Signature, text: str, frames: Sequence[str] | None) -> SignatureMatch | None:
+        if signature.traceback and (frames is None or not self._pattern(signature.traceback).search("\n".join(frames))):
+            return None
+        found = self._pattern(signature.pattern).search(text)
+        return SignatureMatch(signature, _captured(found.groupdict())) if found else None
+
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        compiled = self._compiled.get(text)
+        if compiled is None:
+            compiled = self._compiled[text] = re.compile(text)
+        return compiled
+
+
+class Session:
+    """Matches the lines of one run, which must come in their order.
+
+    Frames of a traceback and the source it quotes are no events; the line that ends it is, and is matched with its frames.
+    """
+
+    def __init__(self, matcher: SignatureMatcher) -> None:
+        self._matcher = matcher
+        self._tracebacks = TracebackTracker()
+        self._collectives = DesyncWatch()
+
+    def match(self, line: Line) -> list[SignatureMatch]:
+        """Signatures that `line` matches."""
+        place = self._tracebacks.take(line)
+        if place.inside:
+            return []
+        found = self._matcher.match(line, place.frames)
+        return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
+
+
+def _captured(groups: Mapping[str, str | None]) -> dict[str, Captured]:
+    """Groups that took part; `free_2` is another place where a wording may carry `free`."""
+    return {_ALTERNATIVE.sub("", name): _value(text) for name, text in groups.items() if text is not None}
+
+
+def _value(text: str) -> Captured:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    return clean(text, 200)

@@ -1,0 +1,108 @@
+"""Follows tracebacks through a log: which lines are frames and quoted source, and which line says what went wrong.
+
+Several ranks may write into one file, so each stream (file and rank) is followed by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hrmdoc.text import strip_ansi
+
+if TYPE_CHECKING:
+    from hrmdoc.run import Line
+
+HEADER = "Traceback (most recent call last)"
+MARKS = (HEADER, '  File "')
+"""What the lines of a traceback hold; readers keep them beside the lines that signatures ask for."""
+
+_FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
+_MOST_FRAMES = 200
+
+_PREFIX = re.compile(
+    r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
+    r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ?"
+    r"|\d{1,5}: ?(?=\S))"
+)
+_RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
+_FRAME = re.compile(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
+_BOXED = re.compile(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
+_INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, also where indentation was lost, and the boxes of rich
+
+
+def without_prefix(text: str) -> str:
+    """`text` without the rank, process or time that a launcher puts before every line; indentation stays."""
+    for _ in range(3):
+        shorter = _PREFIX.sub("", text, count=1)
+        if shorter == text:
+            return text
+        text = shorter
+    return text
+
+
+def rank_of(line: Line) -> int | None:
+    """The rank that wrote `line`, from the record or from its prefix."""
+    if line.rank is not None:
+        return line.rank
+    found = _RANK.match(line.text)
+    return int(found[1]) if found else None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A traceback whose last line has not come yet."""
+
+    indent: int
+    line: int
+    frames: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line stands: `inside` a traceback, or the line that ends one (then `frames` is not None)."""
+
+    inside: bool = False
+    frames: tuple[str, ...] | None = None
+
+
+_OUTSIDE = Place()
+_INSIDE = Place(inside=True)
+
+
+class TracebackTracker:
+    """Feed it the lines of a run in their order; it tells where each stands.
+
+    Frames are written `file function`, the outermost first.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int | None], _Open] = {}
+
+    def take(self, line: Line) -> Place:
+        """Where `line` stands."""
+        text = strip_ansi(line.text[:4096])
+        key, body = (line.file, rank_of(line)), without_prefix(text)
+        indent = len(body) - len(body.lstrip())
+        if HEADER in body:
+            self._open[key] = _Open(indent, line.line)
+            return _INSIDE
+        opened = self._open.get(key)
+        if opened is None:
+            return _OUTSIDE
+        if line.line - opened.line > _FORGET_AFTER:
+            del self._open[key]
+            return _OUTSIDE
+        if not body.strip() or indent > opened.indent or body.lstrip().startswith(_INSIDE_MARKS):
+            self._keep_frame(opened, body)
+            return _INSIDE
+        del self._open[key]
+        return Place(frames=tuple(opened.frames))
+
+    @staticmethod
+    def _keep_frame(opened: _Open, body: str) -> None:
+        found = _FRAME.search(body) or _BOXED.search(body)
+        if found and len(opened.frames) < _MOST_FRAMES:
+            opened.frames.append(f"{found['file']} {found['function']}")

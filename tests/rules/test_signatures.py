@@ -1,0 +1,115 @@
+"""Every signature holds what the schema promises, and stays fast on lines made to slow it down."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+
+import pytest
+
+from hrmdoc import rulebook
+from hrmdoc.rulebook import Rulebook, Signature
+from hrmdoc.run import Line
+from hrmdoc.signatures import ANY_OTHER, SignatureMatcher
+
+
+@cache
+def book() -> Rulebook:
+    return rulebook.load()
+
+
+SIGNATURES = list(book().signatures.values())
+PREFIXES = ("", "[rank3]: ", "[rank12]:[E1121 03:59:51.510406324 x.cpp:67] ", "2026-03-04T05:06:07.123Z ")
+
+
+def ids(signature: Signature) -> str:
+    return signature.id
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=ids)
+def test_a_signature_belongs_to_a_symptom_and_says_what_it_means(signature: Signature) -> None:
+    assert signature.symptom in book().symptoms
+    assert len(signature.means) > 15
+    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", signature.id)
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=ids)
+def test_literals_are_long_and_one_lies_inside_what_the_pattern_matches(signature: Signature) -> None:
+    assert min(map(len, signature.literals)) >= 5
+    assert any(literal in signature.example for literal in signature.literals)
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=ids)
+def test_a_pattern_matches_its_example_and_no_counterexample(signature: Signature) -> None:
+    pattern = re.compile(signature.pattern)
+    assert pattern.search(signature.example)
+    assert not [line for line in signature.counterexamples if pattern.search(line)]
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=ids)
+def test_captured_groups_do_not_shadow_the_words_of_an_evidence_template(signature: Signature) -> None:
+    reserved = {"text", "signature", "role", "metric", "step", "last_step", "count", "rank"}
+    names = {re.sub(r"_\d$", "", name) for name in re.compile(signature.pattern).groupindex}
+    assert not names & reserved
+
+
+@pytest.mark.parametrize("signature", [s for s in SIGNATURES if not s.traceback], ids=ids)
+def test_the_matcher_finds_the_example_behind_any_prefix(signature: Signature) -> None:
+    matcher = SignatureMatcher(book())
+    anchored = signature.pattern.startswith("^")
+    for prefix in PREFIXES[:1] if anchored else PREFIXES:
+        found = matcher.match(Line(prefix + signature.example, "a.log", 1))
+        assert signature.id in [match.signature.id for match in found]
+
+
+def test_literals_do_not_occur_in_the_lines_of_a_healthy_run() -> None:
+    healthy = (
+        b"{'loss': 1.9113, 'grad_norm': 0.8121, 'learning_rate': 2e-05, 'epoch': 0.42}\n"
+        b"step 250: train loss 3.1234, val loss 3.2345\n"
+        b" iteration      200/ 1000 | consumed samples: 51200 | elapsed time per iteration (ms): 1203.5 | lm loss: 2.1E+00 |\n"
+        b"Epoch 3:  41%|####      | 82/200 [00:41<00:59,  1.98it/s, loss=0.512, v_num=3]\n"
+        b"[2026-01-02 03:04:05,678][train][INFO] - step=120 loss=0.73 accuracy=0.81 lr=7e-5 tokens/s=12345\n"
+        b"Saving model checkpoint to out/checkpoint-500\n"
+        b"Some non-default generation parameters are set in the model config.\n"
+        b"Mean Absolute Error: 0.51, Root Mean Squared Error: 0.77\n"
+        b"wandb: Find logs at: ./wandb/offline-run-20260302_101112-abc/logs\n"
+    )
+    assert SignatureMatcher(book()).wanted(healthy) == []
+
+
+def hostile(signature: Signature, size: int) -> list[str]:
+    """Lines made of a signature's own alphabet: what it begins with, then the same again and again, and never its end."""
+    example = signature.example.strip()
+    half = example[: len(example) // 2] or example
+    pieces = [example, half, *signature.literals[:2], *"1a [", "a.", "0x", "a b", "=1", "/a", "ab_"]
+    lines = [(piece * (size // len(piece) + 1))[:size] for piece in pieces]
+    return lines + [half + (piece * size)[:size] for piece in "1a ." if piece]
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=ids)
+def test_a_pattern_takes_time_in_proportion_to_the_line(signature: Signature) -> None:
+    """Eight times the length may take up to 24 times as long; a square would take 64."""
+    patterns = [re.compile(text) for text in (signature.pattern, signature.traceback) if text]
+
+    def seconds(line: str) -> float:
+        best = float("inf")
+        for _ in range(3):
+            begin = time.perf_counter()
+            for pattern in patterns:
+                pattern.search(line)
+            best = min(best, time.perf_counter() - begin)
+        return best
+
+    for short, long in zip(hostile(signature, 4_000), hostile(signature, 32_000), strict=True):
+        assert seconds(long) < 24 * seconds(short) + 0.01, f"{short[:60]!r} repeated"
+
+
+def test_the_fallback_is_the_only_signature_without_words_of_its_own() -> None:
+    assert [s.id for s in SIGNATURES if s.symptom == ANY_OTHER and s.traceback] == ["any-exception"]
+
+
+def test_symptoms_in_logs_have_a_signature_each() -> None:
+    named = {signature.symptom for signature in SIGNATURES}
+    only_lines = {rule.id for rule in book().symptoms.values() if rule.when.lines is not None}
+    assert only_lines - named == set()

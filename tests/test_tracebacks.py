@@ -1,0 +1,85 @@
+"""Following tracebacks through logs in which several ranks may write at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from hrmdoc.run import Line
+from hrmdoc.tracebacks import Place, TracebackTracker, rank_of, without_prefix
+
+HEADER = "Traceback (most recent call last):"
+
+
+def places(*texts: str) -> list[Place]:
+    tracker = TracebackTracker()
+    return [tracker.take(Line(text, "a.log", number)) for number, text in enumerate(texts, 1)]
+
+
+def ends(*texts: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(text, place.frames) for text, place in zip(texts, places(*texts), strict=True) if place.frames is not None]
+
+
+def test_lines_outside_are_neither_inside_nor_an_end() -> None:
+    assert places("step 1 loss 2", '  File "a.py", line 1, in f', "ValueError: x") == [Place()] * 3
+
+
+def test_the_line_that_ends_a_traceback_carries_its_frames() -> None:
+    main, run = '  File "a.py", line 1, in main', '  File "b.py", line 2, in run'
+    text = (HEADER, main, "    run()", run, "    ~~~^^^", "", "ValueError: x", "ValueError: y")
+    assert ends(*text) == [("ValueError: x", ("a.py main", "b.py run"))]
+
+
+def test_frames_count_also_where_their_indentation_was_lost() -> None:
+    assert ends(HEADER, 'File "a.py", line 1, in main', "ValueError: x") == [("ValueError: x", ("a.py main",))]
+
+
+def test_ranks_that_write_into_one_file_are_told_apart() -> None:
+    begin = (f"[rank0]: {HEADER}", f"[rank1]: {HEADER}")
+    text = (*begin, '[rank1]:   File "b.py", line 1, in g', '[rank0]:   File "a.py", line 1, in f', "[rank1]: E1", "[rank0]: E0")
+    assert ends(*text) == [("[rank1]: E1", ("b.py g",)), ("[rank0]: E0", ("a.py f",))]
+
+
+def test_a_traceback_quoted_in_a_summary_ends_at_its_own_indentation() -> None:
+    text = (f"  traceback : {HEADER}", '    File "a.py", line 8, in main', "      boom()", "  RuntimeError: boom", "=====")
+    assert ends(*text) == [("  RuntimeError: boom", ("a.py main",))]
+
+
+def test_the_boxes_of_rich_are_read() -> None:
+    box = (f"╭───── {HEADER[:-1]} ─────╮", "│ /x/train.py:12 in evaluate     │", "│ ❱ 12 │   loss.backward()      │", "╰──────╯")
+    text = (*box, "ValueError: x")
+    assert ends(*text) == [("ValueError: x", ("/x/train.py evaluate",))]
+
+
+def test_a_traceback_whose_end_never_comes_is_forgotten() -> None:
+    tracker = TracebackTracker()
+    tracker.take(Line(HEADER, "a.log", 1))
+    assert tracker.take(Line("ValueError: x", "a.log", 5000)) == Place()
+
+
+def test_a_chain_ends_twice() -> None:
+    frame = '  File "a.py", line 1, in f'
+    between = "During handling of the above exception, another exception occurred:"
+    text = (HEADER, frame, "KeyError: 1", "", between, "", HEADER, frame, "ValueError: x")
+    assert [line for line, _ in ends(*text)] == ["KeyError: 1", "ValueError: x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("[rank3]:   File", "  File"),
+        ("[trainer0|0]:ValueError: x", "ValueError: x"),
+        ("(worker pid=12, ip=10.0.0.1) Trace", "Trace"),
+        ("2026-01-02T03:04:05.123Z Trace", "Trace"),
+        ("[rank0]: [rank0]: x", "x"),
+        ("  indented", "  indented"),
+        ("[INFO] x", "[INFO] x"),
+    ],
+)
+def test_only_what_a_launcher_puts_before_a_line_is_taken_off(text: str, bare: str) -> None:
+    assert without_prefix(text) == bare
+
+
+def test_the_rank_of_a_record_wins_over_that_of_its_text() -> None:
+    assert rank_of(Line("[rank3]: x", "a.log", 1)) == 3
+    assert rank_of(Line("[rank3]: x", "a.log", 1, rank=5)) == 5
+    assert rank_of(Line("x", "a.log", 1)) is None
