@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from .data import EvalBatch
-from .loss import compute_loss
+from .loss import IGNORE, compute_loss, widest_float
 from .model import HRM, Batch
 
 Metrics = dict[str, dict[str, float]]
@@ -33,7 +33,7 @@ def evaluate(
         q_halt_accuracy, steps (always halt_max_steps), lm_loss, q_halt_loss; and count, the number of puzzles. All ranks
         get the same numbers. A set without any labelled puzzle has the count 0 and NaN for the rest.
     """
-    training = model.training
+    training, wide = model.training, widest_float(device)
     model.eval()
     sums: dict[str, dict[str, Tensor]] = {}
     saved: dict[str, list[np.ndarray]] = {}
@@ -41,7 +41,7 @@ def evaluate(
         for name, host_batch in batches:
             batch = {key: value.to(device, non_blocking=True) for key, value in host_batch.items()}
             outputs, metrics = _score(model, batch)
-            total = sums.setdefault(name, {key: torch.zeros((), dtype=torch.float64, device=device) for key in metrics})
+            total = sums.setdefault(name, {key: torch.zeros((), dtype=wide, device=device) for key in metrics})
             for key, value in metrics.items():
                 total[key] += value
             if predictions is not None:
@@ -71,6 +71,6 @@ def _means(total: dict[str, Tensor]) -> dict[str, float]:
 
 def _save_rows(saved: dict[str, list[np.ndarray]], name: str, batch: Batch, outputs: Batch) -> None:
     rows = batch | {"predictions": outputs["logits"].argmax(-1), "q_halt_logits": outputs["q_halt_logits"]}
-    real = (batch["labels"] != -100).any(1)
+    real = (batch["labels"] != IGNORE).any(1)
     for key, value in rows.items():
         saved.setdefault(f"{name}__{key}", []).append(value[real].cpu().numpy())

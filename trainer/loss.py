@@ -19,12 +19,17 @@ IGNORE = -100  # label of a position that does not count
 _TINY = 1e-30  # keeps 1 / (1 - x) finite in the branch that is not taken
 
 
+def widest_float(device: torch.device | str) -> torch.dtype:
+    """float64 where the device has it; Apple's GPUs do not."""
+    return torch.float32 if torch.device(device).type == "mps" else torch.float64
+
+
 def stablemax_cross_entropy(logits_BSV: Tensor, labels_BS: Tensor) -> Tensor:
     """Cross entropy [B, S] under stablemax, which grows linearly instead of exponentially; 0 where the label is ignored.
 
-    s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in float64. Prieto et al., arXiv 2501.04697.
+    s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in the widest float. Prieto et al., arXiv 2501.04697.
     """
-    x = logits_BSV.double()
+    x = logits_BSV.to(widest_float(logits_BSV.device))
     s = torch.where(x < 0, 1 / (1 - x + _TINY), x + 1)
     valid = labels_BS != IGNORE
     index = labels_BS.masked_fill(~valid, 0).long().unsqueeze(-1)

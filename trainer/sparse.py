@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
@@ -25,6 +28,12 @@ class SparseEmbedding(nn.Module):
         self.register_buffer("table", torch.zeros(count, size))
         self.register_buffer("rows", torch.zeros(batch_size, size, requires_grad=True), persistent=False)
         self.register_buffer("row_ids", torch.zeros(batch_size, dtype=torch.int64), persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moves or casts the buffers. A moved `rows` would be the result of an operation; it has to be a leaf again."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.rows = self.rows.detach().requires_grad_()
+        return self
 
     def forward(self, ids_B: Tensor) -> Tensor:
         if not (self.training and torch.is_grad_enabled()):

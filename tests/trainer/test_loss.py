@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.trainer.loss import compute_loss, softmax_cross_entropy, stablemax_cross_entropy
+from hrmdoc.trainer.loss import compute_loss, softmax_cross_entropy, stablemax_cross_entropy, widest_float
 from hrmdoc.trainer.model import Carry
 
 
@@ -43,6 +43,11 @@ def test_stablemax_equals_the_plain_formula():
             label = int(LABELS[row, cell])
             expected = 0 if label == -100 else stablemax_by_hand(LOGITS[row, cell].tolist(), label)
             assert got[row, cell].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_apples_gpus_compute_in_float32():
+    assert widest_float("mps") == torch.float32
+    assert widest_float("cpu") == widest_float("cuda:1") == torch.float64
 
 
 def test_stablemax_of_huge_logits_stays_finite_with_its_gradient():

@@ -153,6 +153,30 @@ def test_a_row_that_occurs_twice_decays_once():
     assert torch.allclose(table.table[1], torch.tensor([1.8, 1.8]))
 
 
+def test_gradients_of_all_ranks_are_summed(monkeypatch):
+    table = embedding(ROWS, [1, 0], [[-1.0, 1.0], [1.0, 1.0]])
+    other = {torch.float32: torch.tensor([[3.0, 1.0], [1.0, -1.0]]), torch.int64: torch.tensor([1, 2])}
+
+    def all_gather(parts, mine):
+        parts[0].copy_(mine)
+        parts[1].copy_(other[mine.dtype])
+
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.distributed.get_world_size", lambda: 2)
+    monkeypatch.setattr("torch.distributed.all_gather", all_gather)
+    SignSGD(table, lr=0.1, weight_decay=0.0).step()
+    assert torch.allclose(table.table, torch.tensor([[0.9, 0.9], [1.9, 1.9], [2.9, 3.1]]))
+
+
+def test_the_training_rows_are_still_trainable_after_the_model_was_moved():
+    table = embedding(ROWS, [1, 1], [[1.0, 1.0], [1.0, 1.0]]).to(torch.float64)
+    table.dtype = torch.float64
+    assert table.rows.is_leaf
+    (table(torch.tensor([2, 0])) * torch.tensor([1.0, -1.0])).sum().backward()
+    SignSGD(table, lr=0.1, weight_decay=0.0).step()
+    assert torch.allclose(table.table.float(), torch.tensor([[0.9, 1.1], [2.0, 2.0], [2.9, 3.1]]))
+
+
 def test_without_a_gradient_the_table_stays():
     table = embedding(ROWS, [1, 1], [[1.0, 1.0], [1.0, 1.0]])
     optimizer = SignSGD(table, lr=0.1)
