@@ -153,7 +153,14 @@ class _Planner:
             self._remove(change, key)
         else:
             new = values.changed(change, canonical, self.facts)
+            if change.key == "precision" and isinstance(new, str):
+                new = self._precision(key, new)
             self._set(change, key, values.to_own(new, key, before))
+
+    def _precision(self, key: ConfigKey, value: str) -> str:
+        found = self._lookup(key)
+        current = _value(found[0], found[1], "str") if found else self.framework.defaults.get(key.keys[0])
+        return switches.spelling(found[2] if found else key.keys[0], value, None if current is None else str(current))
 
     def _find(self, name: str) -> tuple[_Place, Route] | None:
         for place in self.sources:

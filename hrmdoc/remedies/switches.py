@@ -1,4 +1,4 @@
-"""Settings that a framework spells as one switch per value: `bf16: true` next to `fp16: false`, or `use_mixed_precision`."""
+"""Settings that frameworks spell in their own words: `bf16: true` next to `fp16: false`, `bfloat16`, `bf16-mixed`, `no`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _FLAG_STYLE = ("hf", "transformers", "trl", "lightning", "axolotl", "accelerate")
 _FULL = "fp32"
+_DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
 
 def settings(key: ConfigKey, value: str, held: Iterable[str]) -> dict[str, bool]:
@@ -39,6 +40,21 @@ def _stands_for(name: str, value: str) -> bool:
     parts = name.lower().replace("_", ".").split(".")
     named = {"fp16", "bf16", "fp8", "tf32", _FULL} & set(parts)
     return value in named if named else value != _FULL
+
+
+def spelling(name: str, value: str, current: str | None) -> str:
+    """A precision in the words that the key uses now, or that keys of its name use.
+
+    `arch.forward_dtype: bfloat16` -> `float32`, Lightning's `16-mixed` -> `bf16-mixed`, Accelerate's `fp16` -> `no`.
+    """
+    word, last = (current or "").lower(), name.rsplit(".", 1)[-1].lower()
+    if value not in _DTYPES:
+        return value
+    if "float" in word or ("dtype" in last and word not in _DTYPES):
+        return ("torch." if word.startswith("torch.") else "") + _DTYPES[value]
+    if any(end in word for end in ("-mixed", "-true")) or (not word and name == "trainer.precision"):
+        return {"fp32": "32-true", "fp16": "16-mixed", "bf16": "bf16-mixed"}[value]
+    return "no" if value == _FULL and "mixed_precision" in last else value
 
 
 def takes_flags(framework: str) -> bool:

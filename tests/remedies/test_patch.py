@@ -203,6 +203,25 @@ def test_precision_is_a_switch_for_each_type_where_the_framework_has_it_so(
     assert after(planned(tmp_path, text, Change("precision", "set", value), framework=HF)) == expected
 
 
+@pytest.mark.parametrize(
+    ("framework", "text", "value", "expected"),
+    [
+        ("HRM", "arch:\n  forward_dtype: bfloat16\n", "fp32", "arch:\n  forward_dtype: float32\n"),
+        ("HRM", "arch:\n  x: 1\n", "fp32", "arch:\n  x: 1\n  forward_dtype: float32\n"),
+        ("LIGHTNING", "trainer:\n  precision: 16-mixed\n", "bf16", "trainer:\n  precision: bf16-mixed\n"),
+        ("LIGHTNING", "trainer:\n  precision: bf16-true\n", "fp32", 'trainer:\n  precision: "32-true"\n'),
+        ("ACCELERATE", "mixed_precision: fp16\n", "bf16", "mixed_precision: bf16\n"),
+        ("ACCELERATE", "mixed_precision: fp16\n", "fp32", 'mixed_precision: "no"\n'),
+    ],
+)
+def test_precision_is_spelled_as_the_framework_spells_it(
+    tmp_path: Path, framework: str, text: str, value: str, expected: str
+) -> None:
+    accelerate = Framework("accelerate", "Accelerate", config={"precision": ConfigKey(("mixed_precision",), "str")})
+    chosen = {"HRM": HRM, "LIGHTNING": LIGHTNING, "ACCELERATE": accelerate}[framework]
+    assert after(planned(tmp_path, text, Change("precision", "set", value), framework=chosen)) == expected
+
+
 def test_full_precision_is_nothing_to_change_where_no_switch_is_set(tmp_path: Path) -> None:
     with pytest.raises(PatchError, match="in force already"):
         planned(tmp_path, "seed: 1\n", Change("precision", "set", "fp32"), framework=HF)

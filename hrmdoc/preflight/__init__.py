@@ -1,0 +1,57 @@
+"""Looks at config, data and machine before training starts, and judges them by the same rulebook as a run.
+
+Neither torch nor the user's code is imported; programs that are asked (`nvidia-smi`) get a few seconds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hrmdoc.preflight.config import config_facts, data_path_of
+from hrmdoc.preflight.data import data_facts
+from hrmdoc.preflight.derived import derived_facts
+from hrmdoc.preflight.imports import import_facts
+from hrmdoc.preflight.machine import Machine, machine_facts
+from hrmdoc.rulebook import Rulebook
+from hrmdoc.run import Damage, Fact, Run
+from hrmdoc.symptom import Symptom
+
+__all__ = ["Machine", "preflight", "symptoms"]
+
+
+def preflight(
+    config: str | Path | None = None,
+    data: str | Path | None = None,
+    environment: Machine | None = None,
+) -> list[Fact | Damage]:
+    """What can be known before training, as records for `Run.extend`.
+
+    Args:
+        config: the config file: YAML, JSON or `key=value` words. None looks at data and machine only.
+        data: a JSON-lines, JSON or CSV file, or a folder in HRM's layout; by default the one that the config names.
+        environment: the machine; by default this one, with the disk of the config's folder.
+
+    Raises:
+        InputError: the config cannot be read.
+    """
+    path = None if config is None else Path(config)
+    records: list[Fact | Damage] = [] if path is None else list(config_facts(path))
+    known = {fact.key: fact for fact in records if isinstance(fact, Fact)}
+    machine = environment or Machine.here(path.parent if path is not None else Path())
+    records += machine_facts(machine, known)
+    records += import_facts(path.parent if path is not None else Path(), machine, known)
+    place = Path(data) if data is not None else data_path_of(known, path)
+    if place is not None:
+        records += data_facts(place, known)
+    records += derived_facts({fact.key: fact for fact in records if isinstance(fact, Fact)})
+    return records
+
+
+def symptoms(records: list[Fact | Damage], book: Rulebook, path: str = "") -> list[Symptom]:
+    """The state of every rule of `book` that speaks of facts alone, by the examination that runs get too."""
+    from hrmdoc.examine import Examination
+
+    run = Run(path)
+    run.extend(records)
+    checks = {rule.id for rule in book.symptoms.values() if rule.when.check is not None}
+    return [symptom for symptom in Examination(run, book).advance(closed=True) if symptom.id in checks]

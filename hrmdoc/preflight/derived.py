@@ -1,0 +1,58 @@
+"""Facts that follow from others: the family of a model, HRM's size and length of run, how the data fit the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from hrmdoc.preflight.config import config_value
+from hrmdoc.run import Fact, Value
+
+_FAMILIES = ("mt5", "t5", "gemma", "pegasus", "llama", "qwen", "mistral", "mixtral", "gpt2", "bert", "phi", "falcon", "deepseek")
+
+
+def derived_facts(known: Mapping[str, Fact]) -> Iterator[Fact]:
+    """Facts in canonical words. What is known already is not derived again."""
+    found = {**_family(known), **_hrm(known)}
+    for key, value in found.items():
+        if key not in known:
+            yield Fact(key, value)
+
+
+def _family(known: Mapping[str, Fact]) -> dict[str, Value]:
+    name = config_value(known, "base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path")
+    words = re.split(r"[^a-z0-9]+", str(name or "").lower())
+    match = next((family for family in _FAMILIES for word in words if re.fullmatch(rf"(?:flan)?{family}[\d.]*", word)), None)
+    return {} if match is None else {"model.family": match}
+
+
+def _number(known: Mapping[str, Fact], *keys: str) -> float | None:
+    value = config_value(known, *keys)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+
+
+def _hrm(known: Mapping[str, Fact]) -> dict[str, Value]:
+    """Parameters and steps of an HRM run, by its own formulas, where config and data give what they need."""
+    if config_value(known, "global_batch_size") is None:
+        return {}
+    facts: dict[str, Value] = {"run.kind": "hrm"}
+    groups, mean = known.get("data.groups"), known.get("data.mean_examples")
+    epochs, batch = _number(known, "epochs"), _number(known, "global_batch_size")
+    if groups and mean and epochs and batch:
+        steps = epochs * float(str(groups.value)) * float(str(mean.value)) / batch
+        facts["run.total_steps"] = int(min(steps, _number(known, "max_steps") or steps))
+    sizes = [_number(known, f"arch.{name}") for name in ("hidden_size", "H_layers", "L_layers", "expansion")]
+    vocab = known.get("data.vocab_size")
+    if vocab and all(size is not None for size in sizes):
+        hidden, high, low, expansion = (float(size or 0) for size in sizes)
+        facts["model.parameters"] = parameters(hidden, high + low, expansion, float(str(vocab.value)))
+    return facts
+
+
+def parameters(hidden: float, layers: float, expansion: float, vocab: float) -> int:
+    """Trained parameters of HRM: each layer has 4 h^2 of attention and 3 h of SwiGLU, whose width is a multiple of 256.
+
+    The puzzle table is a buffer and does not count. Sudoku's default (512, 8, 4, 11) has 27,275,266.
+    """
+    inner = -(-round(expansion * hidden * 2 / 3) // 256) * 256
+    return round(layers * (4 * hidden**2 + 3 * hidden * inner) + 2 * vocab * hidden + 2 * hidden + 2)
