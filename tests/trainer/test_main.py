@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hrmdoc.trainer.main import main
+
+
+def test_a_run_is_trained_evaluated_and_resumed_from_the_command_line(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", *lab.words("max_steps=4", "ema=true")]) == 0
+    told = capsys.readouterr()
+    run = lab.folder / "run"
+    assert told.out.splitlines() == [str(run)]
+    assert f"hrmdoc watch {run}" in told.err
+    logged = json.loads((run / "events.jsonl").read_text().splitlines()[1])["metrics"]
+    for checkpoint in (str(run), str(run / "checkpoints" / "step_4"), f"checkpoint={run}"):
+        assert main(["evaluate", checkpoint]) == 0
+        scored = json.loads(capsys.readouterr().out)["all"]
+        assert scored == {key.removeprefix("all."): value for key, value in logged.items()}
+    assert main([f"resume={run}", "max_steps=6"]) == 0
+    assert "steps 4 to 6" in capsys.readouterr().err
+
+
+def test_a_configuration_of_a_run_starts_a_new_run_when_used_again(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(lab.words("max_steps=2")) == 0
+    assert main(["train", str(lab.folder / "run" / "config.yaml"), f"run_dir={lab.folder / 'again'}"]) == 0
+    assert json.loads((lab.folder / "again" / "run.json").read_text())["config_source"].endswith("run/config.yaml")
+    losses = [lab.scalars(name)["train/lm_loss"] for name in ("run", "again")]
+    assert losses[0] == losses[1]
+
+
+def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
+    main(lab.words("max_steps=2"))
+    found = json.loads((lab.folder / "run" / "run.json").read_text())
+    assert (found["samples"], found["vocab_size"], found["classes"], found["total_steps"], found["precision"]) == (
+        16,
+        6,
+        4,
+        2,
+        "fp32",
+    )
+    assert len(found["data_hash"]) == 64
+    assert found["parameters"] > 0
+    assert set(found["versions"]) == {"python", "hrmdoc", "torch", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["arch.hiden_size=3"], "did you mean 'arch.hidden_size'?"),
+        (["no.yaml"], "no.yaml: cannot read the configuration"),
+        (["a.yaml", "b.yaml"], "one configuration file at most"),
+        (["--resume"], "unknown option --resume"),
+        (["data_path=data/sudoku-extreme-small"], "build_sudoku('sapientinc/sudoku-extreme', 'data/sudoku-extreme-small'"),
+        (["data_path=data/nothing"], "builtin:sudoku-4x4"),
+        (["data_path=builtin:sudoku-5x5"], "there is no built-in dataset"),
+        (["resume=runs/nothing"], "there is no"),
+        (["fault=nonsense"], "there is no fault 'nonsense'"),
+        (["device=mps"], "not available"),
+        (["evaluate"], "evaluate takes one checkpoint"),
+        (["evaluate", "nowhere"], "no config.yaml"),
+    ],
+)
+def test_a_mistake_ends_in_one_message_and_status_2(
+    words: list[str], expected: str, lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = words if words[0] == "evaluate" or words[0].startswith("data_path") else [*lab.words(), *words]
+    assert main(given) == 2
+    told = capsys.readouterr()
+    assert expected in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+
+
+def test_several_processes_are_refused(lab: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    assert main(lab.words()) == 2
+    assert "cannot be shared evenly by 3 processes" in capsys.readouterr().err
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(lab.words()) == 2
+    assert "one process" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_gives_status_1_and_names_its_directory(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(lab.words("fault=nan-weights@3")) == 1
+    assert f"hrmdoc analyze {lab.folder / 'run'}" in capsys.readouterr().err
+
+
+def test_threads_beyond_the_cores_are_warned_about(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hrmdoc.trainer.devices.apply", lambda plan: __import__("torch").device(plan.device))
+    words = [word for word in lab.words("max_steps=1") if not word.startswith("threads=")]
+    monkeypatch.setenv("OMP_NUM_THREADS", "4096")
+    assert main(words) == 0
+    assert "warning: OMP_NUM_THREADS=4096" in capsys.readouterr().err
+    assert "OMP_NUM_THREADS=4096" in lab.events("warning")[0]["message"]
+
+
+def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
+    script = (
+        "import os, signal, sys; from hrmdoc.trainer import inbox; from hrmdoc.trainer.main import main\n"
+        "inbox.Inbox.answer = lambda self, loss: os.kill(os.getpid(), signal.SIGINT) if self.job.state.step == 3 else None\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *lab.words()], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 130
+    assert "SIGINT received at step 3" in done.stderr
+    assert lab.checkpoints() == ["step_3"]
+
+
+def test_help_is_printed() -> None:
+    assert main(["train", "--help"]) == 0
