@@ -112,7 +112,8 @@ def diagnose(
     posterior = infer(observed)
     severities = _effective(symptoms, causes, posterior, book)
     verdict = _verdict(symptoms, severities, good_signs)
-    named = _worth_naming(causes, observed.present, posterior, verdict)
+    findings = np.array([any(s.id not in good_signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
+    named = _worth_naming(causes, observed.present[:, findings], posterior, severities)
     shift, counter = leave_one_out(observed, posterior, named)
     hypotheses = tuple(
         _hypothesis(
@@ -159,15 +160,16 @@ def _good_signs(book: Rulebook) -> frozenset[str]:
 
 
 def _worth_naming(
-    causes: Sequence[Cause], present: FloatArray, posterior: Posterior, verdict: Verdict
+    causes: Sequence[Cause], present: FloatArray, posterior: Posterior, severities: Mapping[str, Severity]
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Indices of the causes to name, of those that produce something that shows; none when the run is healthy.
+    """Indices of the causes to name. `present`: w for what shows, good signs left out.
 
-    Most probable first; while there is a fault to explain, faults come before what is merely harmless.
+    Only causes that produce something of it have anything to explain. Most probable first; while something is worse than info,
+    the faults that may be behind it come before what is harmless.
     """
-    if verdict == "healthy":
-        return np.empty(0, np.int64)
-    last = np.array([cause.benign and verdict in ("warning", "critical") for cause in causes], np.bool_)
+    serious = {name for name, severity in severities.items() if severity != "info"}
+    behind = [not cause.benign and bool(serious & cause.produces.keys() or EVERY_SYMPTOM in cause.produces) for cause in causes]
+    last = ~np.array(behind, np.bool_) if serious else np.zeros(len(causes), np.bool_)
     active = np.flatnonzero((present > 0).any(axis=1))
     order = active[np.lexsort((-posterior.marginal[active], last[active]))]
     worth = (posterior.marginal[order] >= WORTH_NAMING) | (np.arange(len(order)) < AT_LEAST)

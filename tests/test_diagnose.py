@@ -168,9 +168,23 @@ def test_a_benign_cause_without_its_own_sign_excuses_nothing() -> None:
 
 
 def test_a_fault_is_named_before_what_is_merely_harmless() -> None:
-    diagnosis = diagnose([present("rise"), present("learns", severity="info")], EXCUSED)
+    signs = [present("rise"), present("spike", severity="info"), present("learns", severity="info")]
+    diagnosis = diagnose(signs, EXCUSED)
     assert first(diagnosis).cause == "rate"
+    assert [one.cause for one in diagnosis.hypotheses] == ["rate", "calm"]
     assert probability(diagnosis, "calm") > probability(diagnosis, "rate")
+
+
+def test_a_fault_behind_a_warning_is_named_before_one_behind_mere_information() -> None:
+    diagnosis = diagnose([present("spike"), present("hang", severity="info"), present("timeout", severity="info")], SMALL)
+    assert probability(diagnosis, "net") > probability(diagnosis, "batch")
+    assert [one.cause for one in diagnosis.hypotheses][:2] == ["batch", "rate"]
+
+
+def test_a_benign_cause_with_nothing_to_explain_is_not_named() -> None:
+    diagnosis = diagnose([present("rise", severity="info"), present("learns", severity="info"), absent("spike")], EXCUSED)
+    assert diagnosis.verdict == "info"
+    assert [one.cause for one in diagnosis.hypotheses] == ["rate"]
 
 
 def test_a_symptom_that_the_benign_cause_does_not_produce_keeps_its_severity() -> None:
