@@ -1,0 +1,13 @@
+"""What things mean: metric names -> roles, config values -> canonical facts, which framework, what kind of run, which phase.
+
+The knowledge is data, in rules/frameworks/*.yaml; this package applies it.
+"""
+
+from __future__ import annotations
+
+from hrmdoc.roles.canonical import canonical
+from hrmdoc.roles.framework import detect, marker_literals
+from hrmdoc.roles.kind import infer_kind, infer_phase
+from hrmdoc.roles.metrics import RoleMap
+
+__all__ = ["RoleMap", "canonical", "detect", "infer_kind", "infer_phase", "marker_literals"]

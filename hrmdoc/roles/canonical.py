@@ -1,0 +1,197 @@
+"""Config values in many spellings -> facts under hrmdoc's own keys, with what follows from them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from hrmdoc.roles.framework import chain, detect
+from hrmdoc.run import Fact, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
+    from hrmdoc.run import Run
+
+_ENOUGH_CONFIG = 3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
+_PRECISIONS = {
+    "16": "fp16", "16-mixed": "fp16", "16-true": "fp16", "fp16": "fp16", "float16": "fp16", "half": "fp16", "f16": "fp16",
+    "amp_fp16": "fp16", "bf16": "bf16", "bfloat16": "bf16", "bf16-mixed": "bf16", "bf16-true": "bf16", "amp_bf16": "bf16",
+    "bf16-mixed-precision": "bf16", "mixed_bfloat16": "bf16", "mixed_float16": "fp16", "fp8": "fp8", "transformer-engine": "fp8",
+    "32": "fp32", "32-true": "fp32", "fp32": "fp32", "float32": "fp32", "float": "fp32", "no": "fp32", "none": "fp32", "64": "fp32",
+}  # fmt: skip
+_OFF = frozenset({"none", "null", "false", "off", ""})
+_POSITIVE = frozenset(
+    {"run.total_steps", "run.epochs", "data.batch_size", "data.micro_batch_size", "data.grad_accum", "world_size"}
+)
+
+
+def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
+    """Every canonical fact that the run's own facts give, each with the file and line it came from.
+
+    What a reader stated under a canonical key comes first, then the config keys of the framework that wrote the run, then
+    those of all others; last what follows by arithmetic, and the defaults of the framework when its config was seen.
+    """
+    found = {key: _stated(fact) for (scope, key), fact in run.facts.items() if scope == "run"}
+    name, _ = detect(run, book)
+    if name:
+        found["run.framework"] = Fact("run.framework", name, "run", _file_of(run, "run.framework"))
+    config = _Config(run)
+    frameworks = chain(name, book)
+    for framework in frameworks:
+        for key, spelling in framework.config.items():
+            if key not in found and (fact := config.read(key, spelling)):
+                found[key] = fact
+    if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
+        _defaults(found, frameworks[0])
+    _derive(found)
+    return found
+
+
+def _file_of(run: Run, key: str) -> str:
+    fact = run.fact(key)
+    return fact.file if fact else ""
+
+
+def _stated(fact: Fact) -> Fact:
+    if fact.key == "precision" and isinstance(fact.value, str):
+        return _at(fact, fact.key, _PRECISIONS.get(fact.value.lower(), fact.value))
+    return fact
+
+
+def _at(source: Fact, key: str, value: Value) -> Fact:
+    """A canonical fact that stands where `source` stands."""
+    return Fact(key, value, "run", source.file, source.line)
+
+
+class _Config:
+    """The config facts of a run, found by exact key or by one that differs in case and hyphens only."""
+
+    def __init__(self, run: Run) -> None:
+        self._exact = {key: fact for (scope, key), fact in run.facts.items() if scope == "config"}
+        self._loose = {_loose(key): fact for key, fact in self._exact.items()}
+
+    def get(self, key: str) -> Fact | None:
+        return self._exact.get(key) or self._loose.get(_loose(key))
+
+    def known(self, framework: Framework) -> int:
+        """How many of the framework's own keys are there."""
+        return sum(any(self.get(name) for name in spelling.keys) for spelling in framework.config.values())
+
+    def read(self, key: str, spelling: ConfigKey) -> Fact | None:
+        """The canonical fact behind one of the framework's keys, or None."""
+        if spelling.type == "bool" and key == "precision":
+            return self._switches(spelling)
+        for name in spelling.keys:
+            fact = self.get(name)
+            if fact is not None and (value := _converted(key, fact.value, spelling)) is not None:
+                return _at(fact, key, value)
+        return None
+
+    def _switches(self, spelling: ConfigKey) -> Fact | None:
+        """Precision told by switches: the one that is on names it; all off is full precision."""
+        held = [fact for name in spelling.keys if (fact := self.get(name))]
+        for fact in held:
+            named = _PRECISIONS.get(str(fact.value).lower())
+            if fact.value is True or str(fact.value).lower() in ("true", "1"):
+                word = re.search(r"bf16|fp16|fp8", fact.key.lower())
+                return _at(fact, "precision", word[0] if word else "bf16")
+            if named and not isinstance(fact.value, bool) and fact.value not in (0, 1):
+                return _at(fact, "precision", named)
+        return _at(held[0], "precision", "fp32") if held else None
+
+
+def _loose(key: str) -> str:
+    return key.lower().replace("-", "_")
+
+
+def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
+    """A framework's value in canonical units and type; None when it says nothing."""
+    if key == "precision":
+        return _PRECISIONS.get(str(value).lower().removeprefix("torch."))
+    if key == "optimizer.grad_clip" and (value is None or value is False or str(value).lower() in _OFF):
+        return 0.0
+    if value is None or (isinstance(value, str) and value.strip().lower() in ("none", "null", "", "auto", "???")):
+        return None
+    if spelling.type == "str":
+        return str(value)
+    if spelling.type == "bool":
+        return value if isinstance(value, bool) else str(value).lower() not in ("false", "0", "off", "no")
+    number = _number(value)
+    if number is None or (key in _POSITIVE and number <= 0):
+        return None
+    number *= spelling.scale
+    return int(number) if spelling.type == "int" and number.is_integer() else number
+
+
+def _number(value: Value) -> float | None:
+    try:
+        number = float(value) if value is not None and not isinstance(value, bool) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _defaults(found: dict[str, Fact], framework: Framework) -> None:
+    """Adds what the framework does when its config says nothing."""
+    for key, value in framework.defaults.items():
+        own = next((name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key)
+        if own not in found and isinstance(value, str | int | float | bool):
+            found[own] = Fact(own, value)
+
+
+def _derive(found: dict[str, Fact]) -> None:
+    """Adds what follows from other facts, standing where its first source stands."""
+    _batch(found)
+    _length(found)
+    _warmup(found)
+
+
+def _numeric(found: Mapping[str, Fact], *keys: str) -> list[float] | None:
+    values = [_number(found[key].value) if key in found else None for key in keys]
+    return [value for value in values if value is not None] if all(value is not None for value in values) else None
+
+
+def _add(found: dict[str, Fact], key: str, value: float, source: str) -> None:
+    if key not in found and math.isfinite(value) and value > 0:
+        found[key] = _at(found[source], key, int(value) if float(value).is_integer() else value)
+
+
+def _batch(found: dict[str, Fact]) -> None:
+    """global batch = micro batch x accumulation x ranks. One own key that serves as both is the micro batch."""
+    whole, micro = found.get("data.batch_size"), found.get("data.micro_batch_size")
+    same = whole and micro and (whole.value, whole.file, whole.line) == (micro.value, micro.file, micro.line)
+    if micro and (whole is None or same):
+        ranks = _numeric(found, "world_size") or [1.0]
+        accumulated = _numeric(found, "data.grad_accum") or [1.0]
+        if size := _numeric(found, "data.micro_batch_size"):
+            found.pop("data.batch_size", None)
+            _add(found, "data.batch_size", size[0] * accumulated[0] * ranks[0], "data.micro_batch_size")
+    elif whole and micro is None:
+        ranks, accumulated = _numeric(found, "world_size") or [1.0], _numeric(found, "data.grad_accum") or [1.0]
+        if size := _numeric(found, "data.batch_size"):
+            _add(found, "data.micro_batch_size", max(1.0, size[0] // (accumulated[0] * ranks[0])), "data.batch_size")
+
+
+def _length(found: dict[str, Fact]) -> None:
+    """Steps of an epoch and of the run, number of samples: any from the others."""
+    if values := _numeric(found, "data.samples", "data.batch_size"):
+        _add(found, "run.steps_per_epoch", max(1.0, values[0] // values[1]), "data.samples")
+    if values := _numeric(found, "run.epochs", "run.steps_per_epoch"):
+        _add(found, "run.total_steps", float(int(values[0] * values[1])), "run.epochs")
+    if values := _numeric(found, "run.total_steps", "run.epochs"):
+        _add(found, "run.steps_per_epoch", max(1.0, values[0] // values[1]), "run.total_steps")
+    if values := _numeric(found, "run.steps_per_epoch", "data.batch_size"):
+        _add(found, "data.samples", values[0] * values[1], "run.steps_per_epoch")
+
+
+def _warmup(found: dict[str, Fact]) -> None:
+    total = _numeric(found, "run.total_steps")
+    ratio, steps = _numeric(found, "schedule.warmup_ratio"), _numeric(found, "schedule.warmup_steps")
+    if total and ratio and ratio[0] > 0 and (steps is None or steps[0] == 0):
+        found.pop("schedule.warmup_steps", None)
+        _add(found, "schedule.warmup_steps", float(math.ceil(total[0] * ratio[0])), "schedule.warmup_ratio")
+    elif total and steps and ratio is None:
+        found["schedule.warmup_ratio"] = _at(found["schedule.warmup_steps"], "schedule.warmup_ratio", steps[0] / total[0])

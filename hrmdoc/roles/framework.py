@@ -1,0 +1,87 @@
+"""Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
+
+A marker is `metric:NAME`, `config:KEY`, `file:NAME`, `format:READER`, `version:PACKAGE`, or text that a log line holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from hrmdoc.rulebook import Framework, Rulebook
+    from hrmdoc.run import Run
+
+_BASES = ("generic", "hf-trainer", "lightning", "keras", "deepspeed")  # others build on them, so these yield
+_KINDS = frozenset({"metric", "config", "file", "format", "version"})
+
+
+class Detected(NamedTuple):
+    """A framework's id, or None, and why."""
+
+    id: str | None
+    reason: str
+
+
+def detect(run: Run, book: Rulebook) -> Detected:
+    """The framework with the most markers; one that builds on another wins over it when they are level."""
+    stated = run.fact("run.framework")
+    if stated is not None and stated.value in book.frameworks and stated.value not in _BASES:
+        return Detected(str(stated.value), f"{stated.file or 'the run'} names it")
+    evidence = _Evidence(run)
+    counted = [(found, one.id) for one in book.frameworks.values() if (found := [m for m in one.markers if evidence.holds(m)])]
+    if counted:
+        found, name = max(counted, key=lambda pair: (len(pair[0]), pair[1] not in _BASES, pair[1]))
+        if stated is None or name not in _BASES:
+            return Detected(name, f"it shows {', '.join(_plain(marker) for marker in found[:3])}")
+    if stated is not None and isinstance(stated.value, str):
+        return Detected(stated.value, f"{stated.file or 'the run'} names it")
+    return Detected(None, "no framework left a mark")
+
+
+def marker_literals(book: Rulebook) -> list[str]:
+    """Texts that must be kept when they occur in a log, for frameworks to be told apart."""
+    return sorted({marker for one in book.frameworks.values() for marker in one.markers if marker.split(":")[0] not in _KINDS})
+
+
+def _plain(marker: str) -> str:
+    kind, _, rest = marker.partition(":")
+    return f"{kind} {rest}" if kind in _KINDS else repr(marker)
+
+
+class _Evidence:
+    def __init__(self, run: Run) -> None:
+        self._metrics = {key.metric for key in run.series}
+        self._keys = {key for scope, key in run.facts if scope == "config"}
+        self._packages = {key for scope, key in run.facts if scope == "version"}
+        files = {fact.file for fact in run.facts.values()} | {file for series in run.series.values() for file in series.files}
+        self._files = {file.replace("\\", "/") for file in files}
+        self._formats = set(run.formats)
+        self._lines = [line.text for line in run.lines[:2000]]
+
+    def holds(self, marker: str) -> bool:
+        kind, _, rest = marker.partition(":")
+        if kind == "metric":
+            return rest in self._metrics
+        if kind == "config":
+            return rest in self._keys
+        if kind == "version":
+            return rest in self._packages
+        if kind == "format":
+            return rest in self._formats
+        if kind == "file":
+            return any(file == rest or file.endswith("/" + rest) for file in self._files)
+        return any(marker in line for line in self._lines)
+
+
+def chain(name: str | None, book: Rulebook) -> list[Framework]:
+    """The framework, those it builds on, and then all others: the order in which config keys are looked up."""
+    first = [name] if name in book.frameworks else []
+    bases = [base for base in _BASES if base in book.frameworks and base not in first]
+    if name in ("trl", "axolotl", "unsloth", "llama-factory", "ms-swift"):
+        bases.sort(key=lambda base: base != "hf-trainer")
+    elif name == "nemo":
+        bases.sort(key=lambda base: base != "lightning")
+    else:
+        bases.sort(key=lambda base: base != "generic")
+    rest = sorted(one for one in book.frameworks if one not in first and one not in bases)
+    return [book.frameworks[one] for one in (*first, *bases, *rest) if one is not None]

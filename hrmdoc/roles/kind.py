@@ -1,0 +1,88 @@
+"""What sort of training a run is, and where in it a step lies. Both come with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from hrmdoc.run import Run
+
+Kind = Literal["pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection", "unknown"]
+Phase = Literal["warmup", "early", "middle", "end"]
+
+_BY_FRAMEWORK: dict[str, Kind] = {
+    "hrm": "hrm", "megatron": "pretraining", "nanotron": "pretraining", "torchtitan": "pretraining", "olmo": "pretraining",
+    "nanogpt": "pretraining", "nanochat": "pretraining", "composer": "pretraining", "torchtune": "sft", "axolotl": "sft",
+    "llama-factory": "sft", "ms-swift": "sft", "unsloth": "sft", "ultralytics": "detection", "detectron2": "detection",
+    "stable-baselines3": "rl", "verl": "rl", "timm": "classification",
+}  # fmt: skip
+_CLASSIFICATION = frozenset(
+    {"auc", "auroc", "precision", "recall", "f1", "top1", "top5", "acc@1", "acc@5", "f1_score", "f1-score"}
+)
+_REGRESSION = frozenset(
+    {"mae", "rmse", "mse", "r2", "mape", "mean_absolute_error", "mean_squared_error", "val_mae", "val_rmse", "val_mse"}
+)
+_DETECTION = frozenset(
+    {"map", "map50", "map50-95", "bbox_map", "loss_box_reg", "box_loss", "rpn_loss_cls", "loss_bbox", "giou_loss"}
+)
+_LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen", "perplexity", "ppl"})
+
+
+def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
+    """The kind of run, and why. `facts` maps canonical keys to values; a `run.kind` among them is the user's word."""
+    stated = facts.get("run.kind")
+    if isinstance(stated, str) and stated:
+        return _named(stated), "stated"
+    roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
+    for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
+        role = next((role for role in sorted(roles) if role.startswith(prefix) and role != "rl.entropy"), None)
+        if role:
+            return _named(kind), f"it logs {roles[role]}"
+    framework = facts.get("run.framework")
+    words = {part for key in run.series for part in _words(key.metric)}
+    if isinstance(framework, str) and framework in _BY_FRAMEWORK:
+        return _BY_FRAMEWORK[framework], f"{framework} runs are"
+    return _by_words(words, roles, run, framework)
+
+
+def _by_words(words: set[str], roles: Mapping[str, str], run: Run, framework: object) -> tuple[Kind, str]:
+    for known, kind in ((_DETECTION, "detection"), (_LANGUAGE, "sft")):
+        if found := sorted(words & known):
+            return _named(kind), f"it logs {found[0]}"
+    if framework == "trl":
+        return "sft", "trl runs without rewards are"
+    if found := sorted(words & _CLASSIFICATION):
+        return "classification", f"it logs {found[0]}"
+    accuracy = roles.get("train.accuracy") or roles.get("eval.accuracy")
+    if accuracy:
+        return "classification", f"it logs {accuracy}"
+    if found := sorted(words & _REGRESSION):
+        return "regression", f"it logs {found[0]}"
+    if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
+        return "pretraining", "its config has a vocabulary"
+    return "unknown", "nothing in it tells"
+
+
+def _words(metric: str) -> list[str]:
+    lowered = metric.lower()
+    return [lowered, *(part for part in lowered.replace("(b)", "").replace("/", " ").split())]
+
+
+def _named(kind: str) -> Kind:
+    kinds: tuple[Kind, ...] = ("pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection")
+    return next((one for one in kinds if one == kind), "unknown")
+
+
+def infer_phase(step: int | None, facts: Mapping[str, Any]) -> tuple[Phase, str]:
+    """Where a step lies in the run, and why: warm-up by the schedule, then thirds of the planned length."""
+    warmup, total = facts.get("schedule.warmup_steps"), facts.get("run.total_steps")
+    if step is None:
+        return "early", "no step is known"
+    if isinstance(warmup, int | float) and step < warmup:
+        return "warmup", f"step {step} of {warmup:g} warm-up steps"
+    if not isinstance(total, int | float) or total <= 0:
+        return "middle", "the length of the run is unknown"
+    share = step / total
+    phase: Phase = "early" if share < 1 / 3 else "middle" if share < 2 / 3 else "end"
+    return phase, f"step {step} of {total:g}"

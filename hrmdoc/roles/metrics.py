@@ -1,0 +1,150 @@
+"""Metric names -> roles.
+
+A name is looked up as it is, then without the words around it that tell the part of the data (`eval/`, `_val`), the span
+(`_step`, `_epoch`) or the averaging (`avg_`), then in the patterns of the frameworks, and last by its final word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from hrmdoc.run import RoleGuess
+
+if TYPE_CHECKING:
+    from hrmdoc.rulebook import Framework, Rulebook
+
+_SEPARATORS = re.compile(r"[\s/._:\\|-]+")
+_UNIT = re.compile(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
+_EVAL = frozenset({"eval", "evaluation", "evaluate", "val", "valid", "validation", "validate", "dev", "heldout"})
+_TEST = frozenset({"test", "testing"})
+_TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
+_AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"})
+_AROUND = frozenset(
+    {"final", "metrics", "metric", "step", "batch", "iter", "current", "logs", "log", "last", "history", "all", "set"}
+)
+_NO_CURVE = frozenset(
+    {"best", "min", "max", "std", "var", "lowest", "highest", "patience", "delta", "improvement", "target", "previous"}
+)
+_PART_OF_LOSS = frozenset(
+    """
+    kl aux auxiliary z balance balancing load reg regularization penalty l1 l2 commit commitment vq disc discriminator gen generator g d
+    adv adversarial gan contrastive entropy value vf policy pg critic actor router moe distill teacher distillation weight ortho orthogonal
+    sparsity smooth consistency perceptual lpips style content cycle identity box cls dfl obj objectness rpn mask bbox giou iou seg
+    pose kobj dice boundary temporal spatial physics halt continue ponder codebook diversity alignment cfm sft chosen rejected mtp
+    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
+)
+_LAST_WORD = {
+    "loss": "train.loss", "nll": "train.loss", "crossentropy": "train.loss", "acc": "train.accuracy", "accuracy": "train.accuracy",
+    "perplexity": "perplexity", "ppl": "perplexity", "reward": "rl.reward", "rewards": "rl.reward", "return": "rl.reward",
+    "gradnorm": "grad_norm", "lr": "lr",
+}  # fmt: skip
+_EVAL_ROLES = {"perplexity": "eval.perplexity"}
+
+
+def normalised(name: str) -> str:
+    """`name` in lower case, its separators as underscores, without a unit in brackets."""
+    return _SEPARATORS.sub("_", _UNIT.sub("", name.strip().lower())).strip("_")
+
+
+def evaluated(role: str) -> str | None:
+    """The role of the same number on held-out data; None where that is nothing that rules look at."""
+    if role.startswith("train."):
+        return "eval." + role.removeprefix("train.")
+    return role if role.startswith("eval.") else _EVAL_ROLES.get(role)
+
+
+class RoleMap:
+    """A callable from metric name to `RoleGuess`.
+
+    Args:
+        book: the rulebook, whose frameworks know the names.
+        overrides: metric name -> role, as the user states it. A metric of the empty role has none.
+    """
+
+    def __init__(self, book: Rulebook, overrides: Mapping[str, str] | None = None) -> None:
+        self._own = dict(overrides or {})
+        self._taken = frozenset(role for role in self._own.values() if role)
+        self._exact, self._patterns = _tables(book.frameworks.values())
+        self._seen: dict[str, RoleGuess] = {}
+
+    def __call__(self, metric: str) -> RoleGuess:
+        """The role of a metric, from memory where it was asked for before."""
+        known = self._seen.get(metric)
+        if known is None:
+            known = self._seen[metric] = self._stated(metric) or self._look_up(metric)
+        return known
+
+    def _stated(self, metric: str) -> RoleGuess | None:
+        if metric in self._own:
+            return RoleGuess(self._own[metric] or None)
+        return None
+
+    def _look_up(self, metric: str) -> RoleGuess:
+        guess = self._known(metric)
+        if guess.role in self._taken:  # the user named another metric for it
+            return RoleGuess(None)
+        return guess
+
+    def _known(self, metric: str) -> RoleGuess:
+        name = normalised(metric)
+        if (found := self._exact.get(name)) is not None:
+            return found
+        for pattern, guess in self._patterns:
+            if pattern.search(metric):
+                return guess
+        words = [word for word in name.split("_") if word]
+        part, rest, averaged = _stripped(words)
+        if not rest:
+            return RoleGuess(None)
+        return self._in_part(part, rest, averaged)
+
+    def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
+        """The role of the words that remain, on the part of the data that the others told."""
+        found = self._exact.get("_".join(words)) or self._exact.get("".join(words)) or _by_last_word(words)
+        if found is None or found.role is None:
+            return RoleGuess(None)
+        role = found.role if part in ("", "train") else evaluated(found.role)
+        return RoleGuess(role, found.guessed or averaged or part == "test") if role else RoleGuess(None)
+
+
+def _tables(frameworks: Iterable[Framework]) -> tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]:
+    """Names as they are, and patterns in slashes. A role that ends with `?` is a guess; `none` says that there is no role."""
+    exact: dict[str, RoleGuess] = {}
+    patterns: list[tuple[re.Pattern[str], RoleGuess]] = []
+    for framework in sorted(frameworks, key=lambda one: (one.id == "generic", one.id)):
+        for name, role in framework.metrics.items():
+            guess = RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
+            if len(name) > 2 and name.startswith("/") and name.endswith("/"):
+                patterns.append((re.compile(name[1:-1], re.IGNORECASE), guess))
+            else:
+                exact.setdefault(normalised(name), guess)
+    return exact, patterns
+
+
+def _stripped(words: list[str]) -> tuple[str, list[str], bool]:
+    """The part of the data, the words that name the metric, and whether it is an average beside a finer curve."""
+    part, averaged = "", False
+    rest: list[str] = []
+    for word in words:
+        if word in _EVAL and not part:
+            part = "eval"
+        elif word in _TEST and not part:
+            part = "test"
+        elif word in _TRAIN and not part:
+            part = "train"
+        elif word in _AVERAGED:
+            averaged = True
+        elif word not in _AROUND:
+            rest.append(word)
+    return part, rest, averaged
+
+
+def _by_last_word(words: list[str]) -> RoleGuess | None:
+    """A guess: `my_model_loss` is a loss, `kl_loss` only a part of one, `best_loss` no curve at all."""
+    role = _LAST_WORD.get(words[-1])
+    before = set(words[:-1])
+    if role is None or before & _NO_CURVE or (role == "train.loss" and before & _PART_OF_LOSS) or len(words) > 6:
+        return None
+    return RoleGuess(role, guessed=True)
