@@ -7,13 +7,14 @@ from typing import Literal
 from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 
 SCATTERS = 2.5  # the best of many scattering blocks lies so many times their scatter below the level
+RECOVERING = 0.8  # a rise that has shrunk to this part of itself is on its way back
 
 
 class Divergence(WholeSeries):
     """The part of the level that was lost and stays lost: median of the last blocks above the best, over the best level.
 
     The denominator also holds a share of the progress made, so that a tenfold rise of a loss that is nearly zero weighs
-    little. Usual scatter is taken off first.
+    little. Usual scatter is taken off first, and a rise that is shrinking counts as recovering.
 
     Args:
         goal: whether lower or higher is better.
@@ -40,5 +41,8 @@ class Divergence(WholeSeries):
         scatter = SCATTERS * noise(values)
         if float(recent.min()) <= best + scatter / SCATTERS:
             return 0.0
+        excess, excess_before = middle(recent) - best, middle(values[-2 * width : -width]) - best
+        if excess < RECOVERING * excess_before:
+            return 0.0
         yardstick = abs(best) + self._progress * (start - best)
-        return max(middle(recent) - best - scatter, 0.0) / max(yardstick, 1e-12)
+        return max(excess - scatter, 0.0) / max(yardstick, 1e-12)

@@ -11,6 +11,7 @@ from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle
 if TYPE_CHECKING:
     from hrmdoc.detectors.base import FloatArray
 
+PROGRESS = 0.2  # share of the progress made that joins the yardstick, so that jumps of a loss near zero weigh little
 OUTLIER = 3  # second differences that one outlier spoils
 
 
@@ -30,12 +31,14 @@ class Erratic(WholeSeries):
     def judge(self, blocks: Pyramid) -> float:
         if blocks.count < 8:
             return float("nan")
-        recent = blocks.means[blocks.count // 4 :]
-        return max(self._jumps(recent[:, 0]) - 3.0 * self._jumps(recent[:, 1]), 0.0)
+        return max(self._jumps(blocks.means[:, 0]) - 3.0 * self._jumps(blocks.means[:, 1]), 0.0)
 
     @staticmethod
-    def _jumps(values: FloatArray) -> float:
+    def _jumps(series: FloatArray) -> float:
+        values = series[len(series) // 4 :]
         bends = np.sort(np.abs(values[2:] - 2.0 * values[1:-1] + values[:-2]))[:-OUTLIER]
         if not len(bends):
             return 0.0
-        return float(np.sqrt((bends**2).mean() / 6.0)) / max(middle(np.abs(values)), 1e-12)
+        level = middle(np.abs(values))
+        yardstick = level + PROGRESS * max(middle(np.abs(series[:3])) - level, 0.0)
+        return float(np.sqrt((bends**2).mean() / 6.0)) / max(yardstick, 1e-12)

@@ -15,17 +15,27 @@ class Level(Detector):
         absolute: take the magnitude.
         unit: divide by this, for example a cap or an expected value.
         smooth: median over so many points, this one included; NaN before there are as many.
+        ceiling: larger values are on another scale (percent instead of shares) and are not judged.
         after_steps: not judged before training has gone so many steps.
     """
 
     NAME = "level"
 
-    def __init__(self, *, absolute: bool = False, unit: float = 1.0, smooth: int = 1, after_steps: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        absolute: bool = False,
+        unit: float = 1.0,
+        smooth: int = 1,
+        ceiling: float | None = None,
+        after_steps: float = 0.0,
+    ) -> None:
         if smooth < 1 or unit == 0:
             raise ValueError("smooth is at least 1 and unit is not 0")
         self._absolute = absolute
         self._unit = unit
         self._smooth = smooth
+        self._ceiling = ceiling
         self._after = after_steps
         self._first: int | None = None
         self._tail = Tail(smooth - 1)
@@ -36,7 +46,10 @@ class Level(Detector):
         scores = (np.abs(values) if self._absolute else values) / self._unit
         if self._smooth > 1:
             scores = self._smoothed(scores)
-        return np.where(steps - self._first >= self._after, scores, np.nan)
+        judged = steps - self._first >= self._after
+        if self._ceiling is not None:
+            judged &= values <= self._ceiling
+        return np.where(judged, scores, np.nan)
 
     def _smoothed(self, values: FloatArray) -> FloatArray:
         joined, _ = self._tail.join(values)

@@ -25,7 +25,7 @@ class Overfit(WholeSeries):
     NAME = "overfit"
     COLUMNS = 2
 
-    def __init__(self, *, falling: float = 0.02, sustained: float = 0.1, progress: float = 0.05) -> None:
+    def __init__(self, *, falling: float = 0.05, sustained: float = 0.1, progress: float = 0.05) -> None:
         super().__init__()
         self._falling = falling
         self._sustained = sustained
@@ -38,7 +38,9 @@ class Overfit(WholeSeries):
         values, other = blocks.means[:, 0], blocks.means[:, 1]
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
-        rise = float(values[-width:].min()) - best - noise(values)
+        rise = middle(values[-width:]) - best - 0.5 * noise(values)
+        if float(values[-width:].min()) <= best:
+            return 0.0
         yardstick = abs(best) + self._progress * max(middle(values[:3]) - best, 0.0)
         if rise <= 0 or not self._fell(other, best_at, width):
             return 0.0
