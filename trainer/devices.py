@@ -51,6 +51,7 @@ class Request:
     threads: int | None = None
     deterministic: bool = False
     hidden_size: int = 512
+    grad_accum: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,10 @@ def _compilation(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[
     wanted = request.compile if request.compile is not None else kind == "cuda"
     if not wanted or "DISABLE_COMPILE" in env:
         return None, None
-    return ("aot_eager", None) if kind == "mps" else ("inductor", "reduce-overhead" if kind == "cuda" else None)
+    if kind != "cuda":
+        return ("aot_eager" if kind == "mps" else "inductor"), None
+    # CUDA graphs reuse the memory of gradients that accumulation still needs.
+    return "inductor", "reduce-overhead" if request.grad_accum == 1 else None
 
 
 def _threads(kind: Kind, request: Request, machine: Machine, env: Mapping[str, str], warnings: list[str]) -> int | None:

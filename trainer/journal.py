@@ -48,7 +48,9 @@ class Journal:
         if line:
             run.log(self._line(steps, speed))
         self.job.progress(last.step, last.values | speed)
-        return next((found.step for found in steps if not found.finite), None)
+        # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves those steps out.
+        gradient = not self.job.plan.scaler
+        return next((found.step for found in steps if not found.finite(gradient=gradient)), None)
 
     def _speed(self) -> dict[str, float]:
         now = time.perf_counter()

@@ -105,7 +105,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_clip or math.inf)
 
         # step
-        if config.on_nonfinite == "skip" and not bool(torch.isfinite(norm)):
+        if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
             _skip(job, step)
         else:
             state.scaler.step(dense)

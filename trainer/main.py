@@ -17,7 +17,7 @@ USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...]
        hrmdoc evaluate CHECKPOINT [key=value ...]
 
 train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
-(presets: tiny small medium full stable mps), resume=runs/latest. evaluate scores a checkpoint or a run's newest good one.
+(presets: demo tiny small medium full stable mps), resume=runs/latest. evaluate scores a checkpoint or a run's newest good one.
 """
 
 

@@ -24,10 +24,10 @@ class StepMetrics:
     time: float
     values: dict[str, float]
 
-    @property
-    def finite(self) -> bool:
-        """Whether the losses and the gradient norm are numbers."""
-        return all(math.isfinite(self.values.get(f"train/{name}", 0.0)) for name in (*LOSSES, "grad_norm"))
+    def finite(self, *, gradient: bool = True) -> bool:
+        """Whether the losses, and the gradient norm if asked for, are numbers."""
+        names = (*LOSSES, "grad_norm") if gradient else LOSSES
+        return all(math.isfinite(self.values.get(f"train/{name}", 0.0)) for name in names)
 
 
 @dataclass

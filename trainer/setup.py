@@ -68,7 +68,15 @@ def open_data(data_path: str, folder: Path = Path()) -> Path:
 def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
     """The device plan that `config` asks for on this machine."""
     asked = config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
-    request = devices.Request(config.device, asked, config.compile, config.threads, config.deterministic, config.arch.hidden_size)
+    request = devices.Request(
+        device=config.device,
+        dtype=asked,
+        compile=config.compile,
+        threads=config.threads,
+        deterministic=config.deterministic,
+        hidden_size=config.arch.hidden_size,
+        grad_accum=config.grad_accum,
+    )
     return devices.plan(request, devices.probe(), env)
 
 

@@ -87,6 +87,11 @@ def test_disable_compile_counts_whatever_its_value() -> None:
     assert plan(Request(compile=True), CPU, {}).compile_backend == "inductor"
 
 
+def test_accumulated_gradients_are_not_put_into_cuda_graphs() -> None:
+    chosen = plan(Request(grad_accum=2), GPU, {})
+    assert (chosen.compile_backend, chosen.compile_mode) == ("inductor", None)
+
+
 @pytest.mark.parametrize("value", ["", "0"])
 def test_flash_attn_is_not_used_unless_asked_for(value: str) -> None:
     assert plan(Request(), GPU, {"USE_FLASH_ATTN": value}).attention == "sdpa"

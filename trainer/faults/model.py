@@ -149,7 +149,7 @@ class Fp16Overflow(Fault):
 
 @dataclass
 class NoClipExplosion(Fault):
-    """gradient-clipping-missing: SGD (rate times `strength`) in place of the bounded AdamATan2, on half-normalised activations."""
+    """gradient-clipping-missing: SGD (rate times `strength`) for the bounded AdamATan2, on half-normalised activations."""
 
     strength: float = 1000.0
     cause = "gradient-clipping-missing"
