@@ -18,6 +18,7 @@ class Position:
     step: int | None = None
     total: int | None = None
     restarts: bool | None = None
+    epochs: int | None = None
 
     @property
     def silent(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hrmdoc.readers._textlog.flow import Position
@@ -32,9 +33,10 @@ class _Candidate:
 class LineReader:
     """Reads metric lines into the sink."""
 
-    def __init__(self, sink: Sink, plans: Plans) -> None:
+    def __init__(self, sink: Sink, plans: Plans, fact: Callable[[str, int, Mark], None]) -> None:
         self._sink = sink
         self._plans = plans
+        self._fact = fact
         self._seen: dict[tuple[object, ...], list[_Candidate] | None] = {}
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
@@ -51,7 +53,7 @@ class LineReader:
             state.heading = ""
             return self.read(state, text, logger, mark)
         if plan.bare:
-            return self._header(state, position)
+            return self._header(state, position, mark)
         if not plan.measures and plan.counters and plan.split in EVALUATIONS and text.rstrip().endswith(":"):
             state.block = _BLOCK
             return True
@@ -82,10 +84,11 @@ class LineReader:
             split = split_of(words)
             state.heading = split if split in EVALUATIONS else ""
 
-    def _header(self, state: RankState, position: Position) -> bool:
+    def _header(self, state: RankState, position: Position, mark: Mark) -> bool:
         """A line that tells a position and nothing else; an indented block may follow."""
         if position.silent:
             return False
+        self._note_totals(position, mark)
         if position.step is not None:
             state.flow.place(position)
             state.block = _BLOCK
@@ -100,6 +103,7 @@ class LineReader:
             self._emit(values, state.flow.step, "step", mark)
             return True
         if not position.silent and plan.strong:
+            self._note_totals(position, mark)
             self._place(state, plan, position, values, mark)
             return True
         if position.silent and not plan.strong:
@@ -119,6 +123,10 @@ class LineReader:
             self._seen[key] = None
         self._place(state, plan, position, values, mark)
         return True
+
+    def _note_totals(self, position: Position, mark: Mark) -> None:
+        for key, total in totals_of(position):
+            self._fact(key, total, mark)
 
     def _hold(self, key: tuple[object, ...], held: list[_Candidate], record: _Candidate) -> None:
         if len(self._seen) >= _MOST_SHAPES:
@@ -177,7 +185,7 @@ class LineReader:
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:
     """The position that the counters of a line tell; a counter with a fraction is none."""
-    epoch = step = total = None
+    epoch = epochs = step = total = None
     restarts: bool | None = None
     for counter in plan.counters:
         value = _whole(numbers[counter.at])
@@ -185,11 +193,22 @@ def position_of(plan: Plan, numbers: list[str]) -> Position:
             continue
         if counter.kind == "epoch":
             epoch = value
+            epochs = None if counter.total is None else _whole(numbers[counter.total])
         elif step is None or (counter.kind == "global" and restarts is not False):
             step = value
             total = None if counter.total is None else _whole(numbers[counter.total])
             restarts = {"batch": True, "global": False}.get(counter.kind)
-    return Position(epoch, step, total, restarts)
+    return Position(epoch, step, total, restarts, epochs)
+
+
+def totals_of(position: Position) -> Iterator[tuple[str, int]]:
+    """Facts that the totals of the counters tell."""
+    if position.epochs:
+        yield "run.epochs", position.epochs
+    if position.total and position.restarts:
+        yield "run.steps_per_epoch", position.total
+    elif position.total and position.epoch is None:
+        yield "run.total_steps", position.total
 
 
 def _whole(text: str) -> int | None:

@@ -164,8 +164,8 @@ class Peeler:
         else:
             start = message.rest
             skipped = _SEPARATOR.match(start)
-            if skipped is not None and skipped.group().strip():
-                message.rest = start[skipped.end() :]
+            marked = skipped is not None and skipped.group().strip()
+            message.rest = start[skipped.end() :] if skipped and marked else start.removeprefix(" ")
 
     @staticmethod
     def _names(message: Message) -> None:

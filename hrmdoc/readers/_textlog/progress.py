@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hrmdoc.readers._textlog.bars import Bar
 from hrmdoc.readers._textlog.flow import Position
-from hrmdoc.readers._textlog.lines import number, position_of
+from hrmdoc.readers._textlog.lines import number, position_of, totals_of
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Plans, split_numbers
@@ -14,9 +16,10 @@ from hrmdoc.readers._textlog.words import EVALUATIONS, measures, split_of
 class ProgressReader:
     """Reads bars into the sink."""
 
-    def __init__(self, sink: Sink, plans: Plans) -> None:
+    def __init__(self, sink: Sink, plans: Plans, fact: Callable[[str, int, Mark], None]) -> None:
         self._sink = sink
         self._plans = plans
+        self._fact = fact
 
     def read(self, state: RankState, bar: Bar, mark: Mark) -> bool:
         """Takes one redraw; says whether it counts the run's steps."""
@@ -25,7 +28,11 @@ class ProgressReader:
         values, position = self._values(bar)
         if evaluating or not bar.counts_steps or not values:
             return main
-        step, axis = state.flow.place(Position(position.epoch, bar.n, bar.total, True))
+        if position.step is None:
+            position = Position(position.epoch, bar.n, bar.total, True, position.epochs)
+        for key, total in totals_of(position):
+            self._fact(key, total, mark)
+        step, axis = state.flow.place(position)
         redraw = state.redraw
         if redraw is not None and (redraw.step, redraw.n, redraw.total) != (step, bar.n, bar.total):
             self.flush(state)
@@ -45,12 +52,12 @@ class ProgressReader:
                 if repr(state.last_slow.get(name)) == repr(value) and redraw.n < redraw.total:
                     continue
                 state.last_slow[name] = value
-            elif redraw.n == 0 and redraw.total > 1:
+            elif redraw.n == 0 and redraw.total > 1 and not redraw.step:
                 continue
             self._sink.point(name, value, redraw.step, redraw.axis, redraw.mark, precision=0)
 
     def _values(self, bar: Bar) -> tuple[list[tuple[str, float]], Position]:
-        """Measures in the description and after the rate; the description also tells the epoch."""
+        """Measures in the description and after the rate; the former also tells the epoch, either may tell the step."""
         values: list[tuple[str, float]] = []
         position = Position()
         for text in (bar.desc, bar.postfix):
@@ -61,8 +68,11 @@ class ProgressReader:
             numbers = parts[1::2]
             named = [measure for measure in plan.measures if text is bar.postfix or measures(measure.name)]
             values += [(measure.name, number(numbers[measure.at]) * measure.scale) for measure in named]
+            told = position_of(plan, numbers)
             if text is bar.desc:
-                position = position_of(plan, numbers)
+                position = told
+            elif told.step is not None:
+                position = Position(position.epoch, told.step, told.total, False, position.epochs)
         return values, position
 
 

@@ -42,8 +42,8 @@ class TextSession:
         self._peeler = Peeler(context.mtime)
         self._states: dict[int | None, RankState] = {}
         plans = Plans()
-        self._lines = LineReader(self._sink, plans)
-        self._progress = ProgressReader(self._sink, plans)
+        self._lines = LineReader(self._sink, plans, self._total)
+        self._progress = ProgressReader(self._sink, plans, self._total)
         self._records = RecordReader(self._sink)
         self._tables = TableReader(self._sink)
         self._trouble = TroubleReader(self._sink)
@@ -206,6 +206,9 @@ class TextSession:
         steps, epochs = self._facts.get(("run", "run.total_steps")), self._facts.get(("run", "run.epochs"))
         if isinstance(steps, int) and isinstance(epochs, int) and epochs > 0:
             state.steps_per_epoch = steps / epochs
+
+    def _total(self, key: str, total: int, mark: Mark) -> None:
+        self._fact(key, total, "run", mark)
 
     def _fact(self, key: str, value: Value, scope: str, mark: Mark) -> None:
         """Adds a fact once; a later line that says otherwise replaces it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from hrmdoc.readers._textlog.bars import MainBar
@@ -9,6 +10,8 @@ from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.flow import Flow
 from hrmdoc.readers._textlog.sink import Mark
 from hrmdoc.run import Axis
+
+_MOST_FRAMES = 40
 
 
 @dataclass(slots=True)
@@ -41,7 +44,8 @@ class RankState:
         table: rows of a boxed table until its lower edge.
         epoch_shapes: what is known of lines that tell an epoch only: the first of a shape waits.
         steps_per_epoch: as last seen, 0 when unknown.
-        traceback: open traceback; `frame` is its last frame.
+        traceback: a traceback is open.
+        frames: its last frames, and whether each was kept already.
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
     """
@@ -62,7 +66,7 @@ class RankState:
     counting_shape: tuple[str, ...] | None = None
     steps_per_epoch: float = 0.0
     traceback: bool = False
-    frame: tuple[str, Mark] | None = None
+    frames: deque[tuple[str, Mark, bool]] = field(default_factory=lambda: deque(maxlen=_MOST_FRAMES))
     summary: int = 0
     config: int = 0
 

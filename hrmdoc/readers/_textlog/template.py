@@ -47,6 +47,7 @@ _PROSE = word_set(
     "saved saving",
 )
 """Words of sentences: a name that holds one is none."""
+_CALL = re.compile(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _FRAMED = re.compile(r"\[|=|#|--")
 _LETTERS = re.compile(r"[^\W\d_]")
 _TRAILING = re.compile(
@@ -256,7 +257,7 @@ class _Builder:
         return all(len(self.gaps[at]) < 48 for at in positions)
 
     def _short(self) -> bool:
-        if sum(gap.count(" --") for gap in self.gaps) > 1:
+        if sum(gap.count(" --") for gap in self.gaps) > 1 or _CALL.match(self.gaps[0]):
             return False
         return len(self.gaps[0]) <= 64 and sum(map(len, self.gaps)) <= 1200 and not self.gaps[0].startswith(("*", "- **", "$"))
 

@@ -60,29 +60,27 @@ class TroubleReader:
     def traceback(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:
         """Follows a traceback to its exception; says whether the line belonged to one or is an exception by itself."""
         if "Traceback (most recent call last)" in text:
-            state.traceback, state.frame = True, None
+            state.traceback = True
+            state.frames.clear()
             return True
         bare = text.lstrip()
         if bare.startswith('File "') and text != bare:
-            state.frame = (bare, mark)
+            state.frames.append((text, mark, kept))
             return True
         if state.traceback and (not bare or text[0] in " \t"):
             return True
-        found = _EXCEPTION.match(text[:600]) or (_ANY_LAST.match(text[:400]) if state.traceback and state.frame else None)
-        was_open, state.traceback = state.traceback, False
+        found = _EXCEPTION.match(text[:600]) or (_ANY_LAST.match(text[:400]) if state.traceback and state.frames else None)
+        state.traceback = False
+        frames = [(frame, where) for frame, where, known in state.frames if not known]
+        state.frames.clear()
         if found is None:
-            return was_open and self._drop(state)
-        if state.frame is not None:
-            self.keep(state, *state.frame)
+            return False
+        for frame, where in frames:
+            self.keep(state, frame, where)
         if not kept:
             self.keep(state, text, mark)
         self._event("exception", state, text[:500], mark)
-        return not self._drop(state)
-
-    @staticmethod
-    def _drop(state: RankState) -> bool:
-        state.frame = None
-        return False
+        return True
 
     def summary(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:
         """The block that torchrun prints when a worker failed, between lines of `=`."""

@@ -16,7 +16,7 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 _COUNTERS: dict[str, CounterKind] = {
-    **dict.fromkeys(("epoch", "epochs", "ep", "round"), "epoch"),
+    **dict.fromkeys(("epoch", "ep", "round"), "epoch"),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
     **dict.fromkeys(("step", "steps", "iter", "iters", "it", "itr", "iteration", "iterations"), "step"),
     **dict.fromkeys(("global step", "global steps", "num updates", "update", "updates", "optimizer step"), "global"),

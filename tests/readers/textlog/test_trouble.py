@@ -1,0 +1,102 @@
+"""Lines worth keeping, and the moments of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def test_a_traceback_gives_its_frames_its_exception_and_an_event_with_the_last_step(read: Any) -> None:
+    log = (
+        'step 7 loss 2.0\nTraceback (most recent call last):\n  File "train.py", line 5, in <module>\n    main()\n'
+        '  File "model.py", line 9, in forward\n    raise ValueError("x")\nValueError: bad shape\nafter\n'
+    )
+    run = read(log)
+    assert [line.text.strip() for line in run.lines] == [
+        'File "train.py", line 5, in <module>',
+        'File "model.py", line 9, in forward',
+        "ValueError: bad shape",
+    ]
+    [event] = run.events
+    assert (event.kind, event.step, event.line, event.detail) == ("exception", 7, 7, "ValueError: bad shape")
+
+
+def test_tracebacks_of_several_ranks_are_kept_apart(read: Any) -> None:
+    log = (
+        "[rank1]: Traceback (most recent call last):\n"
+        '[rank0]: Traceback (most recent call last):\n[rank1]:   File "a.py", line 1, in f\n'
+        '[rank0]:   File "b.py", line 2, in g\n[rank1]: RuntimeError: one\n[rank0]: torch.OutOfMemoryError: CUDA out of memory.\n'
+    )
+    run = read(log)
+    assert [(event.rank, event.detail) for event in run.events] == [
+        (1, "RuntimeError: one"),
+        (0, "torch.OutOfMemoryError: CUDA out of memory."),
+    ]
+
+
+def test_an_exception_without_its_traceback_is_noticed(read: Any) -> None:
+    [event] = read("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n").events
+    assert event.kind == "exception"
+
+
+@pytest.mark.parametrize("text", ["An error occurred: none", "errors: 0", "UserWarning: Error detected", "the Error rate: 0.5"])
+def test_words_about_errors_are_no_exceptions(text: str, read: Any) -> None:
+    assert read(text + "\n").events == []
+
+
+def test_lines_that_hold_a_wanted_literal_are_kept_whole_and_without_prefix(read: Any) -> None:
+    def wanted(block: bytes) -> list[int]:
+        return [at for at in range(len(block)) if block.startswith(b"oom-kill", at)]
+
+    log = "all well\n[rank3]: 2026-01-02 03:04:05,678 - root - INFO - \x1b[31moom-kill\x1b[0m event " + "x" * 5000 + "\n"
+    run = read(log, wanted=wanted)
+    [line] = run.lines
+    assert line.text.startswith("oom-kill event xxx")
+    assert (len(line.text), line.rank, line.line, line.time) == (2000, 3, 2, 1767323045.678)
+
+
+def test_a_failure_summary_of_the_launcher_is_kept(read: Any) -> None:
+    rule, thin = "=" * 60, "-" * 60
+    log = f"{rule}\ntrain.py FAILED\n{thin}\nFailures:\n[1]:\n  exitcode  : -9 (pid: 5)\n{rule}\nnothing more\n"
+    assert [line.text.strip() for line in read(log).lines] == ["train.py FAILED", "Failures:", "[1]:", "exitcode  : -9 (pid: 5)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "step"),
+    [
+        ("Resuming from checkpoint /x/checkpoint-500", "resume", 500),
+        ("Continuing training from global step 42", "resume", 42),
+        ("Saving model checkpoint to out/checkpoint-1000", "checkpoint", 1000),
+        ("Epoch 3: val_loss improved from 1.07 to 1.06, saving model to best.keras", "checkpoint", None),
+        ("***** Running training *****", "start", None),
+        ("`Trainer.fit` stopped: `max_epochs=2` reached.", "end", None),
+        ("Training completed. Do not forget to share your model", "end", None),
+        ("[default0]:Restarting worker group", "restart", None),
+    ],
+)
+def test_a_moment_is_an_event(text: str, kind: str, step: int | None, read: Any) -> None:
+    assert [(event.kind, event.step) for event in read(text + "\n").events] == [(kind, step)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LoRA checkpoint None not found; training from base model.",
+        "Will not resume from a checkpoint",
+        "Early stopping counter: 3 of 10",
+        "Saving is fun",
+        "starting training step 5",
+    ],
+)
+def test_near_misses_are_no_events(text: str, read: Any) -> None:
+    assert read(text + "\n").events == []
+
+
+def test_an_overflow_gives_the_new_loss_scale_and_a_skipped_step(read: Any) -> None:
+    line = "[2026-01-02 03:04:05,030] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. "
+    log = line + "Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1\n" + line
+    run = read(log + "Attempted loss scale: 65536, reducing to 32768\n")
+    found = {key.metric: series.values.tolist() for key, series in run.series.items()}
+    assert found == {"loss_scale": [65536.0, 32768.0], "skipped_step": [1.0, 1.0]}
+    assert run.facts["run", "run.framework"].value == "deepspeed"
