@@ -6,6 +6,7 @@ Nothing here writes; see `hrmdoc.remedies.store`.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -148,8 +149,12 @@ class _Planner:
             for name, on in switches.settings(key, change.value, held).items():
                 self._set(change, ConfigKey((name,), "bool"), on)
             return
+        if switches.is_patience(key):
+            key, change = switches.as_patience(key, change)
         before, canonical = self._current(change.key, key)
-        if change.op == "remove":
+        if switches.is_patience(key) and before and change.value:
+            self.notes.append(f"{key.keys[0]} is {before} already")
+        elif change.op == "remove":
             self._remove(change, key)
         else:
             new = values.changed(change, canonical, self.facts)
@@ -209,7 +214,7 @@ class _Planner:
         if found is None:
             before = self._current(change.key, key)[0]
         if found is None and self.sources:
-            self._insert(change, key, name, before, own)
+            self._insert(change, key, before, own)
             return
         raw = found[0].document.leaves[found[1]].text if found else None
         word = render(own, raw)
@@ -222,9 +227,18 @@ class _Planner:
             self.changes.append(KeyChange(change.key, "", name, before, own))
         self._words.append(self._word(name, own, raw))
 
-    def _insert(self, change: Change, key: ConfigKey, name: str, before: Plain, own: Plain) -> None:
+    def _section(self, place: _Place, key: ConfigKey) -> str:
+        """Which spelling of a key to add: the one whose section holds most of the keys that this framework has."""
+        known = {name for spelling in self.framework.config.values() for name in spelling.keys if place.route(name)}
+        sections = Counter(name.rpartition(".")[0] for name in known)
+        return max(key.keys, key=lambda name: sections[name.rpartition(".")[0]])
+
+    def _insert(self, change: Change, key: ConfigKey, before: Plain, own: Plain) -> None:
         place = self.sources[0]
+        name = self._section(place, key)
         route: Route = (name,) if _flat(place) else tuple(name.split("."))
+        if self.framework.id == "generic":
+            self.notes.append(f"{name} is new in {place.source.path.name}: check that the program knows it")
         self._edit(place, route, Wanted(own, key.type), place.document.insert(route, render(own)))
         self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own))
         self._words.append(self._word(name, own, None))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hrmdoc.errors import PatchError
+from hrmdoc.rulebook import ConfigKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hrmdoc.rulebook import ConfigKey
+    from hrmdoc.rulebook import Change
 
 _FLAG_STYLE = ("hf", "transformers", "trl", "lightning", "axolotl", "accelerate")
+PATIENCE = 5
+"""Evaluations without a better one before a run is stopped; the zero-loss case took 5."""
 _FULL = "fp32"
 _DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
@@ -40,6 +45,18 @@ def _stands_for(name: str, value: str) -> bool:
     parts = name.lower().replace("_", ".").split(".")
     named = {"fp16", "bf16", "fp8", "tf32", _FULL} & set(parts)
     return value in named if named else value != _FULL
+
+
+def is_patience(key: ConfigKey) -> bool:
+    """Whether early stopping is spelled as a number of evaluations to wait, of which 0 means off."""
+    return key.keys[0].endswith("patience")
+
+
+def as_patience(key: ConfigKey, change: Change) -> tuple[ConfigKey, Change]:
+    """The key and the change in evaluations to wait."""
+    if not isinstance(change.value, bool):
+        return ConfigKey(key.keys, "int"), change
+    return ConfigKey(key.keys, "int"), msgspec.structs.replace(change, value=PATIENCE if change.value else 0)
 
 
 def spelling(name: str, value: str, current: str | None) -> str:

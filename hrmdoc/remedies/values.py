@@ -91,11 +91,14 @@ def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
         return value
     if key.type == "str":
         return str(value)
+    if key.type == "bool" and isinstance(value, int):
+        return value > 0  # evaluations to wait, where the framework only knows on and off
     if key.type == "bool" or isinstance(value, bool | str):
         raise PatchError(f"{key.keys[0]} takes a value of type {key.type}, not {value!r}")
     own = value / key.scale
     if key.type == "float":
-        return rounded(own)
+        whole = isinstance(value if before is None else before, int) and own.is_integer()
+        return int(own) if whole else rounded(own)
     if abs(own - round(own)) < 1e-6:
         return round(own)
     falls = isinstance(before, int | float) and own < before

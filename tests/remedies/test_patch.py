@@ -418,3 +418,52 @@ def test_a_patch_of_json_leaves_every_other_value(tmp_path: Path) -> None:
     tree = {"learning_rate": 1e-4, "nested": {"a": [1, 2, {"b": None}]}, "z": "ü"}
     patch = planned(tmp_path, json.dumps(tree), LOWER, framework=HF, name="a.json")
     assert json.loads(after(patch)) == tree | {"learning_rate": 2e-5}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("early_stopping:\n  patience: 0\n", True, "early_stopping:\n  patience: 5\n"),
+        ("early_stopping:\n  patience: 0\n", 3, "early_stopping:\n  patience: 3\n"),
+        ("early_stopping:\n  patience: 4\n", False, "early_stopping:\n  patience: 0\n"),
+        ("lr: 1\n", True, "lr: 1\nearly_stopping:\n  patience: 5\n"),
+    ],
+)
+def test_early_stopping_is_a_patience_where_the_framework_counts(tmp_path: Path, text: str, value: object, expected: str) -> None:
+    framework = Framework("f", "F", config={"eval.early_stopping": ConfigKey(("early_stopping.patience",), "bool")})
+    assert after(planned(tmp_path, text, Change("eval.early_stopping", "set", value), framework=framework)) == expected
+
+
+def test_a_patience_that_is_set_stays_as_it_is(tmp_path: Path) -> None:
+    framework = Framework("f", "F", config={"eval.early_stopping": ConfigKey(("patience",), "bool")})
+    with pytest.raises(PatchError, match="nothing to change: patience is 3 already"):
+        planned(tmp_path, "patience: 3\n", Change("eval.early_stopping", "set", 5), framework=framework)
+
+
+def test_a_patience_switches_early_stopping_on_where_the_framework_does_not_count(tmp_path: Path) -> None:
+    framework = Framework("f", "F", config={"eval.early_stopping": ConfigKey(("early_stop",), "bool")})
+    assert (
+        after(planned(tmp_path, "early_stop: false\n", Change("eval.early_stopping", "set", 5), framework=framework))
+        == "early_stop: true\n"
+    )
+
+
+def test_a_new_key_goes_to_the_section_where_the_others_are_and_is_pointed_out(tmp_path: Path) -> None:
+    framework = Framework(
+        "generic",
+        "Any",
+        config={
+            "optimizer.lr": ConfigKey(("lr", "training.lr")),
+            "run.epochs": ConfigKey(("epochs", "training.epochs")),
+            "optimizer.grad_clip": ConfigKey(("grad_clip", "training.grad_clip", "optimizer.grad_clip")),
+        },
+    )
+    change = Change("optimizer.grad_clip", "set", 1.0)
+    nested = planned(tmp_path, "training:\n  lr: 1\n  epochs: 3\nname: x\n", change, framework=framework)
+    assert after(nested) == "training:\n  lr: 1\n  epochs: 3\n  grad_clip: 1.0\nname: x\n"
+    assert nested.notes == ("training.grad_clip is new in c.yaml: check that the program knows it",)
+    assert after(planned(tmp_path, "lr: 1\n", change, framework=framework)) == "lr: 1\ngrad_clip: 1.0\n"
+    assert (
+        after(planned(tmp_path, "lr: 1\nepochs: 4\n", Change("run.epochs", "multiply", 0.5), framework=framework))
+        == "lr: 1\nepochs: 2\n"
+    )
