@@ -28,18 +28,21 @@ class ProgressReader:
         values, position = self._values(bar)
         if evaluating or not bar.counts_steps or not values:
             return main
-        if position.step is None:
+        n = bar.n
+        if position.step is not None:
+            n = max(n, 1)
+        else:
             position = Position(position.epoch, bar.n, bar.total, True, position.epochs)
         for key, total in totals_of(position):
             self._fact(key, total, mark)
         step, axis = state.flow.place(position)
         redraw = state.redraw
-        if redraw is not None and (redraw.step, redraw.n, redraw.total) != (step, bar.n, bar.total):
+        if redraw is not None and (redraw.step, redraw.n, redraw.total) != (step, n, bar.total):
             self.flush(state)
             redraw = None
         if redraw is not None:
             values = list({**dict(redraw.values), **dict(values)}.items())
-        state.redraw = Held(values, step, axis, mark, bar.n, bar.total)
+        state.redraw = Held(values, step, axis, mark, n, bar.total)
         return main
 
     def flush(self, state: RankState) -> None:
@@ -52,7 +55,7 @@ class ProgressReader:
                 if repr(state.last_slow.get(name)) == repr(value) and redraw.n < redraw.total:
                     continue
                 state.last_slow[name] = value
-            elif redraw.n == 0 and redraw.total > 1 and not redraw.step:
+            elif redraw.n == 0 and redraw.total > 1:
                 continue
             self._sink.point(name, value, redraw.step, redraw.axis, redraw.mark, precision=0)
 

@@ -40,7 +40,7 @@ def peeler() -> Peeler:
         ("10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=0]: iteration: 7", "iteration: 7", 1760718716.0, None),
         ("worker-1: [2026-01-02 03:04:05,000] [INFO] [x.py:1:f] hi", "hi", STAMP, None),
         ("2026-01-02 03:04:05.000\trank2\tolmo.train:18\tINFO\t[step=1]", "[step=1]", STAMP, 2),
-        ("[01/02 03:04:05 d2.utils.events]:  eta: 1", " eta: 1", STAMP, None),
+        ("[01/02 03:04:05 d2.utils.events]:  eta: 1", "eta: 1", STAMP, None),
     ],
 )
 def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
