@@ -13,7 +13,7 @@ _NUMBERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (key, re.compile(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
     for key, words in (
         ("run.total_steps", "total optimization steps|total steps|total training steps|max_steps|total_steps"),
-        ("run.epochs", "num epochs|number of epochs|total epochs"),
+        ("run.epochs", "num epochs|(?<!total )number of epochs|total epochs"),
         ("run.steps_per_epoch", "steps[_ ]per[_ ]epoch|num batches each epoch"),
         ("data.samples", "num examples|number of training (?:examples|samples)|training samples"),
         ("data.batch_size", r"total train batch size[^=]{0,80}|total batch size \([^)]{0,40}\)|(?:global|desired) batch size"),
