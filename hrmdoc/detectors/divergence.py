@@ -6,7 +6,7 @@ from typing import Literal
 
 from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 
-SCATTERS = 2.5  # the best of many scattering blocks lies so many times their scatter below the level
+SCATTERS = 3.0  # the best of many scattering blocks lies so many times their scatter below the level
 RECOVERING = 0.8  # a rise that has shrunk to this part of itself is on its way back
 
 
