@@ -1,0 +1,153 @@
+"""Every page can be reached from a rule, has the shape that a reader expects, and every reference of a rule leads somewhere."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from hrmdoc import rulebook
+from hrmdoc.resources import data_dir
+
+FOLDER = data_dir("playbooks")
+PAGES = sorted(FOLDER.glob("*.md"))
+SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Verification", "Prevention"]
+NOT_IN_RULES = {"own-rules"}
+"""Named by the scaffold of `hrmdoc rules new`, not by a built-in rule."""
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home|Users|global|mnt|opt|data|scratch)/")
+HEADING = re.compile(r"^(#{1,6}) +(.+?)\s*$")
+
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading: lower case, punctuation dropped, spaces to hyphens."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    """Level and words of each heading outside of code blocks."""
+    found, fenced = [], False
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        match = None if fenced else HEADING.match(line)
+        if match:
+            found.append((len(match[1]), match[2]))
+    return found
+
+
+def front_matter(text: str) -> dict[str, object]:
+    assert text.startswith("---\n"), "no front matter"
+    block, closed, _ = text.removeprefix("---\n").partition("\n---\n")
+    assert closed, "front matter is not closed"
+    loaded: dict[str, object] = YAML(typ="safe", pure=True).load(block)
+    return loaded
+
+
+@cache
+def anchors(stem: str) -> frozenset[str]:
+    return frozenset(slug(words) for level, words in headings((FOLDER / f"{stem}.md").read_text("utf-8")) if level >= 3)
+
+
+@cache
+def references() -> tuple[tuple[str, str], ...]:
+    book = rulebook.load()
+    return tuple((rule.id, rule.playbook) for rule in (*book.symptoms.values(), *book.causes.values()))
+
+
+def test_a_slug_drops_punctuation_and_joins_words() -> None:
+    assert slug("ZeRO-3: partitioned `param`") == "zero-3-partitioned-param"
+
+
+def test_a_comment_in_a_code_block_is_no_heading() -> None:
+    assert headings("## A\n```bash\n# not one\n```\n### B") == [(2, "A"), (3, "B")]
+
+
+def test_every_reference_of_a_rule_names_a_page() -> None:
+    stems = {path.stem for path in PAGES}
+    assert references()
+    assert [(rule, ref) for rule, ref in references() if ref.partition("#")[0] not in stems] == []
+
+
+def test_every_anchor_that_a_rule_names_is_a_heading_of_its_page() -> None:
+    broken = []
+    for rule, ref in references():
+        page, hash_, anchor = ref.partition("#")
+        if hash_ and (FOLDER / f"{page}.md").is_file() and anchor not in anchors(page):
+            broken.append((rule, ref))
+    assert broken == []
+
+
+def test_every_page_is_named_by_a_rule() -> None:
+    named = {ref.partition("#")[0] for _, ref in references()}
+    assert {path.stem for path in PAGES} - named == NOT_IN_RULES
+
+
+def test_no_page_links_to_an_anchor_that_does_not_exist() -> None:
+    stems = {path.stem for path in PAGES}
+    broken = []
+    for path in PAGES:
+        for page, anchor in re.findall(r"`([a-z-]+)(?:#([a-z0-9-]+))`", path.read_text("utf-8")):
+            if page not in stems or anchor not in anchors(page):
+                broken.append((path.stem, f"{page}#{anchor}"))
+    assert broken == []
+
+
+@every_page
+def test_a_page_says_who_keeps_it_and_when_it_was_last_read(path: Path) -> None:
+    given = front_matter(path.read_text("utf-8"))
+    assert list(given) == ["status", "owner", "summary", "last_reviewed"]
+    assert given["status"] in ("active", "draft", "deprecated")
+    assert given["owner"] and given["summary"]
+    assert isinstance(given["last_reviewed"], datetime.date)
+
+
+@every_page
+def test_a_page_has_one_title_and_the_six_sections_in_order(path: Path) -> None:
+    found = headings(path.read_text("utf-8"))
+    assert [level for level, _ in found].count(1) == 1
+    assert [words for level, words in found if level == 2] == SECTIONS
+
+
+@every_page
+def test_a_section_is_never_empty_and_no_anchor_stands_twice(path: Path) -> None:
+    text = path.read_text("utf-8")
+    slugs = [slug(words) for _, words in headings(text)]
+    assert sorted(set(slugs)) == sorted(slugs)
+    assert re.findall(r"^(#+ .+)\n+(?=## )", text, re.MULTILINE) == []
+
+
+@every_page
+def test_a_page_can_be_read_in_one_go(path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    assert 60 <= len(lines) <= 260
+    assert [line for line in lines if len(line) > 200] == []
+
+
+@every_page
+def test_code_blocks_are_closed_and_say_their_language(path: Path) -> None:
+    fences = [line for line in path.read_text("utf-8").splitlines() if line.startswith("```")]
+    assert len(fences) % 2 == 0
+    assert all(len(fence) > 3 for fence in fences[::2])
+    assert all(fence == "```" for fence in fences[1::2])
+
+
+@every_page
+def test_code_has_no_line_that_a_renderer_of_headings_would_shift(path: Path) -> None:
+    text = path.read_text("utf-8")
+    marked = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(marked) == len(headings(text))
+
+
+@every_page
+def test_a_page_holds_no_control_characters_and_no_path_of_one_machine(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert [hex(ord(char)) for char in text if unicodedata.category(char) in ("Cc", "Cf") and char != "\n"] == []
+    assert MACHINE_PATH.findall(text) == []
+    assert text.endswith("\n")
