@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 
-from .data import test_batches
+from .data import EvalBatch, test_batches
 from .devices import Plan
 from .evaluate import evaluate
 from .inbox import Inbox
@@ -71,6 +72,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     examples = config.global_batch_size * config.grad_accum
     meter, log, inbox = Meter(examples), Journal(job, examples), Inbox(job)
     model.train()
+    run.heartbeat(state.step, force=True)
     if config.on_nonfinite == "rollback" and state.step == 0:
         job.keeper.save(state)  # there must be something to go back to
     ended: Reason | None = None
@@ -200,13 +202,21 @@ def _due(job: Job, step: int) -> tuple[bool, bool]:
     ) or step == job.total_steps
 
 
+def _alive(job: Job, batches: Iterator[EvalBatch]) -> Iterator[EvalBatch]:
+    """`batches`, with a heartbeat at each: a long evaluation is no hang."""
+    for batch in batches:
+        job.run.heartbeat(job.state.step)
+        yield batch
+
+
 def _evaluate(job: Job, log: Journal) -> bool:
     """Scores the test split; whether patience has run out."""
     state, run, config, stopping = job.state, job.run, job.config, job.config.early_stopping
     assert job.test is not None
     began = time.perf_counter()
     with state.ema.applied() if state.ema is not None else nullcontext():
-        results = evaluate(state.model, test_batches(job.test, config.global_batch_size), state.generator.device)
+        batches = _alive(job, test_batches(job.test, config.global_batch_size))
+        results = evaluate(state.model, batches, state.generator.device)
     values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
     seconds = time.perf_counter() - began
     log.exclude(seconds)
