@@ -146,8 +146,8 @@ def _number(data: bytes, one: Field, dtype: int, tag: str) -> Scalar | None:
     form = "<f4" if one.number == 5 else "<f8" if one.number == 6 else _DTYPES.get(dtype, "") if one.number == 4 else ""
     if not form or np.dtype(form).itemsize != width:
         return None
-    value = float(np.frombuffer(data, form, 1, one.start)[0])
-    return Scalar(tag, value, one.start, form) if form in ("<f4", "<f8") else Scalar(tag, value)
+    written = float(np.frombuffer(data, form, 1, one.start)[0])
+    return Scalar(tag, written, one.start, form) if form in ("<f4", "<f8") else Scalar(tag, written)
 
 
 def _hparams(data: bytes, content: Field) -> Iterator[tuple[str, str | float | bool | None]]:

@@ -11,22 +11,43 @@ from hrmdoc.readers.base import rank_of
 
 _NO_LOG_SUFFIXES = frozenset(
     """
-    pt pth bin safetensors ckpt onnx gguf h5 hdf5 keras npz npy pkl pickle joblib msgpack arrow parquet feather tar tgz zip 7z whl rar
-    jpg jpeg png gif bmp svg webp tif tiff ico pdf mp3 mp4 mov avi wav flac ogg ttf woff woff2
-    py pyc pyi pyx so o a c cc cpp h hpp cu cuh rs go java js ts jsx tsx css scss html htm sh bash zsh bat ps1 rb lua ipynb md rst tex bib
-    jinja jinja2 j2 lock toml cfg ini model spm tiktoken tmpl proto r R mat pb index data-00000-of-00001 meta idx distcp cubin ptx swp
-    """.split()  # noqa: SIM905 (a list of words reads better than 100 quoted ones)
+    pt pth bin safetensors ckpt onnx gguf h5 hdf5 keras npz npy pkl pickle joblib msgpack arrow parquet feather tar tgz zip
+    7z whl rar jpg jpeg png gif bmp svg webp tif tiff ico pdf mp3 mp4 mov avi wav flac ogg ttf woff woff2 py pyc pyi pyx so
+    o a c cc cpp h hpp cu cuh rs go java js ts jsx tsx css scss html htm sh bash zsh bat ps1 rb lua ipynb md rst tex bib
+    jinja jinja2 j2 lock toml cfg ini model spm tiktoken tmpl proto r mat pb index meta idx distcp cubin ptx swp tmp
+    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_NAMES = frozenset(
     """
-    tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json added_tokens.json generation_config.json
-    preprocessor_config.json processor_config.json dataset_info.json dataset_infos.json requirements.txt package.json package-lock.json
-    adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml input_example.json identifiers.json license licence notice
-    makefile dockerfile readme changelog codeowners pnpm-lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
-    """.split()  # noqa: SIM905
+    tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json added_tokens.json
+    generation_config.json preprocessor_config.json processor_config.json dataset_info.json dataset_infos.json
+    requirements.txt package.json package-lock.json adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml
+    input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners pnpm-
+    lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
+    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_FOLDERS = frozenset(
-    "node_modules __pycache__ site-packages venv artifacts control code media weights images plots .git .github .venv .cache .idea".split()  # noqa: SIM905
+    [
+        "node_modules",
+        "__pycache__",
+        "site-packages",
+        "venv",
+        "artifacts",
+        "control",
+        "code",
+        "media",
+        "weights",
+        "images",
+        "plots",
+        ".git",
+        ".github",
+        ".venv",
+        ".cache",
+        ".idea",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+    ]
 )
 _HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim", ".hrmdoc"})
 

@@ -15,10 +15,19 @@ from hrmdoc.run import Axis, FloatArray, IntArray, Points
 
 # In order of trust; the first one that a row has counts its steps.
 STEP_KEYS = (
-    "global_step", "trainer/global_step", "train/global_step", "_step", "current_steps", "global_step/max_steps", "num_updates",
-    "step", "Step", "steps", "iteration", "iter", "iterations", "update", "updates", "n_iter", "it", "train_step", "training_step",
-    "time/total_timesteps", "total_timesteps", "timesteps", "num_timesteps", "batch", "batch_idx", "i", "episode", "episodes", "round",
-)  # fmt: skip
+    *(
+        "global_step",
+        "trainer/global_step",
+        "train/global_step",
+        "_step",
+        "current_steps",
+        "global_step/max_steps",
+        "num_updates",
+    ),
+    *("step", "Step", "steps", "iteration", "iter", "iterations", "update", "updates", "n_iter", "it", "train_step"),
+    *("training_step", "time/total_timesteps", "total_timesteps", "timesteps", "num_timesteps", "batch", "batch_idx", "i"),
+    *("episode", "episodes", "round"),
+)
 EPOCH_KEYS = ("epoch", "Epoch", "epochs", "train/epoch", "current_epoch", "epoch_num", "EPOCH")
 TIME_KEYS = (
     "_timestamp",
@@ -181,13 +190,23 @@ def _carried(before: float, values: FloatArray) -> FloatArray:
     return np.asarray(known[last])
 
 
+class _Piece(NamedTuple):
+    """Some points of one metric, arrays of shape [n]; `order` numbers the records they came from."""
+
+    order: IntArray
+    values: FloatArray
+    steps: IntArray
+    times: FloatArray
+    lines: IntArray
+
+
 class Columns:
     """Collects pieces of metrics and gives each as one run of points, in file order."""
 
     def __init__(self, context: Context, precision: int) -> None:
         self._context = context
         self._precision = precision
-        self._pieces: dict[tuple[str, str, Axis], list[tuple[IntArray, ...]]] = {}
+        self._pieces: dict[tuple[str, str, Axis], list[_Piece]] = {}
 
     def add(
         self,
@@ -202,28 +221,27 @@ class Columns:
         source: str = "",
     ) -> None:
         """Adds values of one metric, all arrays of shape [n]; `order` numbers the records they came from."""
-        self._pieces.setdefault((metric, source, axis), []).append((order, values, steps, times, lines))  # type: ignore[arg-type]
+        self._pieces.setdefault((metric, source, axis), []).append(_Piece(order, values, steps, times, lines))
 
     def points(self) -> Iterator[Points]:
         """Everything that was added since the last call."""
+        context = self._context
         for (metric, source, axis), pieces in self._pieces.items():
-            order, values, steps, times, lines = (
-                (np.concatenate(column) for column in zip(*pieces, strict=True)) if len(pieces) > 1 else pieces[0]
-            )
-            if len(pieces) > 1:
-                sort = np.argsort(order, kind="stable")
-                values, steps, times, lines = values[sort], steps[sort], times[sort], lines[sort]
-            context = self._context
+            one = pieces[0] if len(pieces) == 1 else _joined(pieces)
+            logger = source or context.source or context.path
             yield Points(
-                metric,
-                steps,
-                values,
-                times,
-                context.path,
-                lines,
-                context.rank,
-                axis,
-                self._precision,
-                source or context.source or context.path,
-            )  # type: ignore[arg-type]
+                metric, one.steps, one.values, one.times, context.path, one.lines, context.rank, axis, self._precision, logger
+            )
         self._pieces = {}
+
+
+def _joined(pieces: list[_Piece]) -> _Piece:
+    """All pieces as one, in the order of their records."""
+    sort = np.argsort(np.concatenate([piece.order for piece in pieces]), kind="stable")
+    return _Piece(
+        np.concatenate([piece.order for piece in pieces])[sort],
+        np.concatenate([piece.values for piece in pieces])[sort],
+        np.concatenate([piece.steps for piece in pieces])[sort],
+        np.concatenate([piece.times for piece in pieces])[sort],
+        np.concatenate([piece.lines for piece in pieces])[sort],
+    )

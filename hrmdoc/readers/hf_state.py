@@ -56,8 +56,7 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     rows = Rows(context, precision=3)
     for number, row in enumerate(history, 1):
         rows.add(_points_of(row), number)
-    for points in rows.points():
-        yield points
+    yield from rows.points()
     yield from _facts(state, history, context.path)
     yield from _events(state, history, context)
 

@@ -157,6 +157,14 @@ def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) 
     for key, value in singles.items():
         if _is_final(key, value):
             yield Points(
-                with_split(key, split), np.array([at]), np.array([float(value)]), np.array([np.nan]), context.path, None,
-                context.rank, "step" if axis == "step" else "epoch" if axis == "epoch" else "index", 3, context.source or context.path,
-            )  # fmt: skip
+                with_split(key, split),
+                np.array([at]),
+                np.array([float(value)]),
+                np.array([np.nan]),
+                context.path,
+                None,
+                context.rank,
+                "step" if axis == "step" else "epoch" if axis == "epoch" else "index",
+                3,
+                context.source or context.path,
+            )

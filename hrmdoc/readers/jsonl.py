@@ -23,14 +23,31 @@ TITLE = "JSON lines (one object a line)"
 WHOLE = False
 
 _METRIC = re.compile(
-    r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score|f1|auc)", re.IGNORECASE
+    r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score)", re.IGNORECASE
 )
 _EVENTS: dict[str, EventKind] = {
-    "started": "start", "start": "start", "run_started": "start", "resumed": "resume", "resume": "resume", "restarted": "restart",
-    "checkpoint": "checkpoint", "checkpoint_saved": "checkpoint", "saved": "checkpoint", "evaluated": "eval", "evaluation": "eval",
-    "exception": "exception", "error": "exception", "crashed": "exception", "action": "action", "action_taken": "action",
-    "ended": "end", "end": "end", "finished": "end", "stopped": "end", "run_ended": "end",
-}  # fmt: skip
+    "started": "start",
+    "start": "start",
+    "run_started": "start",
+    "resumed": "resume",
+    "resume": "resume",
+    "restarted": "restart",
+    "checkpoint": "checkpoint",
+    "checkpoint_saved": "checkpoint",
+    "saved": "checkpoint",
+    "evaluated": "eval",
+    "evaluation": "eval",
+    "exception": "exception",
+    "error": "exception",
+    "crashed": "exception",
+    "action": "action",
+    "action_taken": "action",
+    "ended": "end",
+    "end": "end",
+    "finished": "end",
+    "stopped": "end",
+    "run_ended": "end",
+}
 _EVENT_KEYS = ("event", "kind", "type")
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
 _TRUST = 20  # so many objects in a row tell what a file is

@@ -189,7 +189,7 @@ def _step_widths(rows: ByteRows) -> NDArray[np.int64]:
     """How many bytes the step takes, 0 where it is left out because it is 0, -1 for records of another build. Shape [n]."""
     if rows.shape[1] < 20:
         return np.full(len(rows), -1)
-    widths = np.argmin(rows[:, 10:20] >= 0x80, axis=1) + 1
+    widths: NDArray[np.int64] = np.argmin(rows[:, 10:20] >= 0x80, axis=1).astype(np.int64) + 1
     widths[rows[:, 9] == 0x2A] = 0
     widths[((rows[:, 9] != 0x2A) & (rows[:, 9] != 0x10)) | (rows[:, 0] != 0x09)] = -1
     return widths

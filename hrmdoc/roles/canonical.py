@@ -17,11 +17,33 @@ if TYPE_CHECKING:
 
 _ENOUGH_CONFIG = 3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
 _PRECISIONS = {
-    "16": "fp16", "16-mixed": "fp16", "16-true": "fp16", "fp16": "fp16", "float16": "fp16", "half": "fp16", "f16": "fp16",
-    "amp_fp16": "fp16", "bf16": "bf16", "bfloat16": "bf16", "bf16-mixed": "bf16", "bf16-true": "bf16", "amp_bf16": "bf16",
-    "bf16-mixed-precision": "bf16", "mixed_bfloat16": "bf16", "mixed_float16": "fp16", "fp8": "fp8", "transformer-engine": "fp8",
-    "32": "fp32", "32-true": "fp32", "fp32": "fp32", "float32": "fp32", "float": "fp32", "no": "fp32", "none": "fp32", "64": "fp32",
-}  # fmt: skip
+    "16": "fp16",
+    "16-mixed": "fp16",
+    "16-true": "fp16",
+    "fp16": "fp16",
+    "float16": "fp16",
+    "half": "fp16",
+    "f16": "fp16",
+    "amp_fp16": "fp16",
+    "bf16": "bf16",
+    "bfloat16": "bf16",
+    "bf16-mixed": "bf16",
+    "bf16-true": "bf16",
+    "amp_bf16": "bf16",
+    "bf16-mixed-precision": "bf16",
+    "mixed_bfloat16": "bf16",
+    "mixed_float16": "fp16",
+    "fp8": "fp8",
+    "transformer-engine": "fp8",
+    "32": "fp32",
+    "32-true": "fp32",
+    "fp32": "fp32",
+    "float32": "fp32",
+    "float": "fp32",
+    "no": "fp32",
+    "none": "fp32",
+    "64": "fp32",
+}
 _OFF = frozenset({"none", "null", "false", "off", ""})
 _POSITIVE = frozenset(
     {"run.total_steps", "run.epochs", "data.batch_size", "data.micro_batch_size", "data.grad_accum", "world_size"}

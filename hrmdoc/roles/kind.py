@@ -12,11 +12,25 @@ Kind = Literal["pretraining", "sft", "preference", "rl", "hrm", "classification"
 Phase = Literal["warmup", "early", "middle", "end"]
 
 _BY_FRAMEWORK: dict[str, Kind] = {
-    "hrm": "hrm", "megatron": "pretraining", "nanotron": "pretraining", "torchtitan": "pretraining", "olmo": "pretraining",
-    "nanogpt": "pretraining", "nanochat": "pretraining", "composer": "pretraining", "torchtune": "sft", "axolotl": "sft",
-    "llama-factory": "sft", "ms-swift": "sft", "unsloth": "sft", "ultralytics": "detection", "detectron2": "detection",
-    "stable-baselines3": "rl", "verl": "rl", "timm": "classification",
-}  # fmt: skip
+    "hrm": "hrm",
+    "megatron": "pretraining",
+    "nanotron": "pretraining",
+    "torchtitan": "pretraining",
+    "olmo": "pretraining",
+    "nanogpt": "pretraining",
+    "nanochat": "pretraining",
+    "composer": "pretraining",
+    "torchtune": "sft",
+    "axolotl": "sft",
+    "llama-factory": "sft",
+    "ms-swift": "sft",
+    "unsloth": "sft",
+    "ultralytics": "detection",
+    "detectron2": "detection",
+    "stable-baselines3": "rl",
+    "verl": "rl",
+    "timm": "classification",
+}
 _CLASSIFICATION = frozenset(
     {"auc", "auroc", "precision", "recall", "f1", "top1", "top5", "acc@1", "acc@5", "f1_score", "f1-score"}
 )

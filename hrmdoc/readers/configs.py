@@ -1,0 +1,81 @@
+"""Config files beside a run: YAML and JSON of HRM, Hydra, transformers, TRL, axolotl, DeepSpeed, Lightning and own code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers._document import Leaf, json_leaves, yaml_leaves
+from hrmdoc.readers._tree import plain_value
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact, Record
+
+NAME = "configs"
+TITLE = "Config files (YAML and JSON)"
+WHOLE = True
+
+_KNOWN = re.compile(
+    r"^(?:all_config|config|hparams|params|args|training_args|train_args|adapter_config|hyperparameters|default_config"
+    r"|ds_config.*|deepspeed.*|zero[123].*|.*[_-]config|config[_-].*|cfg.*|.*recipe.*)\.(?:ya?ml|json)$",
+    re.IGNORECASE,
+)
+_NOT = frozenset({"hydra.yaml", "meta.yaml", "package.json", "run.json", "heartbeat.json", "wandb-metadata.json"})
+_KEY = re.compile(
+    r"(?:^|[\s{,\"'])(?:[a-z_]*learning_rate|lr0?|[a-z_]*batch_size|num_train_epochs|epochs|max_steps|max_epochs|weight_decay|optimizer|optim"
+    r"|lr_scheduler(?:_type)?|warmup_(?:steps|ratio|iters)|gradient_(?:clipping|accumulation_steps|clip_val)|max_grad_norm|hidden_size"
+    r"|d_model|n_embd|num_(?:hidden_)?layers|dropout|lora_r|seed|zero_optimization|mixed_precision|base_model|halt_max_steps|model_type)"
+    r"[\"']?\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOISE = re.compile(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By its name, or by two keys that training configs have."""
+    suffix = path.suffix.lower()
+    if suffix not in (".yaml", ".yml", ".json") or path.name in _NOT or b"\0" in head:
+        return 0.0
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if (suffix == ".json") != (start == b"{"):
+        return 0.0
+    keys = set(_KEY.findall(head.decode("utf-8", "replace")))
+    if _KNOWN.match(path.name):
+        return 0.8 if keys else 0.4
+    return 0.55 if len(keys) >= 2 else 0.0
+
+
+def open_session(context: Context) -> Whole:
+    """Starts to read one file."""
+    return Whole(context, _read)
+
+
+def _read(context: Context, blob: bytes) -> Iterator[Record]:
+    try:
+        for key, value, line in leaves(blob, context.path):
+            plain = plain_value(value)
+            if (plain is not None or value is None) and not _NOISE.search(key):
+                yield Fact(key, plain, "config", context.path, line)
+    except InputError as error:
+        yield Damage(context.path, error.line, error.what)
+
+
+def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
+    """Dotted key, value and line of every leaf. W&B's `key: {desc, value}` is taken as `key: value`.
+
+    Raises:
+        InputError: the file is no valid YAML or JSON.
+    """
+    found = json_leaves(blob, path) if path.lower().endswith(".json") else yaml_leaves(blob, path)
+    if b"\nwandb_version:" not in blob and not blob.startswith(b"wandb_version:") and b"\n_wandb:" not in blob:
+        yield from found
+        return
+    for key, value, line in found:
+        yield _unwrapped(key), value, line
+
+
+def _unwrapped(key: str) -> str:
+    name, dot, rest = key.partition(".value")
+    return name + rest if dot and (not rest or rest.startswith(".")) else key

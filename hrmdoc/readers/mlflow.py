@@ -1,0 +1,167 @@
+"""MLflow: the file store (`mlruns/<experiment>/<run>/metrics/...`) and the SQLite store (`mlflow.db`)."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from hrmdoc.readers._lines import Lines
+from hrmdoc.readers._tree import plain_value
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
+
+NAME = "mlflow"
+TITLE = "MLflow (file store and SQLite)"
+WHOLE = True
+
+_METRIC_LINE = re.compile(rb"^\d{10,16} \S+(?: -?\d+)?$")
+_SQLITE = b"SQLite format 3\0"
+_STATUS = {"3": "finished", "4": "failed", "5": "killed", "FINISHED": "finished", "FAILED": "failed", "KILLED": "killed"}
+_LARGEST = 1.7e308  # what the database holds for an infinity
+_META = re.compile(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By where the file lies and how its first line looks."""
+    if head.startswith(_SQLITE):
+        return 0.9 if b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts else 0.0
+    if path.name == "meta.yaml" and b"run_id:" in head and b"status:" in head:
+        return 1.0
+    if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
+        return 1.0
+    folder = path.parent
+    beside_run = folder.name == "params" and (folder.parent / "meta.yaml").exists()
+    return 0.9 if beside_run and len(head) < 8192 and b"\0" not in head else 0.0
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._lines = Lines()
+        self._head = b""
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Nothing yet; all these files are small, or are opened by name."""
+        yield from ()
+        if not self._head.startswith(_SQLITE):
+            self._head = self._head or data[:64]
+            self._parts.append(data)
+
+    def close(self) -> Iterator[Record]:
+        """Everything."""
+        path, blob = Path(self._context.path), b"".join(self._parts)
+        if blob.startswith(_SQLITE):
+            yield from _database(self._context)
+        elif path.name == "meta.yaml":
+            yield from _meta(self._context, blob.decode("utf-8", "replace"))
+        elif path.parent.name == "params" and "metrics" not in path.parts:
+            yield Fact(path.name, plain_value(blob.decode("utf-8", "replace").strip()), "config", self._context.path, 1)
+        else:
+            yield from _metric_file(self._context, blob)
+
+
+def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:
+    """Lines of `<milliseconds> <value> <step>`; the name is the path below `metrics`."""
+    parts = Path(context.path).parts
+    place = len(parts) - 1 - parts[::-1].index("metrics") if "metrics" in parts else len(parts) - 2
+    rows: list[tuple[int, float, float, int]] = []
+    for number, line in enumerate(blob.split(b"\n"), 1):
+        cells = line.split()
+        try:
+            rows.append((int(cells[2]) if len(cells) > 2 else len(rows), float(cells[1]), int(cells[0]) / 1000, number))
+        except (ValueError, IndexError):
+            if line.strip():
+                yield Damage(context.path, number, "the line is no metric and was left out")
+    if rows:
+        steps, values, times, lines = (list(column) for column in zip(*rows, strict=True))
+        source = "/".join(parts[:place])
+        yield _points(context, "/".join(parts[place + 1 :]), steps, values, times, source, np.array(lines, np.int64))
+
+
+def _points(
+    context: Context, metric: str, steps: list[int], values: list[float], times: list[float], source: str, lines: IntArray | None
+) -> Points:
+    places: IntArray = np.array(steps, np.int64)
+    numbers: FloatArray = np.array(values, np.float64)
+    return Points(metric, places, numbers, np.array(times, np.float64), context.path, lines, context.rank, "step", 3, source)
+
+
+def _meta(context: Context, text: str) -> Iterator[Event]:
+    found = {match["key"]: match["value"].strip() for match in _META.finditer(text)}
+    yield from _run_events(context, found.get("status", ""), found.get("start_time"), found.get("end_time"))
+
+
+def _run_events(context: Context, status: str, start: object, end: object) -> Iterator[Event]:
+    began, ended = _seconds(start), _seconds(end)
+    yield Event("start", context.path, time=began)
+    if status in _STATUS:
+        word = _STATUS[status]
+        yield Event("end", context.path, time=ended, detail="crashed (FAILED)" if word == "failed" else word)
+
+
+def _seconds(value: object) -> float:
+    try:
+        return float(str(value)) / 1000
+    except ValueError:
+        return math.nan
+
+
+def _database(context: Context) -> Iterator[Record]:
+    """Reads the file in place when nothing is pending, else a copy: opening a journal would write beside the user's file."""
+    path = Path(context.path)
+    journals = [
+        path.with_name(path.name + suffix) for suffix in ("-wal", "-journal") if path.with_name(path.name + suffix).exists()
+    ]
+    try:
+        if not journals:
+            yield from _tables(context, f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1")
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            for one in (path, *journals):
+                shutil.copy(one, folder)
+            yield from _tables(context, f"file:{quote(str(Path(folder) / path.name))}?mode=rw")
+    except (sqlite3.Error, OSError) as error:
+        yield Damage(context.path, None, f"the database cannot be read: {error}")
+
+
+def _tables(context: Context, uri: str) -> Iterator[Record]:
+    with closing(sqlite3.connect(uri, uri=True, timeout=2)) as database:
+        database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        runs = database.execute("SELECT run_uuid, status, start_time, end_time FROM runs ORDER BY start_time").fetchall()
+        if not runs:
+            return
+        newest = runs[-1][0]
+        if len(runs) > 1:
+            yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {newest}, was read")
+        yield from _run_events(context, str(runs[-1][1]), runs[-1][2], runs[-1][3])
+        for key, value in database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (newest,)):
+            yield Fact(str(key), plain_value(value), "config", context.path)
+        names = [row[0] for row in database.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (newest,))]
+        for name in names:
+            query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
+            rows = database.execute(query, (newest, name)).fetchall()
+            values = [_value(row[1], row[2]) for row in rows]
+            yield _points(
+                context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{newest}", None
+            )
+
+
+def _value(value: float, is_nan: int) -> float:
+    if is_nan:
+        return math.nan
+    return math.copysign(math.inf, value) if abs(value) > _LARGEST else float(value)

@@ -1,0 +1,105 @@
+"""`run.json` and `heartbeat.json` of a run directory, see ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers import _json
+from hrmdoc.readers._table import unix_time
+from hrmdoc.readers._tree import flatten, plain_value
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Fact, Record
+
+NAME = "run_json"
+TITLE = "run.json and heartbeat.json of a run directory"
+WHOLE = True
+
+_CANONICAL = {
+    "seed": "seed",
+    "data_hash": "data.hash",
+    "data.hash": "data.hash",
+    "parameters": "model.parameters",
+    "params": "model.parameters",
+    "samples": "data.samples",
+    "data.samples": "data.samples",
+    "examples": "data.samples",
+    "total_steps": "run.total_steps",
+    "world_size": "world_size",
+    "device": "device.kind",
+    "device.kind": "device.kind",
+    "precision": "precision",
+    "dtype": "precision",
+    "vocab_size": "data.vocab_size",
+    "data.vocab_size": "data.vocab_size",
+    "seq_len": "data.seq_len",
+    "data.seq_len": "data.seq_len",
+    "groups": "data.groups",
+    "cpu_count": "env.cpu_count",
+    "warmup_steps": "schedule.warmup_steps",
+    "framework": "run.framework",
+    "kind": "run.kind",
+    "git_commit": "run.commit",
+    "commit": "run.commit",
+    "id": "run.id",
+    "pid": "run.pid",
+    "state": "run.state",
+    "gpu_memory_gib": "device.gpu_memory_gib",
+    "threads": "env.omp_num_threads",
+    "deterministic": "deterministic",
+}
+_SCOPES = {"versions": "version", "packages": "version", "env": "env", "environment": "env", "config": "config"}
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By its name and the schema inside."""
+    if path.name == "heartbeat.json":
+        return 1.0 if head.lstrip().startswith(b"{") else 0.0
+    if path.name == "run.json" or b'"hrmdoc.run/' in head[:200]:
+        return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.run/" in head else 0.0
+    return 0.0
+
+
+def open_session(context: Context) -> Whole:
+    """Starts to read one file."""
+    return Whole(context, _read)
+
+
+def _read(context: Context, blob: bytes) -> Iterator[Record]:
+    try:
+        tree = _json.document(blob, context.path)
+    except InputError as error:
+        yield Damage(context.path, error.line, error.what)
+        return
+    if not isinstance(tree, dict):
+        yield Damage(context.path, None, "is no mapping")
+    elif "schema" in tree:
+        yield from _description(context, tree)
+    else:
+        yield from _heartbeat(context, tree)
+
+
+def _heartbeat(context: Context, tree: Mapping[str, Any]) -> Iterator[Fact]:
+    for key in ("time", "step", "pid", "state"):
+        if (value := plain_value(tree.get(key))) is not None:
+            yield Fact(f"heartbeat.{key}", value, "run", context.path)
+
+
+def _description(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
+    started = unix_time(tree.get("started"))
+    yield Event("start", context.path, time=started, detail=str(tree.get("name") or ""))
+    for key, value in flatten(tree):
+        plain = plain_value(value)
+        section, _, rest = key.partition(".")
+        if plain is None:
+            continue
+        if rest and section in _SCOPES:
+            scope = _SCOPES[section]
+            yield Fact(rest, plain, "version" if scope == "version" else "env" if scope == "env" else "config", context.path)
+        elif key in _CANONICAL:
+            yield Fact(_CANONICAL[key], plain, "run", context.path)
+        else:
+            yield Fact(f"run.{key}", plain, "run", context.path)

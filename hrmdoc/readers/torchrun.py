@@ -1,0 +1,46 @@
+"""`error.json` that torchrun leaves for a worker that failed: the exception as the worker saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers import _json
+from hrmdoc.readers._table import unix_time
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Line, Record
+
+NAME = "torchrun"
+TITLE = "torchrun error files"
+WHOLE = True
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By its name and the one key that it has."""
+    return 1.0 if path.suffix == ".json" and "error" in path.name and b'"message"' in head[:200] else 0.0
+
+
+def open_session(context: Context) -> Whole:
+    """Starts to read one file."""
+    return Whole(context, _read)
+
+
+def _read(context: Context, blob: bytes) -> Iterator[Record]:
+    try:
+        tree = _json.document(blob, context.path)
+    except InputError as error:
+        yield Damage(context.path, error.line, error.what)
+        return
+    message = tree.get("message") if isinstance(tree, dict) else None
+    extra = message.get("extraInfo") if isinstance(message, dict) else None
+    text = message.get("message") if isinstance(message, dict) else message
+    if not isinstance(text, str):
+        yield Damage(context.path, None, "holds no message")
+        return
+    stack = extra.get("py_callstack") if isinstance(extra, dict) else None
+    time = unix_time(extra.get("timestamp")) if isinstance(extra, dict) else float("nan")
+    for line in [*(stack.splitlines()[:400] if isinstance(stack, str) else ()), *text.splitlines()[:50]]:
+        yield Line(line, context.path, 1, time, context.rank)
+    yield Event("exception", context.path, 1, None, time, context.rank, text[:2000])

@@ -1,0 +1,226 @@
+"""Weights & Biases: the binary log of a run (`run-<id>.wandb`) and `wandb-metadata.json`.
+
+Layout of the log: a 7-byte header, then blocks of 32 KiB with LevelDB's record framing; a record is a protocol-buffer message
+`wandb_internal.Record`. Only what a diagnosis needs is decoded: history, config, system statistics, exit, output.
+Field numbers after wandb/proto/wandb_internal.proto.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+from hrmdoc.readers import _json, _wire
+from hrmdoc.readers._rows import Rows
+from hrmdoc.readers._tree import flatten, plain_value
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._wire import BYTES, Field
+from hrmdoc.readers.base import Context, Session
+from hrmdoc.run import Damage, Event, Fact, Line, Record
+
+NAME = "wandb"
+TITLE = "Weights & Biases offline runs"
+WHOLE = False
+
+_MAGIC = b":W&B"
+_BLOCK = 32768
+_HEADER = 7
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_HISTORY, _OUTPUT, _CONFIG, _STATS, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 13, 17, 18
+_METADATA = {
+    "python": "env",
+    "gpu": "env",
+    "gpu_count": "env",
+    "cpu_count": "env",
+    "os": "env",
+    "program": "env",
+    "startedAt": "env",
+}
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By its first bytes, or its name."""
+    if head.startswith(_MAGIC):
+        return 1.0
+    return 0.95 if path.name == "wandb-metadata.json" and head.lstrip().startswith(b"{") else 0.0
+
+
+def open_session(context: Context) -> Session:
+    """Starts to read one file."""
+    return Whole(context, _metadata) if context.path.endswith(".json") else _Session(context)
+
+
+def _metadata(context: Context, blob: bytes) -> Iterator[Record]:
+    tree = _json.document(blob, context.path)
+    for key, value in tree.items() if isinstance(tree, dict) else ():
+        plain = plain_value(value)
+        if key in _METADATA and plain is not None:
+            yield Fact(key, plain, "env", context.path)
+        if key == "cpu_count" and isinstance(value, int):
+            yield Fact("env.cpu_count", value, "run", context.path)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._rest = b""
+        self._offset = 0
+        self._parts: list[bytes] = []
+        self._begin = 0
+        self._rows = Rows(context, precision=3)
+        self._stats = Rows(context, precision=3)
+        self._step = 0
+        self._text = ""
+        self._printed = not (Path(context.path).parent / "files" / "output.log").exists()
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Records of every whole message."""
+        buffer = self._rest + data
+        at = 0
+        if self._offset == 0:
+            if len(buffer) < _HEADER:
+                self._rest = buffer
+                return
+            at = _HEADER
+        at = yield from self._frames(buffer, at)
+        self._rest = buffer[at:]
+        self._offset += at
+        yield from self._rows.points()
+        yield from self._stats.points()
+
+    def close(self) -> Iterator[Record]:
+        """A note on a torn record, and the last printed line."""
+        yield from self._print("\n")
+        if self._rest.strip(b"\0"):
+            yield Damage(self._context.path, self._offset, f"the last record is incomplete ({len(self._rest)} bytes)")
+
+    def _frames(self, buffer: bytes, at: int) -> Generator[Record, None, int]:
+        """Cuts whole frames out of `buffer`; returns where the first torn one begins."""
+        while True:
+            left = _BLOCK - (self._offset + at) % _BLOCK
+            if left < _HEADER:
+                if len(buffer) - at < left:
+                    return at
+                at += left
+                continue
+            if len(buffer) - at < _HEADER:
+                return at
+            size, kind = int.from_bytes(buffer[at + 4 : at + 6], "little"), buffer[at + 6]
+            if size + _HEADER > left or kind > _LAST or (kind == 0 and size == 0):
+                if len(buffer) - at < left:
+                    return at
+                if any(buffer[at : at + left]):
+                    yield Damage(self._context.path, self._offset + at, f"damaged bytes were passed over ({left} bytes)")
+                self._parts, at = [], at + left
+                continue
+            if len(buffer) - at < _HEADER + size:
+                return at
+            yield from self._frame(buffer[at : at + _HEADER + size], kind, self._offset + at)
+            at += _HEADER + size
+
+    def _frame(self, frame: bytes, kind: int, place: int) -> Iterator[Record]:
+        if zlib.crc32(frame[6:]) != int.from_bytes(frame[:4], "little"):
+            self._parts = []
+            yield Damage(self._context.path, place, f"a record with a wrong checksum was left out ({len(frame)} bytes)")
+            return
+        if kind in (_FULL, _FIRST):
+            self._parts, self._begin = [], place
+        elif not self._parts:
+            return  # the beginning of this message was damaged, which has been told
+        self._parts.append(frame[_HEADER:])
+        if kind in (_FULL, _LAST):
+            message, self._parts = b"".join(self._parts), []
+            try:
+                yield from self._message(message)
+            except ValueError:
+                yield Damage(self._context.path, self._begin, "a record could not be decoded and was left out")
+
+    def _message(self, data: bytes) -> Iterator[Record]:
+        for field in _wire.fields(data):
+            if field.kind != BYTES:
+                continue
+            if field.number == _HISTORY:
+                self._history(data, field)
+            elif field.number == _STATS:
+                self._statistics(data, field)
+            elif field.number == _CONFIG:
+                yield from self._config(data, field)
+            elif field.number == _RUN:
+                yield from self._run(data, field)
+            elif field.number == _EXIT:
+                code = next((_wire.signed(f.value) for f in _wire.fields(data, field.start, field.end) if f.number == 1), 0)
+                detail = "finished" if code == 0 else f"crashed with exit code {code}"
+                yield Event("end", self._context.path, self._begin, self._step, detail=detail)
+            elif field.number in (_OUTPUT, _OUTPUT_RAW) and self._printed:
+                for one in _wire.fields(data, field.start, field.end):
+                    if one.number == 3 and one.kind == BYTES:
+                        yield from self._print(_wire.text(data, one))
+
+    def _history(self, data: bytes, outer: Field) -> None:
+        row: dict[str, Any] = {}
+        for one in _wire.fields(data, outer.start, outer.end):
+            if one.number == 1 and one.kind == BYTES:
+                key, value = _item(data, one)
+                row[key] = value
+            elif one.number == 2 and one.kind == BYTES:
+                row.setdefault("_step", next((f.value for f in _wire.fields(data, one.start, one.end) if f.number == 1), 0))
+        if isinstance(row.get("_step"), int):
+            self._step = row["_step"]
+        row.pop("_runtime", None)
+        self._rows.add(row, self._begin)
+
+    def _statistics(self, data: bytes, outer: Field) -> None:
+        row: dict[str, Any] = {"_step": self._step}
+        for one in _wire.fields(data, outer.start, outer.end):
+            if one.number == 2 and one.kind == BYTES:
+                row["_timestamp"] = next((f.value for f in _wire.fields(data, one.start, one.end) if f.number == 1), 0)
+            elif one.number == 3 and one.kind == BYTES:
+                key, value = _item(data, one)
+                row[f"system.{key}"] = value
+        self._stats.add(row, self._begin)
+
+    def _config(self, data: bytes, outer: Field) -> Iterator[Fact]:
+        for one in _wire.fields(data, outer.start, outer.end):
+            if one.number != 1 or one.kind != BYTES:
+                continue
+            key, value = _item(data, one)
+            if key.startswith("_wandb"):
+                continue
+            for name, leaf in flatten({key: value}):
+                plain = plain_value(leaf)
+                if plain is not None or leaf is None:
+                    yield Fact(name, plain, "config", self._context.path, self._begin)
+
+    def _run(self, data: bytes, outer: Field) -> Iterator[Record]:
+        resumed = False
+        for one in _wire.fields(data, outer.start, outer.end):
+            if one.number == 4 and one.kind == BYTES:
+                yield from self._config(data, one)
+            elif one.number == 18:
+                resumed = bool(one.value)
+        yield Event("resume" if resumed else "start", self._context.path, self._begin)
+
+    def _print(self, text: str) -> Iterator[Line]:
+        """Printed text comes in fragments; whole lines are kept when a signature asks for them."""
+        *lines, self._text = (self._text + text).split("\n")
+        self._text = self._text[-65536:]
+        for line in lines:
+            if line and any(True for _ in self._context.wanted(line.encode())):
+                yield Line(line, self._context.path, self._begin, rank=self._context.rank, step=self._step)
+
+
+def _item(data: bytes, outer: Field) -> tuple[str, Any]:
+    """Key and value of an item; a nested key is joined by dots, a value that is no JSON becomes None."""
+    keys: list[str] = []
+    value: Any = None
+    for one in _wire.fields(data, outer.start, outer.end):
+        if one.number in (1, 2) and one.kind == BYTES:
+            keys.append(_wire.text(data, one))
+        elif one.number == 16 and one.kind == BYTES:
+            try:
+                value = _json.loads(data[one.start : one.end])
+            except ValueError:
+                value = None
+    return ".".join(key for key in keys if key), value
