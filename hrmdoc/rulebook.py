@@ -148,7 +148,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
 class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
 
-    `traceback`: the line counts only as the last one of a traceback whose frames, one `file function` a line, it matches.
+    `traceback`: the line counts only as the last one of a traceback whose header and frames it matches, one `file function` a line.
     `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
 
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a

@@ -70,7 +70,7 @@ class SignatureMatcher:
 
         Args:
             line: one log line.
-            frames: `file function` of each frame when the line ends a traceback, else None.
+            frames: what `tracebacks.Place` tells of the traceback that the line ends, None when it ends none.
         """
         text = strip_ansi(line.text[:_LONGEST])
         if _SOURCE.match(without_prefix(text).lstrip()):

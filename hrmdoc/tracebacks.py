@@ -30,6 +30,7 @@ _PREFIX = re.compile(
 _RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
 _FRAME = re.compile(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
 _BOXED = re.compile(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
+_NAMED = re.compile(r"[A-Za-z_]")
 _INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, also where indentation was lost, and the boxes of rich
 
 
@@ -75,7 +76,7 @@ _INSIDE = Place(inside=True)
 class TracebackTracker:
     """Feed it the lines of a run in their order; it tells where each stands.
 
-    Frames are written `file function`, the outermost first.
+    Frames are written `file function`, the outermost first, behind `HEADER` where the traceback began with it.
     """
 
     def __init__(self) -> None:
@@ -87,9 +88,11 @@ class TracebackTracker:
         key, body = (line.file, rank_of(line)), without_prefix(text)
         indent = len(body) - len(body.lstrip())
         if HEADER in body:
-            self._open[key] = _Open(indent, line.line)
+            self._open[key] = _Open(indent, line.line, [HEADER])
             return _INSIDE
         opened = self._open.get(key)
+        if opened is None and indent and _FRAME.match(body.lstrip()):
+            opened = self._open[key] = _Open(0, line.line)  # the log begins inside a traceback, or its head was cut off
         if opened is None:
             return _OUTSIDE
         if line.line - opened.line > _FORGET_AFTER:
@@ -98,7 +101,8 @@ class TracebackTracker:
         if not body.strip() or indent > opened.indent or body.lstrip().startswith(_INSIDE_MARKS):
             self._keep_frame(opened, body)
             return _INSIDE
-        del self._open[key]
+        if _NAMED.match(body.lstrip()):  # else a mark of lines that were cut out, or a rule: what ends it may still come
+            del self._open[key]
         return Place(frames=tuple(opened.frames))
 
     @staticmethod

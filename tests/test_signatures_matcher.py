@@ -25,7 +25,7 @@ BOOK = Rulebook(
             signature("number", r"code (?P<code>-?\d+) took (?P<seconds>\d+\.\d+) on (?P<node>\S+)", "code "),
             signature("oom-eval", r"out of memory", "out of memory", traceback=r"(?m) evaluate$"),
             signature("desync", r"waits for (?P<sequence>\d+)(?: (?P<op>[A-Z]+))?", "waits for", desync=True),
-            signature("any", r"^(?P<exception>[A-Z]\w+Error)", "Error", symptom=ANY_OTHER, traceback="^"),
+            signature("any", r"^(?P<exception>[A-Z]\w+Error)", "Error", symptom=ANY_OTHER, traceback="^Traceback"),
         )
     }
 )
@@ -122,6 +122,12 @@ def test_the_frames_of_a_traceback_tell_where_it_happened(matcher: SignatureMatc
 
 def test_an_exception_outside_a_traceback_is_left_to_the_signatures_that_know_it(matcher: SignatureMatcher) -> None:
     assert ids(matcher.session(), "KeyError: 1") == []
+
+
+def test_the_end_of_a_traceback_whose_head_is_missing_is_not_any_exception(matcher: SignatureMatcher) -> None:
+    frames = ('  File "a.py", line 3, in evaluate', "    fail()")
+    assert ids(matcher.session(), *frames, "KeyError: 1") == []
+    assert ids(matcher.session(), *frames, "RuntimeError: out of memory. Tried 5 MiB") == ["oom", "memory", "oom-eval"]
 
 
 def test_an_exception_that_a_signature_knows_is_not_any_other(matcher: SignatureMatcher) -> None:

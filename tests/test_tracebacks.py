@@ -16,11 +16,14 @@ def places(*texts: str) -> list[Place]:
 
 
 def ends(*texts: str) -> list[tuple[str, tuple[str, ...]]]:
-    return [(text, place.frames) for text, place in zip(texts, places(*texts), strict=True) if place.frames is not None]
+    """Lines that end a traceback, with its frames; every one of them began with its header."""
+    found = [(text, place.frames) for text, place in zip(texts, places(*texts), strict=True) if place.frames is not None]
+    assert all(frames[0] == HEADER[:-1] for _, frames in found)
+    return [(text, frames[1:]) for text, frames in found]
 
 
 def test_lines_outside_are_neither_inside_nor_an_end() -> None:
-    assert places("step 1 loss 2", '  File "a.py", line 1, in f', "ValueError: x") == [Place()] * 3
+    assert places("step 1 loss 2", "  indented", "ValueError: x") == [Place()] * 3
 
 
 def test_the_line_that_ends_a_traceback_carries_its_frames() -> None:
@@ -54,6 +57,16 @@ def test_a_traceback_whose_end_never_comes_is_forgotten() -> None:
     tracker = TracebackTracker()
     tracker.take(Line(HEADER, "a.log", 1))
     assert tracker.take(Line("ValueError: x", "a.log", 5000)) == Place()
+
+
+def test_a_log_may_begin_inside_a_traceback() -> None:
+    frame = '  File "a.py", line 1, in f'
+    assert places("[rank0]: " + frame, "[rank0]:     x()", "[rank0]: ValueError: x")[-1] == Place(frames=("a.py f",))
+
+
+def test_lines_that_were_cut_out_do_not_end_a_traceback() -> None:
+    text = (HEADER, '  File "a.py", line 1, in f', "< truncated lines 3-90 >", "ValueError: x")
+    assert [line for line, _ in ends(*text)] == ["< truncated lines 3-90 >", "ValueError: x"]
 
 
 def test_a_chain_ends_twice() -> None:
