@@ -60,20 +60,23 @@ class Spike(Detector):
         scores = np.empty(len(values))
         position, piece = 0, FIRST_PIECE
         while position < len(values):
-            if self._frozen is not None:
-                level, scale = self._frozen
-                raised = (values[position:] - level) / scale
-                back = np.flatnonzero(raised <= self._recovered)
-                end = int(back[0]) if len(back) else len(raised)
-                scores[position : position + end] = raised[:end]
-                position += end
-                if len(back):
-                    self._frozen = None
-                continue
-            taken = self._judge(values[position : position + piece], scores[position : position + piece])
-            piece = FIRST_PIECE if self._frozen else min(2 * piece, LAST_PIECE)
+            ahead = slice(position, position + piece)
+            taken = self._wait(values[ahead], scores[ahead]) if self._frozen else self._judge(values[ahead], scores[ahead])
+            piece = FIRST_PIECE if taken < min(piece, len(values) - position) else min(2 * piece, LAST_PIECE)
             position += taken
         return scores
+
+    def _wait(self, values: FloatArray, scores: FloatArray) -> int:
+        """Fills `scores` against the frozen baseline up to the point at which the series is back, and returns their number."""
+        assert self._frozen is not None
+        level, scale = self._frozen
+        raised = (values - level) / scale
+        back = np.flatnonzero(raised <= self._recovered)
+        count = int(back[0]) if len(back) else len(raised)
+        scores[:count] = raised[:count]
+        if len(back):
+            self._frozen = None
+        return count
 
     def _judge(self, values: FloatArray, scores: FloatArray) -> int:
         """Fills `scores` up to the first rise, takes the points before it into the baseline, and returns their number."""
