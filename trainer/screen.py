@@ -26,7 +26,7 @@ class Screen:
             except (BrokenPipeError, ValueError):  # nobody reads any more; the run goes on, and train.log has it all
                 return
         elif not line.startswith("step "):
-            self._bar.console.print(line, markup=False, highlight=False)
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, step: int, total: int) -> None:
         """Shows the bar, on a terminal."""
