@@ -89,7 +89,7 @@ class Examination:
 
     def _situate(self) -> Situation:
         canonical = roles.canonical(self.run, self.book)
-        facts: dict[str, Any] = {key: fact.value for key, fact in canonical.items()} | self._stated
+        facts: dict[str, Any] = {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
         kind, reason = roles.infer_kind(self.run, facts)
         if stated := self._stated.get("run.kind"):
             kind, reason = str(stated), "stated by the user"
@@ -149,6 +149,16 @@ class Examination:
                 when = varied(rule.when, variant)
                 return when, msgspec.structs.replace(rule, severity=variant.severity or rule.severity)
         return rule.when, rule
+
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def _number(value: Any) -> Any:
+    """A word that spells a number as that number: environment variables and command lines know only words."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return value
+    return float(value) if any(c in value for c in ".eE") else int(value)
 
 
 def applies(where: Applies, kind: str, framework: str) -> bool:
@@ -224,7 +234,7 @@ def _is_unknown(item: Any, facts: Mapping[str, Any]) -> bool:
     return isinstance(item, str) and item.startswith("$") and "|" not in item and facts.get(item[1:]) is None
 
 
-_HOLE = re.compile(r"\{(\w+)(?::([^}{]{1,8}))?\}")
+_HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 
 
 def to_symptom(rule: SymptomRule, finding: Finding) -> Symptom:

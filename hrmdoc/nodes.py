@@ -17,6 +17,7 @@ import numpy as np
 
 from hrmdoc import detectors, expressions
 from hrmdoc.detectors.trigger import Episode, Trigger
+from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
 from hrmdoc.run import FloatArray, Line, Run, Series
 from hrmdoc.signatures import SignatureMatch
@@ -292,6 +293,9 @@ class CheckNode:
             holds = self._expression(names, functions(scene))
         except expressions.MissingInput as missing:
             return Finding("not_evaluated", missing=(missing.name,))
+        except RuleError as error:
+            # A run may state anything, a word where a number belongs too: that is no verdict on its health.
+            return Finding("not_evaluated", missing=(error.what,))
         values = {name: names[name] for name in self._expression.names if name in names}
         place = next((scene.run.facts[s, n] for n in values for s in ("run", "config") if (s, n) in scene.run.facts), None)
         file, line = (place.file, place.line) if place else ("", None)

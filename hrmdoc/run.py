@@ -258,7 +258,7 @@ class Run:
         return self.facts.get((scope, key))
 
     def with_role(self, role: str, rank: int | None = None) -> list[Series]:
-        """All series of `role`, best source first: known before guessed, then precise, then long, then by name.
+        """All series of `role`, best source first: known before guessed, at least half as long as the longest, then precise, long.
 
         Only series of the lowest rank that has the role are returned, unless `rank` asks for one.
         """
@@ -266,7 +266,10 @@ class Run:
         if found:
             wanted = min(-1 if s.key.rank is None else s.key.rank for s in found) if rank is None else rank
             found = [s for s in found if (-1 if s.key.rank is None else s.key.rank) == wanted]
-        return sorted(found, key=lambda s: (s.role.guessed, -s.precision, -len(s), s.key.metric, s.key.source))
+        longest = max((len(series) for series in found), default=0)
+        return sorted(
+            found, key=lambda s: (s.role.guessed, 2 * len(s) < longest, -s.precision, -len(s), s.key.metric, s.key.source)
+        )
 
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None."""

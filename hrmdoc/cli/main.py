@@ -90,6 +90,12 @@ def main(argv: list[str] | None = None) -> int:
         # The reader of our output has gone (`| head`); nothing more can be said to it, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if os.environ.get("HRMDOC_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        print(f"hrmdoc: a fault of hrmdoc itself: {what}\n  hint: HRMDOC_DEBUG=1 shows where; please report it", file=sys.stderr)  # noqa: T201
+        return 2
 
 
 def run() -> None:

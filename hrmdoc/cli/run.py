@@ -25,7 +25,7 @@ def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None) ->
 
     The exit status is the command's own; 1 when it was stopped by --stop-on.
     """
-    from hrmdoc.live.incidents import Incident
+    from hrmdoc.incidents import Incident
     from hrmdoc.live.supervise import supervise
     from hrmdoc.reports.terminal import safe, show
 

@@ -38,7 +38,7 @@ def command(
     """
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import show
+    from hrmdoc.reports.terminal import incident_line, show
 
     watch = Watch(
         path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state
@@ -54,7 +54,7 @@ def command(
         if look.moved:
             _say(out, f"{path} names another run now: {watch.patient.run.path}")
         for incident in look.changes:
-            _tell(out, incident)
+            out.print(incident_line(incident))
         alerter.tell(look.changes)
         analysis = look.analysis
     if analysis is None:
@@ -68,18 +68,3 @@ def _say(out: Any, text: str) -> None:
     from hrmdoc.reports.terminal import safe
 
     out.print(f"{time.strftime('%H:%M:%S')}  {safe(text)}", style="dim")
-
-
-def _tell(out: Any, incident: Any) -> None:
-    from rich.text import Text
-
-    from hrmdoc.reports.terminal import COLOURS, ICONS, safe
-
-    over = incident.change == "resolved"
-    icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
-    step = "" if incident.step is None else f" step {incident.step}"
-    line = Text(time.strftime("%H:%M:%S"), style="dim").append(f"  {icon} {incident.change}", style=colour)
-    line.append(f"{step}  ").append(incident.symptom, style="bold").append(f"  {safe(incident.evidence or incident.title)}")
-    out.print(line)
-    if incident.cause and not over:
-        out.print(Text(f"          most probably {incident.cause} ({incident.probability:.0%})", style="dim"))

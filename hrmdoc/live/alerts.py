@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.live.incidents import Incident
+from hrmdoc.incidents import Incident
 from hrmdoc.settings import Alerts
 
 TIMEOUT_S = 10.0

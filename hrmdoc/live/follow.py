@@ -151,10 +151,13 @@ class Waker:
         self._start([Path(path) for path in paths])
 
     def _start(self, paths: list[Path]) -> None:
+        import logging
+
         from watchdog.events import FileSystemEvent, FileSystemEventHandler
         from watchdog.observers import Observer
 
         changed = self._changed
+        logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
 
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: FileSystemEvent) -> None:

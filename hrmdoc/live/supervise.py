@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import UsageError
-from hrmdoc.live.incidents import Incident
+from hrmdoc.incidents import Incident
 from hrmdoc.live.watch import Watch
 
 GRACE_S = 30.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.incidents import Incident, IncidentLog
 from hrmdoc.live.follow import Follower, Waker
-from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.state import replace_text, state_folder
 from hrmdoc.run import Tick
 from hrmdoc.settings import Settings

@@ -8,11 +8,10 @@ from typing import Any
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import _json
-from hrmdoc.readers._table import unix_time
 from hrmdoc.readers._tree import flatten, plain_value
 from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Record
+from hrmdoc.run import Damage, Fact, Record
 
 NAME = "run_json"
 TITLE = "run.json and heartbeat.json of a run directory"
@@ -47,9 +46,16 @@ _CANONICAL = {
     "id": "run.id",
     "pid": "run.pid",
     "state": "run.state",
+    "config_source": "run.config_source",
+    "classes": "data.classes",
     "gpu_memory_gib": "device.gpu_memory_gib",
     "threads": "env.omp_num_threads",
     "deterministic": "deterministic",
+    "device_memory_gib": "device.gpu_memory_gib",
+    "plan.num_workers": "data.num_workers",
+    "plan.pin_memory": "data.pin_memory",
+    "plan.deterministic": "deterministic",
+    "env.OMP_NUM_THREADS": "env.omp_num_threads",
 }
 _SCOPES = {"versions": "version", "packages": "version", "env": "env", "environment": "env", "config": "config"}
 
@@ -89,17 +95,16 @@ def _heartbeat(context: Context, tree: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _description(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
-    started = unix_time(tree.get("started"))
-    yield Event("start", context.path, time=started, detail=str(tree.get("name") or ""))
     for key, value in flatten(tree):
         plain = plain_value(value)
         section, _, rest = key.partition(".")
         if plain is None:
             continue
+        if key in _CANONICAL:
+            counted = int(plain) if isinstance(plain, str) and plain.isdigit() and section == "env" else plain
+            yield Fact(_CANONICAL[key], counted, "run", context.path)
         if rest and section in _SCOPES:
             scope = _SCOPES[section]
             yield Fact(rest, plain, "version" if scope == "version" else "env" if scope == "env" else "config", context.path)
-        elif key in _CANONICAL:
-            yield Fact(_CANONICAL[key], plain, "run", context.path)
-        else:
+        elif key not in _CANONICAL:
             yield Fact(f"run.{key}", plain, "run", context.path)

@@ -6,6 +6,8 @@ All text from the run passes through `clean` and `redact`, and is never read as 
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -14,6 +16,7 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnose import Hypothesis
+from hrmdoc.incidents import Incident
 from hrmdoc.prescribe import Prescription
 from hrmdoc.reports.sparkline import marks, sparkline
 from hrmdoc.run import Series
@@ -51,9 +54,32 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     _footer(analysis, console, verbose=verbose)
 
 
+def incident_line(incident: Incident) -> Text:
+    """One incident as `watch` tells it."""
+    over = incident.change == "resolved"
+    icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
+    step = "" if incident.step is None else f" step {incident.step}"
+    line = Text(time.strftime("%H:%M:%S", time.localtime(incident.at)), style="dim").append(
+        f"  {icon} {incident.change}", style=colour
+    )
+    line.append(f"{step}  ").append(incident.symptom, style="bold").append(f"  {safe(incident.evidence or incident.title)}")
+    if incident.cause and not over:
+        line.append(f"\n          most probably {incident.cause} ({incident.probability:.0%})", style="dim")
+    return line
+
+
 def safe(text: str, limit: int = 300) -> str:
     """Text from a run as it may be shown to a person: one printable line, secrets removed."""
     return redact(clean(text, limit))
+
+
+def short(file: str) -> str:
+    """A path as a person would type it here: relative to the working folder where that is shorter."""
+    try:
+        relative = os.path.relpath(file)
+    except ValueError:  # another drive
+        relative = file
+    return safe(min(file, relative, key=len), 120)
 
 
 def _headline(analysis: Analysis) -> Text:
@@ -72,7 +98,7 @@ def _verdict(analysis: Analysis) -> Iterator[Text]:
     verdict = analysis.verdict
     words = {
         "healthy": "nothing is wrong as far as this run can tell",
-        "info": "oddities only",
+        "info": f"nothing is wrong; {len(analysis.present)} oddities (--verbose shows them)",
         "no_data": "nothing could be read as metrics or log lines",
     }
     leading = next((h for h in analysis.diagnosis.hypotheses if not h.benign), None)
@@ -117,7 +143,7 @@ def _number(value: float) -> str:
 
 
 def _causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
-    if analysis.verdict in ("healthy", "no_data") and not verbose:
+    if analysis.verdict in ("healthy", "info", "no_data") and not verbose:
         return
     likely = [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or h.probability >= NAMED]
     if not likely:
@@ -145,7 +171,7 @@ def _place(analysis: Analysis, symptom_id: str) -> str:
     symptom = next((s for s in analysis.symptoms if s.id == symptom_id and s.seen), None)
     if symptom is None or not symptom.file:
         return ""
-    return f"  {safe(symptom.file, 80)}" + (f":{symptom.line}" if symptom.line is not None else "")
+    return f"  {short(symptom.file)}" + (f":{symptom.line}" if symptom.line is not None else "")
 
 
 def _remedy(prescription: Prescription, console: Console) -> None:
@@ -154,7 +180,7 @@ def _remedy(prescription: Prescription, console: Console) -> None:
     console.print(Padding(head, (0, 0, 0, 9)))
     for change in prescription.changes:
         told = Text(f"{change.path}: {change.before} → {change.after}", style="green")
-        console.print(Padding(told.append(f"  {safe(change.file, 80)}", style="dim"), (0, 0, 0, 11)))
+        console.print(Padding(told.append(f"  {short(change.file)}", style="dim"), (0, 0, 0, 11)))
     if not prescription.changes and prescription.overrides:
         console.print(Padding(Text(prescription.overrides, style="green"), (0, 0, 0, 11)))
     for step in remedy.steps[:3]:
@@ -186,7 +212,7 @@ def _footer(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     for damage in analysis.run.damages if verbose else analysis.run.damages[:3]:
         place = safe(damage.file, 120) + (f":{damage.line}" if damage.line is not None else "")
         console.print(Text(f"not read: {place}: {safe(damage.what)}", style="magenta"))
-    if analysis.diagnosis.next_check and analysis.verdict not in ("healthy", "no_data"):
+    if analysis.diagnosis.next_check and analysis.verdict in ("warning", "critical"):
         console.print(Text("Next check: ", style="bold").append(safe(analysis.diagnosis.next_check, 600)))
     leading = next((h for h in analysis.diagnosis.hypotheses if not h.benign), None)
     if leading is not None and analysis.verdict in ("warning", "critical"):
