@@ -108,7 +108,8 @@ def _open_files() -> int | None:
         import resource
     except ImportError:
         return None
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _gpus() -> tuple[float, ...]:

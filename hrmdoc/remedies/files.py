@@ -13,7 +13,7 @@ from hrmdoc.errors import PatchError
 if TYPE_CHECKING:
     from pathlib import Path
 
-BIGGEST = 1_000_000
+BIGGEST = 256_000
 """Bytes; a config is never that long, a log or a tokenizer may be."""
 
 
@@ -49,7 +49,7 @@ def read(path: Path) -> Source:
             raise PatchError("not a regular file", file=path)
         if info.st_size > BIGGEST:
             raise PatchError(
-                f"{info.st_size / 1e6:.1f} MB is more than a config file has", file=path, hint="name the config file itself"
+                f"{info.st_size / 1000:,.0f} kB is more than a config file has", file=path, hint="name the config file itself"
             )
         blob = path.read_bytes()
     except OSError as error:

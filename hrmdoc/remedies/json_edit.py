@@ -164,12 +164,10 @@ class JsonDocument:
         parent = self._nodes[route[:-1]] if len(route) > 1 else self._root
         index = next(place for place, (_, key, _) in enumerate(parent.members) if key == route[-1])
         start, _, node = parent.members[index]
+        if parent.kind == "[]" or len(parent.members) == 1:
+            raise PatchError(
+                f"{dotted(route)} cannot be removed alone", file=self.name, line=self._line(start), hint="edit by hand"
+            )
         if index + 1 < len(parent.members):
             return self.text[:start] + self.text[parent.members[index + 1][0] :]
-        if index:
-            return self.text[: parent.members[index - 1][2].end] + self.text[node.end :]
-        return self.text[:start] + self.text[self._after_comma(node.end) :]
-
-    def _after_comma(self, at: int) -> int:
-        comma = self._skip(at)
-        return comma + 1 if self.text[comma : comma + 1] == "," else at
+        return self.text[: parent.members[index - 1][2].end] + self.text[node.end :]

@@ -78,7 +78,7 @@ class Patch:
     notes: tuple[str, ...] = ()
 
     def diff(self) -> str:
-        """A unified diff as git writes it; "" when no file is edited."""
+        """A unified diff as git writes it, names relative to the working folder; "" when no file is edited."""
         return "".join(_diff(edit) for edit in self.edits)
 
 
@@ -301,7 +301,8 @@ def _value(place: _Place, route: Route, kind: Kind) -> Plain:
 
 
 def _diff(edit: FileEdit) -> str:
-    name = edit.path.as_posix().lstrip("/")
+    path, here = edit.path.absolute(), Path.cwd()
+    name = (path.relative_to(here) if here in path.parents else path).as_posix().lstrip("/")
     before, after = (_lines(blob.decode("utf-8")) for blob in (edit.before, edit.after))
     lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

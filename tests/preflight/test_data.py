@@ -10,10 +10,10 @@ import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.preflight.data import data_facts
-from hrmdoc.run import Damage, Fact
+from hrmdoc.run import Damage, Fact, Value
 
 
-def looked_at(place: Path, **config: Any) -> tuple[dict[str, object], list[Damage]]:
+def looked_at(place: Path, **config: Any) -> tuple[dict[str, Value], list[Damage]]:
     known = {key: Fact(key, value, "config") for key, value in config.items()}
     records = list(data_facts(place, known))
     facts = {record.key: record.value for record in records if isinstance(record, Fact)}
@@ -142,7 +142,8 @@ def test_a_folder_of_another_kind_is_damage_and_a_missing_one_an_error(tmp_path:
 
 
 def test_a_checksum_file_beside_the_data_is_found(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "mbpp" / "train.jsonl", {"text": "a"}) if (tmp_path / "mbpp").mkdir() is None else tmp_path
+    (tmp_path / "mbpp").mkdir()
+    path = jsonl(tmp_path / "mbpp" / "train.jsonl", {"text": "a"})
     md5 = hashlib.md5(path.read_bytes()).hexdigest()
     (tmp_path / ".mbpp.md5").write_text(f"{md5}  data/mbpp/train.jsonl\n")
     facts, _ = looked_at(path)

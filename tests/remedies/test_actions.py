@@ -39,15 +39,10 @@ def test_an_action_is_placed_and_its_answer_read(run: Path) -> None:
 
     def answer(request: dict[str, Any]) -> str:
         seen.append(request)
+        ident = str(request["id"])
         other = json.dumps({"event": "action", "id": "another", "status": "failed"})
-        return (
-            other
-            + "\nnot json "
-            + request["id"]
-            + "\n"
-            + json.dumps({"event": "action", "step": 7, "id": request["id"], "status": "done"})
-            + "\n"
-        )
+        done = json.dumps({"event": "action", "step": 7, "id": ident, "status": "done"})
+        return f"{other}\nnot json {ident}\n{done}\n"
 
     got = send(run, "set_lr", lr=3e-5, reason="diverging", sleep=trainer(run, answer))
     assert got == Answer(seen[0]["id"], "set_lr", "done", 7)

@@ -63,8 +63,7 @@ def test_an_inserted_key_follows_the_layout_of_its_section(text: str, route: Rou
     [
         ('{"a": 1, "b": 2}', ("a",), '{"b": 2}'),
         ('{"a": 1, "b": 2}', ("b",), '{"a": 1}'),
-        ('{"a": 1}', ("a",), "{}"),
-        ('{"a": 1,}', ("a",), "{}"),
+        ('{"a": 1, "b": 2,}', ("b",), '{"a": 1,}'),
         ('{\n  "a": 1,\n  "b": {"c": 1}\n}\n', ("b",), '{\n  "a": 1\n}\n'),
     ],
 )
@@ -103,6 +102,12 @@ def test_a_section_is_not_replaced_by_a_value() -> None:
 def test_a_section_cannot_be_made_inside_a_value() -> None:
     with pytest.raises(PatchError, match="holds no section"):
         JsonDocument("c.json", '{"a": 5}').insert(("a", "b"), Scalar("1"))
+
+
+@pytest.mark.parametrize(("text", "route"), [('{"a": {"b": 1}, "c": 2}', ("a", "b")), ('{"a": [1, 2]}', ("a", 0))])
+def test_a_section_is_not_emptied_and_a_list_keeps_its_places(text: str, route: Route) -> None:
+    with pytest.raises(PatchError, match="cannot be removed alone"):
+        JsonDocument("c.json", text).remove(route)
 
 
 def numbers(tree: Any, route: Route = ()) -> list[Route]:

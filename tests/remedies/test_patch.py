@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,16 @@ def test_a_diff_tells_of_a_missing_newline_at_the_end(tmp_path: Path) -> None:
         .diff()
         .endswith("-lr: 1e-4\n\\ No newline at end of file\n+lr: 2e-5\n\\ No newline at end of file\n")
     )
+
+
+@pytest.mark.parametrize("text", ["lr: 1e-4\r\nseed: 0\r\n", "lr: 1e-4", "a: ü\n\nlr: 1e-4  # x\n\n\n"])
+def test_git_applies_the_diff_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub dir").mkdir()
+    patch = planned(tmp_path, text, LOWER, name="sub dir/c.yaml")
+    assert "--- a/sub dir/c.yaml" in patch.diff()
+    subprocess.run(["git", "apply", "-"], input=patch.diff().encode(), cwd=tmp_path, check=True)
+    assert (tmp_path / "sub dir" / "c.yaml").read_bytes() == patch.edits[0].after
 
 
 def test_several_changes_of_one_file_are_one_edit(tmp_path: Path) -> None:
