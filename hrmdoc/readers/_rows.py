@@ -94,12 +94,12 @@ class Rows:
         used = [shape for shape in self._shapes.values() if shape.order]
         step, epoch, time = (np.full(count, np.nan) for _ in range(3))
         columns = [_columns(shape) for shape in used]
-        restarting = False
+        restarting = np.zeros(count, np.bool_)
         for shape, cells in zip(used, columns, strict=True):
             order, place = np.array(shape.order, np.int64), shape.place
             if place.step is not None:
                 step[order] = cells[place.step]
-                restarting |= place.step in RESTARTING
+                restarting[order] = place.step in RESTARTING
             if place.epoch is not None:
                 epoch[order] = cells[place.epoch]
             if place.time is not None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Axis, FloatArray, IntArray, Points
@@ -129,6 +130,7 @@ def unix_time(cell: Any) -> float:
     return value if value > _DAY_2001 else math.nan
 
 
+BoolArray = NDArray[np.bool_]
 AXES: tuple[Axis, ...] = ("step", "epoch", "index")
 
 
@@ -148,20 +150,20 @@ class Counter:
         self._rows = 0
         self._whole_epochs: bool | None = None
 
-    def steps(self, step: FloatArray, epoch: FloatArray, restarting: bool) -> tuple[IntArray, IntArray]:
+    def steps(self, step: FloatArray, epoch: FloatArray, restarting: BoolArray) -> tuple[IntArray, IntArray]:
         """Steps of the next rows, and what each counts as a position in `AXES`. All arrays have shape [n].
 
         Args:
             step: NaN where a row has none.
             epoch: NaN where a row has none.
-            restarting: the steps may start over in every epoch.
+            restarting: whether the step of a row is one that may start over in every epoch.
         """
         index = np.arange(self._rows, self._rows + len(step), dtype=np.int64)
         self._rows += len(step)
         known = np.flatnonzero(np.isfinite(epoch))
         if self._whole_epochs is None and len(known):
             self._whole_epochs = bool(epoch[known[0]] == math.floor(epoch[known[0]]))
-        counted = self._filled(self._continued(step, epoch) if restarting else step, "_step")
+        counted = self._filled(self._continued(step, epoch, restarting), "_step")
         epochs = self._filled(epoch, "_epoch") if self._whole_epochs else np.full(len(step), math.nan)
         steps = np.where(np.isfinite(counted), counted, np.where(np.isfinite(epochs), np.floor(epochs), index))
         axes = np.where(np.isfinite(counted), 0, np.where(np.isfinite(epochs), 1, 2))
@@ -173,14 +175,14 @@ class Counter:
         setattr(self, name, float(filled[-1]))
         return filled[1:]
 
-    def _continued(self, step: FloatArray, epoch: FloatArray) -> FloatArray:
+    def _continued(self, step: FloatArray, epoch: FloatArray, restarting: BoolArray) -> FloatArray:
         """`step` counted through all epochs."""
         epochs = _carried(self._last_epoch, epoch)
         raw = _carried(self._last_raw, step)
-        starts_over = (raw[1:] < raw[:-1]) & (epochs[1:] > epochs[:-1])
+        starts_over = restarting & (raw[1:] < raw[:-1]) & (epochs[1:] > epochs[:-1])
         offsets = self._offset + np.cumsum(np.where(starts_over, raw[:-1] + (raw[1:] == 0), 0.0))
         self._last_epoch, self._last_raw, self._offset = float(epochs[-1]), float(raw[-1]), float(offsets[-1])
-        return np.asarray(step + offsets)
+        return np.where(restarting, step + offsets, step)
 
 
 def _carried(before: float, values: FloatArray) -> FloatArray:
@@ -198,15 +200,17 @@ class _Piece(NamedTuple):
     steps: IntArray
     times: FloatArray
     lines: IntArray
+    axis: Axis
 
 
 class Columns:
-    """Collects pieces of metrics and gives each as one run of points, in file order."""
+    """Collects pieces of metrics and gives each as one run of points, in file order. The first point of a metric tells its axis."""
 
     def __init__(self, context: Context, precision: int) -> None:
         self._context = context
         self._precision = precision
-        self._pieces: dict[tuple[str, str, Axis], list[_Piece]] = {}
+        self._pieces: dict[tuple[str, str], list[_Piece]] = {}
+        self._axes: dict[tuple[str, str], Axis] = {}
 
     def add(
         self,
@@ -221,13 +225,14 @@ class Columns:
         source: str = "",
     ) -> None:
         """Adds values of one metric, all arrays of shape [n]; `order` numbers the records they came from."""
-        self._pieces.setdefault((metric, source, axis), []).append(_Piece(order, values, steps, times, lines))
+        self._pieces.setdefault((metric, source), []).append(_Piece(order, values, steps, times, lines, axis))
 
     def points(self) -> Iterator[Points]:
         """Everything that was added since the last call."""
         context = self._context
-        for (metric, source, axis), pieces in self._pieces.items():
+        for (metric, source), pieces in self._pieces.items():
             one = pieces[0] if len(pieces) == 1 else _joined(pieces)
+            axis = self._axes.setdefault((metric, source), one.axis)
             logger = source or context.source or context.path
             yield Points(
                 metric, one.steps, one.values, one.times, context.path, one.lines, context.rank, axis, self._precision, logger
@@ -244,4 +249,5 @@ def _joined(pieces: list[_Piece]) -> _Piece:
         np.concatenate([piece.steps for piece in pieces])[sort],
         np.concatenate([piece.times for piece in pieces])[sort],
         np.concatenate([piece.lines for piece in pieces])[sort],
+        min(pieces, key=lambda piece: int(piece.order[0])).axis,
     )

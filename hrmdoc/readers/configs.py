@@ -22,7 +22,7 @@ _KNOWN = re.compile(
     r"|ds_config.*|deepspeed.*|zero[123].*|.*[_-]config|config[_-].*|cfg.*|.*recipe.*)\.(?:ya?ml|json)$",
     re.IGNORECASE,
 )
-_NOT = frozenset({"hydra.yaml", "meta.yaml", "package.json", "run.json", "heartbeat.json", "wandb-metadata.json"})
+_NOT = frozenset({"hydra.yaml", "meta.yaml", "package.json", "run.json", "heartbeat.json", "wandb-metadata.json", "meta.json"})
 _KEY = re.compile(
     r"(?:^|[\s{,\"'])(?:[a-z_]*learning_rate|lr0?|[a-z_]*batch_size|num_train_epochs|epochs|max_steps|max_epochs|weight_decay|optimizer|optim"
     r"|lr_scheduler(?:_type)?|warmup_(?:steps|ratio|iters)|gradient_(?:clipping|accumulation_steps|clip_val)|max_grad_norm|hidden_size"

@@ -86,7 +86,8 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 def _is_header(names: list[str]) -> bool:
     """Names, not numbers: at least half of the cells begin like a word."""
-    return sum(bool(_WORD.search(name)) and number(name) is None for name in names) * 2 > len(names)
+    named = [name for name in names if name.strip()]
+    return bool(named) and sum(bool(_WORD.search(name)) and number(name) is None for name in named) * 2 > len(named)
 
 
 def open_session(context: Context) -> _Session:
@@ -161,7 +162,7 @@ class _Session:
         nothing = np.full(count, np.nan)
         step = grid[:, header.at(place.step)] if place.step is not None else nothing
         epoch = grid[:, header.at(place.epoch)] if place.epoch is not None else nothing
-        steps, axes = self._counter.steps(step, epoch, place.step in RESTARTING)
+        steps, axes = self._counter.steps(step, epoch, np.full(count, place.step in RESTARTING))
         order = np.arange(first, first + count)
         clocked = bool(np.isfinite(times).any())
         for at, metric, source in header.metrics(clocked):
@@ -182,8 +183,8 @@ class _Session:
 
 
 def _may_be_header(line: bytes, header: _Header) -> bool:
-    """A later line that begins with a letter, where the rows begin with a number, may be a header that has changed."""
-    return (line[:1].isalpha() and line[:8] == header.start) or line[:1] == b"#"
+    """A later line that begins as the header did may be a header that has changed."""
+    return bool(header.start) and line.startswith(header.start)
 
 
 class _Header:
@@ -191,7 +192,7 @@ class _Header:
 
     def __init__(self, names: list[str], delimiter: str, split: str) -> None:
         self.names = [name.strip() for name in names]
-        self.start = names[0].encode()[:8] if names else b""
+        self.start = names[0].encode() if names and _WORD.search(names[0]) else b""
         self.delimiter = delimiter
         self.split = split
         self.damages: list[tuple[int, str]] = []

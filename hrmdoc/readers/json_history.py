@@ -16,6 +16,7 @@ import numpy as np
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import _json
+from hrmdoc.readers._names import checkpoint_number
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
 from hrmdoc.readers._tree import flatten, plain_value
@@ -41,7 +42,7 @@ _MAX_LENGTH = 10_000_000
 def sniff(path: Path, head: bytes) -> float:
     """By the names of metrics that lists, numbers or objects follow."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start not in (b"{", b"["):
+    if start not in (b"{", b"[") or (path.name == "meta.json" and checkpoint_number(path.parent.name) is not None):
         return 0.0
     if start == b"[" and re.match(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,", head):
         return 0.8  # [[wall time, step, value], ...]
@@ -145,26 +146,22 @@ def _is_final(key: str, value: Any) -> bool:
 
 
 def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) -> Iterator[Points]:
-    """Final values become a curve of one point, so that a rule sees a last loss of exactly zero."""
-    step = next(
-        (int(value) for name in STEP_KEYS if (value := number(singles.get(name))) is not None and math.isfinite(value)), None
-    )
-    epoch = next(
-        (int(value) for name in EPOCH_KEYS if (value := number(singles.get(name))) is not None and math.isfinite(value)), None
-    )
-    at, axis = (step, "step") if step is not None else (epoch, "epoch") if epoch is not None else (0, "index")
+    """Final values become curves of one point, so that a rule sees a last loss of exactly zero.
+
+    Their precision is the lowest there is: a real curve of the same metric must come first.
+    """
+    step, epoch = _first(singles, STEP_KEYS), _first(singles, EPOCH_KEYS)
+    axis: Axis = "step" if step is not None else "epoch" if epoch is not None else "index"
+    at = np.array([step if step is not None else epoch or 0], np.int64)
     split = split_of(context.path) if single_file else ""
+    source = context.source or context.path
     for key, value in singles.items():
         if _is_final(key, value):
-            yield Points(
-                with_split(key, split),
-                np.array([at]),
-                np.array([float(value)]),
-                np.array([np.nan]),
-                context.path,
-                None,
-                context.rank,
-                "step" if axis == "step" else "epoch" if axis == "epoch" else "index",
-                3,
-                context.source or context.path,
-            )
+            values, none = np.array([float(value)]), np.array([np.nan])
+            yield Points(with_split(key, split), at, values, none, context.path, None, context.rank, axis, 0, source)
+
+
+def _first(singles: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    """The first finite number under one of the names."""
+    found = (number(singles.get(name)) for name in names)
+    return next((int(value) for value in found if value is not None and math.isfinite(value)), None)

@@ -42,6 +42,12 @@ _EVENTS: dict[str, EventKind] = {
     "crashed": "exception",
     "action": "action",
     "action_taken": "action",
+    "rollback": "action",
+    "nonfinite": "action",
+    "skipped": "action",
+    "early_stop": "action",
+    "warning": "action",
+    "checkpoint_failed": "action",
     "ended": "end",
     "end": "end",
     "finished": "end",
@@ -49,6 +55,7 @@ _EVENTS: dict[str, EventKind] = {
     "run_ended": "end",
 }
 _EVENT_KEYS = ("event", "kind", "type")
+_NO_DETAIL = frozenset({"time", "step", "timestamp", "traceback", "metrics"})
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
 _TRUST = 20  # so many objects in a row tell what a file is
 
@@ -155,9 +162,7 @@ class _Session:
             self._rows.add(row, line)
             return
         step = number(row.get("step", row.get("global_step")))
-        detail = {
-            key: value for key, value in row.items() if key not in (*_EVENT_KEYS[:1], "time", "step", "timestamp", "traceback")
-        }
+        detail = {key: value for key, value in row.items() if key not in _NO_DETAIL}
         yield Event(
             kind,
             self._context.path,
@@ -165,7 +170,7 @@ class _Session:
             None if step is None else int(step),
             unix_time(row.get("time", row.get("timestamp"))),
             self._context.rank,
-            orjson.dumps(detail, default=str).decode(),
+            orjson.dumps(detail, default=str).decode()[:2000],
         )
 
     def _texts(self, row: Mapping[str, Any], line: int) -> Iterator[Line]:

@@ -56,7 +56,7 @@ class _Evidence:
         files = {fact.file for fact in run.facts.values()} | {file for series in run.series.values() for file in series.files}
         self._files = {file.replace("\\", "/") for file in files}
         self._formats = set(run.formats)
-        self._lines = [line.text for line in run.lines[:2000]]
+        self._text = "\n".join(line.text for line in run.lines[:2000])
 
     def holds(self, marker: str) -> bool:
         kind, _, rest = marker.partition(":")
@@ -70,7 +70,7 @@ class _Evidence:
             return rest in self._formats
         if kind == "file":
             return any(file == rest or file.endswith("/" + rest) for file in self._files)
-        return any(marker in line for line in self._lines)
+        return marker in self._text
 
 
 def chain(name: str | None, book: Rulebook) -> list[Framework]:

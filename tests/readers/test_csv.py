@@ -1,0 +1,146 @@
+"""hrmdoc.readers.csv"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hrmdoc.readers import csv
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Points, Record
+
+
+def read(text: str | bytes, cuts: tuple[int, ...] = (), path: str = "metrics.csv") -> list[Record]:
+    blob = text.encode() if isinstance(text, str) else text
+    session = csv.open_session(Context(path))
+    records: list[Record] = []
+    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
+        records += session.feed(blob[start:end])
+    return [*records, *session.close()]
+
+
+def curves(records: list[Record]) -> dict[str, list[tuple[int, str]]]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for record in records:
+        if isinstance(record, Points):
+            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
+    return found
+
+
+def test_lightning_leaves_cells_empty_where_a_metric_was_not_logged() -> None:
+    found = curves(read("epoch,lr,step,train_loss_step,val_loss\n0,0.01,2,0.5,\n0,,7,,0.25\n1,0.01,9,0.4,\n"))
+    assert found["train_loss_step"] == [(2, "0.5"), (9, "0.4")]
+    assert found["val_loss"] == [(7, "0.25")]
+
+
+def test_keras_writes_na_for_missing_and_nan_for_nan() -> None:
+    found = curves(read("epoch,loss,val_loss\n0,0.8,NA\n1,nan,1.5\n2,inf,NA\n"))
+    assert found["loss"] == [(0, "0.8"), (1, "nan"), (2, "inf")]
+    assert found["val_loss"] == [(1, "1.5")]
+
+
+def test_padded_names_are_trimmed() -> None:
+    found = curves(read("                  epoch,         train/box_loss\n   1,   0.5\n   2,   0.4\n"))
+    assert found["train/box_loss"] == [(1, "0.5"), (2, "0.4")]
+
+
+def test_an_export_names_the_run_in_front_and_spreads_behind() -> None:
+    text = '"Step","my-run - 2 - loss","my-run - 2 - loss__MIN","my-run - 2 - loss__MAX"\n"4","12.1","12.0","12.2"\n"8","11","11","11"\n'
+    points = [r for r in read(text) if isinstance(r, Points)]
+    assert [(p.metric.rpartition(" - ")[2], p.steps.tolist(), p.values.tolist()) for p in points] == [
+        ("loss", [4, 8], [12.1, 11.0])
+    ]
+
+
+def test_two_runs_in_one_export_are_two_sources() -> None:
+    points = [r for r in read('"Step","a - loss","b - loss"\n1,2.0,3.0\n2,1.0,2.5\n') if isinstance(r, Points)]
+    assert sorted((p.metric, p.source, p.values.tolist()) for p in points) == [
+        ("loss", "metrics.csv#a", [2.0, 1.0]),
+        ("loss", "metrics.csv#b", [3.0, 2.5]),
+    ]
+
+
+def test_tabs_semicolons_and_decimal_commas_are_understood() -> None:
+    assert curves(read("step\tloss\n1\t0.5\n"))["loss"] == [(1, "0.5")]
+    assert curves(read("step;loss\n1;0,5\n"))["loss"] == [(1, "0.5")]
+
+
+def test_a_header_that_widens_later_is_taken_anew() -> None:
+    found = curves(read("step,loss\n1,0.5\nstep,loss,lr\n2,0.4,0.01\n"))
+    assert found == {"loss": [(1, "0.5"), (2, "0.4")], "lr": [(2, "0.01")]}
+
+
+def test_a_row_of_another_width_is_reported_and_the_rest_kept() -> None:
+    records = read("step,loss\n1,0.5\n2\n3,0.3\n")
+    assert curves(records)["loss"] == [(1, "0.5"), (3, "0.3")]
+    assert [r.line for r in records if isinstance(r, Damage)] == [3]
+
+
+def test_lines_and_times_are_told() -> None:
+    (points,) = [
+        r
+        for r in read("timestamp,step,loss\n2026-01-02T03:04:05+00:00,1,0.5\n2026-01-02T03:04:06+00:00,2,0.4\n")
+        if isinstance(r, Points)
+    ]
+    assert points.lines is not None
+    assert points.lines.tolist() == [2, 3]
+    assert (points.times[1] - points.times[0]) == 1.0
+
+
+def test_an_unnamed_first_column_counts() -> None:
+    assert curves(read(",loss\n0,0.5\n5,0.4\n"))["loss"] == [(0, "0.5"), (5, "0.4")]
+
+
+def test_units_in_cells_are_dropped() -> None:
+    text = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n2026/01/02 03:04:05.678, 0, 97 %, 40536 MiB\n2026/01/02 03:04:06.678, 0, [N/A], 1 MiB\n"
+    found = curves(read(text))
+    assert [value for _, value in found["utilization.gpu [%]"]] == ["97.0"]
+    assert [value for _, value in found["memory.used [MiB]"]] == ["40536.0", "1.0"]
+
+
+CELL = st.sampled_from(["", "nan", "NA", "1", "0.25", "-3e-5", "inf", "x", "7 %", '"8"'])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 40), CELL, CELL), max_size=15), ends=st.sampled_from(["\n", "\r\n"]), data=st.data()
+)
+def test_the_records_do_not_depend_on_how_the_bytes_are_cut(
+    rows: list[tuple[int, str, str]], ends: str, data: st.DataObject
+) -> None:
+    blob = ends.join(["step,loss,lr", *(f"{a},{b},{c}" for a, b, c in rows), ""]).encode()
+    cuts = tuple(sorted(data.draw(st.lists(st.integers(0, len(blob)), max_size=6))))
+    assert curves(read(blob, cuts)) == curves(read(blob))
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [
+        b"",
+        b"\0" * 100,
+        b"a,b\n" + b"\0,\0\n",
+        b"step,loss\n\xff\xfe,1\n",
+        b'step,loss\n"1,2\n3,4\n',
+        b"," * 100_000,
+        b"step,loss\n" + b"1," * 70000 + b"\n",
+    ],
+)
+def test_hostile_input_never_raises(blob: bytes) -> None:
+    assert all(isinstance(record, Points | Damage) for record in read(blob))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "taken"),
+    [
+        ("notes.txt", "Hello, this is, a text\nwith, some, commas\n", False),
+        ("data.csv", "source,question,answer\na,53..7,534\nb,6..1,672\n", False),
+        ("train.log", "step 1, loss 0.5\nstep 2, loss 0.4\n", False),
+        ("metrics.csv", "step,loss\n1,0.5\n2,0.4\n", True),
+        ("results.txt", "epoch\tloss\n1\t0.5\n2\t0.4\n", True),
+    ],
+)
+def test_sniff_takes_tables_of_numbers_only(name: str, text: str, taken: bool) -> None:
+    assert (csv.sniff(Path(name), text.encode()) > 0.5) is taken
