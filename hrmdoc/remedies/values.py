@@ -40,12 +40,13 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
 
 
 def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
-    """The `value` of a change; `=...` is an expression over canonical facts and `current`."""
+    """The `value` of a change; `=...` is an expression over canonical facts, in which the key itself is what the file says."""
     value: Plain = change.value
     if not isinstance(value, str) or not value.startswith("="):
         return value
+    now = {} if current is None else {change.key: current}
     try:
-        result: Plain = compile_expression(value)({**facts, "current": current})
+        result: Plain = compile_expression(value)({"run.kind": "unknown", **facts, **now, "current": current})
     except MissingInput as missing:
         raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing
     except RuleError as error:

@@ -136,6 +136,7 @@ def test_the_first_file_that_holds_the_key_is_changed(tmp_path: Path) -> None:
             "lr_warmup_steps: 500\n",
         ),
         (Change("optimizer.lr", "set", "=current / 4"), "lr: 1e-4\n", "lr: 2.5e-5\n"),
+        (Change("optimizer.lr", "set", "=min(0.2 * optimizer.lr, 1e-5 if run.kind == 'rl' else 1)"), "lr: 1e-4\n", "lr: 2e-5\n"),
         (Change("precision", "set", "float32"), "arch:\n  forward_dtype: bfloat16\n", "arch:\n  forward_dtype: float32\n"),
     ],
 )
