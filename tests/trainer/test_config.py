@@ -95,7 +95,7 @@ def test_presets_can_be_combined() -> None:
         ("hidden_size=3", "did you mean 'arch.hidden_size'"),
         ("warmup_step=3", "unknown key 'warmup_step'"),
         ("preset=tinny", "did you mean 'tiny'"),
-        ("preset=x", "known presets: full, medium"),
+        ("preset=x", "known presets: demo, full"),
         ("lr=fast", "Expected float, got str"),
         ("lr=-1", ">= 0.0"),
         ("lr=.nan", "a finite number is needed"),
