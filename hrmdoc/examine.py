@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from hrmdoc import roles
+from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
 from hrmdoc.nodes import Finding, Node, Scene, build
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
@@ -95,6 +96,7 @@ class Examination:
             kind, reason = str(stated), "stated by the user"
         framework = str(facts.get("run.framework") or "unknown")
         facts.setdefault("run.kind", kind)
+        facts |= derived(self.run, facts)
         return Situation(facts, framework, kind, reason)
 
     def _with_rewinds(self) -> Run:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hrmdoc import detectors, expressions
+from hrmdoc.derived import rank_levels
 from hrmdoc.detectors.trigger import Episode, Trigger
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
@@ -335,7 +336,23 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
             raise expressions.MissingInput(role)
         return int(series.steps.max())
 
+    def rank_ratio(role: str) -> float:
+        """The highest rank's level over the median of all ranks."""
+        levels = list(rank_levels(scene.run, role).values())
+        if len(levels) < 3 or float(np.median(levels)) <= 0:
+            raise expressions.MissingInput(f"{role} of three ranks")
+        return max(levels) / float(np.median(levels))
+
+    def rank_spread(role: str) -> float:
+        """Highest minus lowest level over the median of all ranks."""
+        levels = list(rank_levels(scene.run, role).values())
+        if len(levels) < 2 or float(np.median(levels)) == 0:
+            raise expressions.MissingInput(f"{role} of two ranks")
+        return (max(levels) - min(levels)) / abs(float(np.median(levels)))
+
     return {
+        "rank_ratio": rank_ratio,
+        "rank_spread": rank_spread,
         "first": lambda role: float(finite(role)[0]),
         "last": lambda role: float(finite(role)[-1]),
         "min_of": lambda role: float(finite(role).min()),

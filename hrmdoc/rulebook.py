@@ -348,29 +348,19 @@ def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Reme
     kind = FOLDERS.get(path.parent.name)
     if kind is None:
         raise RuleError(f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path)
-    data = _yaml(path, blob)
     try:
-        parsed = msgspec.convert(_plain(data), kind, strict=True)
+        parsed = msgspec.convert(_yaml(path, blob), kind, strict=True)
         for when in _whens(parsed):
             when.form()
     except msgspec.ValidationError as error:
-        raise _explained(error, path, data, kind) from error
+        raise _explained(error, path, _yaml(path, blob, positions=True), kind) from error
     except ValueError as error:
-        raise RuleError(str(error), file=path, line=_line_of(data, ("when",))) from error
+        line = _line_of(_yaml(path, blob, positions=True), ("when",))
+        raise RuleError(str(error), file=path, line=line) from error
     name = getattr(parsed, "id", None) or getattr(parsed, "subsystem", None)
     if name != path.stem:
-        raise RuleError(f"the id {name!r} differs from the file name", file=path, line=_line_of(data, ("id",)))
+        raise RuleError(f"the id {name!r} differs from the file name", file=path, line=1)
     return parsed  # type: ignore[return-value]
-
-
-def _plain(data: Any) -> Any:
-    """The same tree in Python's own types; ruamel.yaml's scalars, which remember their spelling, are subclasses of them."""
-    if isinstance(data, dict):
-        return {_plain(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_plain(value) for value in data]
-    base = next((kind for kind in (bool, int, float, str) if isinstance(data, kind)), None)
-    return base(data) if base else data
 
 
 def _whens(parsed: object) -> Iterator[When]:
@@ -385,12 +375,13 @@ def walk(when: When) -> Iterator[When]:
         yield from walk(inner)
 
 
-def _yaml(path: Path, blob: bytes) -> Any:
+def _yaml(path: Path, blob: bytes, *, positions: bool = False) -> Any:
+    """The tree of a rule file; with `positions` each value knows its line, at twice the cost."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        data = YAML(typ="rt", pure=True).load(blob.decode("utf-8"))
+        data = YAML(typ="rt" if positions else "safe", pure=True).load(blob.decode("utf-8"))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise RuleError(f"not valid YAML: {error.problem}", file=path, line=line) from error

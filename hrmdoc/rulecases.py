@@ -7,7 +7,7 @@ cases:
   kind: sft                            # run kind, optional
   facts: {optimizer.lr: 1.0e-4}        # canonical facts, optional
   steps: 10                            # step spacing, default 1
-  series: {train.loss: "2.5-0.01~0.05x100"}
+  series: {train.loss: "2.5-0.01~0.05x100"}   # role, or role@rank
   lines: ["...", {text: "...", step: 12}]
   expect: absent                       # absent, not_evaluated, present or resolved
 ```
@@ -123,12 +123,14 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
     """All symptoms of the run that `case` describes."""
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
     length = 0
-    for role, notation in case.series.items():
-        values = series_from(notation, seed=case.title + role)
+    for name, notation in case.series.items():
+        role, _, rank = name.partition("@")
+        values = series_from(notation, seed=case.title + name)
         steps = np.arange(len(values), dtype=np.int64) * case.steps
         times = np.full(len(values), np.nan) if case.seconds is None else steps * case.seconds
         keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
-        run.add(Points(role, steps[keep], values[keep], times[keep], "case.log", precision=3))
+        at = int(rank) if rank else None
+        run.add(Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3))
         length = max(length, len(values))
     for number, item in enumerate(case.lines, 1):
         run.add(_line(item, number))

@@ -1,0 +1,82 @@
+"""Facts that no file states but the records tell together: ages, delays, what a device should reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hrmdoc.run import Run, Series
+
+GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
+"""HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
+
+
+def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Derived canonical facts; those already known are not given again."""
+    found = dict(_heartbeat(run)) | dict(_start(run)) | dict(_checkpoint(run)) | dict(_expected(facts)) | dict(_phase(run, facts))
+    return {key: value for key, value in found.items() if facts.get(key) is None}
+
+
+def _progress(run: Run) -> Series | None:
+    return run.best("train.loss") or run.best("rl.reward") or run.best("lr")
+
+
+def _heartbeat(run: Run) -> Iterator[tuple[str, Any]]:
+    """Age of the last heartbeat, by the wall clock: only while the run is watched and says that it goes on."""
+    beat, clock = run.fact("heartbeat.time"), run.clock
+    if beat is None or clock is None or clock.closed or not isinstance(beat.value, int | float):
+        return
+    if any(event.kind == "end" for event in run.events):
+        return
+    yield "run.heartbeat_age", max(0.0, clock.time - beat.value)
+    yield "run.heartbeat_interval", 1.0
+
+
+def _start(run: Run) -> Iterator[tuple[str, Any]]:
+    series = _progress(run)
+    begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
+    if series is not None and len(series) and begun and math.isfinite(first := float(series.times[0])) and first >= begun[0]:
+        yield "run.seconds_to_first_step", first - begun[0]
+
+
+def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
+    """Steps since the last checkpoint; a run that never tells of one says nothing about them."""
+    series = _progress(run)
+    saved = [event.step for event in run.events if event.kind == "checkpoint" and event.step is not None]
+    if series is not None and len(series) and saved:
+        yield "run.steps_since_checkpoint", max(0, int(series.steps[-1]) - saved[-1])
+
+
+def _expected(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Iterations a second, only where the guide measured: HRM on a CUDA device at one of its three sizes."""
+    hidden = facts.get("model.hidden_size")
+    if facts.get("run.framework") == "hrm" and facts.get("device.kind") == "cuda" and hidden in GUIDE_ITERATIONS_PER_S:
+        yield "run.expected_throughput", GUIDE_ITERATIONS_PER_S[hidden]
+
+
+def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Where the run stands now: `warmup`, `early` (first tenth), `middle` or `end` (last tenth)."""
+    series, total = _progress(run), facts.get("run.total_steps")
+    if series is None or not len(series):
+        return
+    step, warmup = int(series.steps[-1]), facts.get("schedule.warmup_steps")
+    if isinstance(warmup, int | float) and step <= warmup:
+        yield "run.phase", "warmup"
+    elif isinstance(total, int | float) and total > 0:
+        share = step / total
+        yield "run.phase", "early" if share < 0.1 else "end" if share > 0.9 else "middle"
+
+
+def rank_levels(run: Run, role: str) -> dict[int, float]:
+    """Median of the last 50 finite values of `role` on each rank that has at least 5 of them."""
+    levels = {}
+    for rank in run.ranks:
+        found = run.with_role(role, rank)
+        values = found[0].values[-50:] if found else np.empty(0)
+        values = values[np.isfinite(values)]
+        if len(values) >= 5:
+            levels[rank] = float(np.median(values))
+    return levels
