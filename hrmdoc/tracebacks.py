@@ -25,6 +25,7 @@ _PREFIX = re.compile(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
     r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ?"
+    r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
     r"|\d{1,5}: ?(?=\S))"
 )
 _RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")

@@ -84,6 +84,7 @@ def test_a_chain_ends_twice() -> None:
         ("(worker pid=12, ip=10.0.0.1) Trace", "Trace"),
         ("2026-01-02T03:04:05.123Z Trace", "Trace"),
         ("[rank0]: [rank0]: x", "x"),
+        ("10.141.246.153:   File", "  File"),
         ("  indented", "  indented"),
         ("[INFO] x", "[INFO] x"),
     ],
