@@ -26,12 +26,16 @@ def json_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
     if not isinstance(tree, dict):
         return
     text = blob.decode("utf-8", "replace")
-    at, line = 0, 1
+    at, line, before = 0, 1, [""]
     for key, value in flatten(tree):
-        found = text.find(f'"{key.rpartition(".")[2]}"', at)
-        if found >= 0:
-            line += text.count("\n", at, found)
-            at = found
+        parts = key.split(".")
+        same = next((n for n, (a, b) in enumerate(zip(parts, before, strict=False)) if a != b), min(len(parts), len(before)))
+        for part in parts[same:] or parts[-1:]:
+            found = text.find(f'"{part}"', at)
+            if found >= 0:
+                line += text.count("\n", at, found)
+                at = found + len(part) + 2
+        before = parts
         yield key, value, line if found >= 0 else None
 
 

@@ -204,7 +204,7 @@ class _Piece(NamedTuple):
 
 
 class Columns:
-    """Collects pieces of metrics and gives each as one run of points, in file order. The first point of a metric tells its axis."""
+    """Collects pieces of metrics; gives each as one run of points in file order. Its first point tells its axis."""
 
     def __init__(self, context: Context, precision: int) -> None:
         self._context = context

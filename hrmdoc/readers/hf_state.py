@@ -52,7 +52,8 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     if not isinstance(state, dict):
         yield Damage(context.path, None, "is no trainer state")
         return
-    history = [row for row in state.get("log_history") or [] if isinstance(row, dict)]
+    written = state.get("log_history")
+    history = [row for row in written if isinstance(row, dict)] if isinstance(written, list) else []
     rows = Rows(context, precision=3)
     for number, row in enumerate(history, 1):
         rows.add(_points_of(row), number)

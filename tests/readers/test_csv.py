@@ -48,7 +48,8 @@ def test_padded_names_are_trimmed() -> None:
 
 
 def test_an_export_names_the_run_in_front_and_spreads_behind() -> None:
-    text = '"Step","my-run - 2 - loss","my-run - 2 - loss__MIN","my-run - 2 - loss__MAX"\n"4","12.1","12.0","12.2"\n"8","11","11","11"\n'
+    text = '"Step","my-run - 2 - loss","my-run - 2 - loss__MIN","my-run - 2 - loss__MAX"\n'
+    text += '"4","12.1","12.0","12.2"\n"8","11","11","11"\n'
     points = [r for r in read(text) if isinstance(r, Points)]
     assert [(p.metric.rpartition(" - ")[2], p.steps.tolist(), p.values.tolist()) for p in points] == [
         ("loss", [4, 8], [12.1, 11.0])
@@ -95,7 +96,8 @@ def test_an_unnamed_first_column_counts() -> None:
 
 
 def test_units_in_cells_are_dropped() -> None:
-    text = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n2026/01/02 03:04:05.678, 0, 97 %, 40536 MiB\n2026/01/02 03:04:06.678, 0, [N/A], 1 MiB\n"
+    text = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
+    text += "2026/01/02 03:04:05.678, 0, 97 %, 40536 MiB\n2026/01/02 03:04:06.678, 0, [N/A], 1 MiB\n"
     found = curves(read(text))
     assert [value for _, value in found["utilization.gpu [%]"]] == ["97.0"]
     assert [value for _, value in found["memory.used [MiB]"]] == ["40536.0", "1.0"]

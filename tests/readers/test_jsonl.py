@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import jsonl
+from hrmdoc.readers._feed import nothing_wanted
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Line, Points, Record
 
 
 def read(text: str | bytes, cuts: tuple[int, ...] = (), path: str = "log.jsonl", wanted: bytes = b"") -> list[Record]:
     blob = text.encode() if isinstance(text, str) else text
-    search = (lambda block: [block.find(wanted)] if wanted in block else []) if wanted else (lambda block: [])
+    search = (lambda block: [block.find(wanted)] if wanted in block else []) if wanted else nothing_wanted
     session = jsonl.open_session(Context(path, wanted=search))
     records: list[Record] = []
     for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):

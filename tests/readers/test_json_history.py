@@ -1,0 +1,87 @@
+"""hrmdoc.readers.json_history"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.readers import json_history
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact, Points, Record
+
+
+def read(tree: object, path: str = "history.json") -> list[Record]:
+    blob = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    session = json_history.open_session(Context(path))
+    return [*session.feed(blob), *session.close()]
+
+
+def curves(records: list[Record]) -> dict[str, tuple[str, list[int], list[str]]]:
+    return {r.metric: (r.axis, r.steps.tolist(), [repr(v) for v in r.values.tolist()]) for r in records if isinstance(r, Points)}
+
+
+def test_lists_by_name_are_curves_over_epochs() -> None:
+    assert curves(read({"train_loss": [2.0, 1.0], "val_loss": [3.0, None]})) == {
+        "train_loss": ("epoch", [1, 2], ["2.0", "1.0"]),
+        "val_loss": ("epoch", [1, 2], ["3.0", "nan"]),
+    }
+
+
+def test_a_list_of_steps_beside_the_metric_gives_the_axis() -> None:
+    assert curves(read({"history": {"step": [10, 20], "loss": [2.0, 1.0]}}))["loss"] == ("step", [10, 20], ["2.0", "1.0"])
+
+
+def test_a_list_of_objects_is_a_table() -> None:
+    assert curves(read([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.5}]))["loss"] == ("step", [1, 2], ["2.0", "1.5"])
+    assert curves(read({"history": [{"epoch": 1, "loss": 2.0}]}))["loss"] == ("epoch", [1], ["2.0"])
+
+
+def test_the_scalar_download_of_tensorboard() -> None:
+    found = curves(read([[1700000000.0, 5, 2.5], [1700000001.0, 6, 2.0]], "run-x-tag-train_loss.json"))
+    assert found == {"train_loss": ("step", [5, 6], ["2.5", "2.0"])}
+
+
+def test_a_final_value_deep_inside_is_a_point_of_the_lowest_precision() -> None:
+    records = read(
+        {"config": {"d_model": 256, "lr": 3e-4}, "final_metrics": {"val_loss": 0.0}, "steps": 5000}, "phase8_long.json"
+    )
+    (points,) = [r for r in records if isinstance(r, Points)]
+    assert (points.metric, points.steps.tolist(), points.values.tolist(), points.precision) == (
+        "final_metrics.val_loss",
+        [5000],
+        [0.0],
+        0,
+    )
+    assert {(r.key, r.value) for r in records if isinstance(r, Fact)} >= {("d_model", 256), ("lr", 3e-4)}
+
+
+def test_broken_json_is_reported_with_its_line() -> None:
+    (damage,) = [r for r in read(b'{"loss": [1, 2,\n') if isinstance(r, Damage)]
+    assert damage.line == 2
+
+
+def test_whole_objects_of_a_torn_list_are_kept() -> None:
+    records = read(b'[{"step": 1, "loss": 2.0}, {"step": 2, "lo')
+    assert curves(records)["loss"][1] == [1]
+
+
+@pytest.mark.parametrize(
+    "blob", [b"", b"{}", b"[]", b"null", b"3", b'{"loss": ["a"]}', b'{"loss": [[[]]]}', b"[" * 5000, b'{"loss": [NaN]}']
+)
+def test_hostile_documents_never_raise(blob: bytes) -> None:
+    assert all(isinstance(r, Points | Fact | Damage) for r in read(blob))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "taken"),
+    [
+        ("tokenizer.json", '{"model": {"vocab": {"the": 1}}}', False),
+        ("data.json", '[{"prompt": "a", "completion": "b"}]', False),
+        ("history.json", '{"loss": [1, 2]}', True),
+        ("result.json", '{"final_metrics": {"val_loss": 0.0}}', True),
+    ],
+)
+def test_sniff(name: str, text: str, taken: bool) -> None:
+    assert (json_history.sniff(Path(name), text.encode()) > 0.5) is taken

@@ -1,0 +1,88 @@
+"""hrmdoc.readers.mlflow"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from pathlib import Path
+
+from hrmdoc.readers import discover, read_into
+from hrmdoc.run import Run
+
+META = "artifact_uri: x\nend_time: 1700000100000\nrun_id: abc\nstart_time: 1700000000000\nstatus: 4\n"
+
+
+def file_store(root: Path) -> Path:
+    run = root / "mlruns" / "0" / "abc"
+    (run / "metrics" / "train").mkdir(parents=True)
+    (run / "params").mkdir()
+    (run / "meta.yaml").write_text(META)
+    (run / "metrics" / "train" / "loss").write_text("1795233159173 2.5 0\n1795233159174 nan 10\n1795233159175 inf 20\nrubbish\n")
+    (run / "params" / "learning_rate").write_text("0.001")
+    return root
+
+
+def test_the_file_store_gives_metrics_parameters_and_the_end(tmp_path: Path) -> None:
+    run = Run()
+    read_into(run, discover(file_store(tmp_path)))
+    (series,) = run.series.values()
+    assert series.key.metric == "train/loss"
+    assert series.steps.tolist() == [0, 10, 20]
+    assert [repr(value) for value in series.values.tolist()] == ["2.5", "nan", "inf"]
+    assert [fact.value for fact in run.facts.values()] == ["0.001"]
+    assert [(event.kind, "crashed" in event.detail) for event in run.events] == [("start", False), ("end", True)]
+    assert [damage.line for damage in run.damages] == [4]
+
+
+def database(path: Path) -> Path:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
+        db.execute("CREATE TABLE params (key, value, run_uuid)")
+        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
+        db.execute("CREATE TABLE latest_metrics (key)")
+        db.executemany("INSERT INTO runs VALUES (?,?,?,?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)])
+        db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
+        rows = [
+            ("loss", 2.0, 1, "new", 1, 0),
+            ("loss", 0.0, 2, "new", 2, 1),
+            ("loss", 1.797e308, 3, "new", 3, 0),
+            ("loss", 9.0, 1, "old", 1, 0),
+        ]
+        db.executemany("INSERT INTO metrics VALUES (?,?,?,?,?,?)", rows)
+    db.close()
+    return path
+
+
+def test_the_database_gives_the_newest_run_with_its_nan_encoding(tmp_path: Path) -> None:
+    path = database(tmp_path / "mlflow.db")
+    before = path.read_bytes()
+    run = Run()
+    read_into(run, discover(path))
+    (series,) = run.series.values()
+    assert series.steps.tolist() == [1, 2, 3]
+    assert [repr(value) for value in series.values.tolist()] == ["2.0", "nan", "inf"]
+    assert [event.kind for event in run.events] == ["start"]
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mlflow.db"]
+
+
+def test_a_database_with_a_journal_is_read_from_a_copy(tmp_path: Path) -> None:
+    path = database(tmp_path / "mlflow.db")
+    writer = sqlite3.connect(path)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.execute("INSERT INTO metrics VALUES ('loss', 5.0, 4, 'new', 4, 0)")
+    writer.commit()
+    run = Run()
+    read_into(run, discover(path))
+    writer.close()
+    assert next(iter(run.series.values())).steps.tolist() == [1, 2, 3, 4]
+
+
+def test_a_broken_database_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(b"SQLite format 3\0" + b"\x07" * 500)
+    (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1.0}\n')
+    run = Run()
+    read_into(run, discover(tmp_path))
+    assert [damage.file for damage in run.damages] == [str(path)]
+    assert not any(math.isnan(value) for series in run.series.values() for value in series.values)

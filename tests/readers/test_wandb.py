@@ -1,0 +1,138 @@
+"""hrmdoc.readers.wandb, on files written by a small encoder of the same format."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hrmdoc.readers import wandb
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Fact, Line, Points, Record
+
+HEADER = b":W&B" + struct.pack("<HB", 0xBEE1, 0)
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while True:
+        out.append((value & 0x7F) | (0x80 if value > 0x7F else 0))
+        value >>= 7
+        if not value:
+            return bytes(out)
+
+
+def field(number: int, value: bytes | int) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def item(key: str | list[str], json: str) -> bytes:
+    names = field(1, key.encode()) if isinstance(key, str) else b"".join(field(2, part.encode()) for part in key)
+    return names + field(16, json.encode())
+
+
+def history(step: int, **metrics: str) -> bytes:
+    rows = [item(key.replace("__", "/"), value) for key, value in metrics.items()]
+    rows.append(item(["all", "accuracy"], "0.5"))
+    return field(2, b"".join(field(1, row) for row in rows) + field(2, field(1, step)))
+
+
+def log(records: list[bytes]) -> bytes:
+    out = bytearray(HEADER)
+    for record in records:
+        rest, first = record, True
+        while first or rest:
+            left = 32768 - len(out) % 32768
+            if left < 7:
+                out += b"\0" * left
+                left = 32768
+            part, rest = rest[: left - 7], rest[left - 7 :]
+            kind = (1 if first and not rest else 2) if first else (3 if rest else 4)
+            first = False
+            out += struct.pack("<IHB", zlib.crc32(bytes([kind]) + part), len(part), kind) + part
+    return bytes(out)
+
+
+def read(blob: bytes, cuts: tuple[int, ...] = (), wanted: bytes = b"\xff") -> list[Record]:
+    session = wandb.open_session(
+        Context("wandb/offline-run-1/run-abc.wandb", wanted=lambda block: [0] if wanted in block else [])
+    )
+    records: list[Record] = []
+    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
+        records += session.feed(blob[start:end])
+    return [*records, *session.close()]
+
+
+def curves(records: list[Record]) -> dict[str, list[tuple[int, str]]]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for record in records:
+        if isinstance(record, Points):
+            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
+    return found
+
+
+MANY = log(
+    [
+        history(step, train__loss=str(1 / (step + 1)), _timestamp=str(1.7e9 + step), pad='"' + "x" * 900 + '"')
+        for step in range(120)
+    ]
+)
+
+
+def test_history_becomes_points_with_nested_keys_joined() -> None:
+    found = curves(read(log([history(0, train__loss="2.5"), history(1, train__loss="NaN")])))
+    assert found == {"train/loss": [(0, "2.5"), (1, "nan")], "all.accuracy": [(0, "0.5"), (1, "0.5")]}
+
+
+def test_records_that_cross_blocks_are_joined() -> None:
+    assert len(MANY) > 3 * 32768
+    assert [step for step, _ in curves(read(MANY))["train/loss"]] == list(range(120))
+
+
+def test_config_exit_and_printed_lines_are_read() -> None:
+    config = field(17, field(4, field(1, item("lr", "0.001")) + field(1, item("arch", '{"hidden_size": 64}'))))
+    printed = [field(13, field(3, part)) for part in (b"step: ", b'"x"', b"\nCUDA out of", b" memory\n")]
+    records = read(log([config, *printed, field(18, field(1, 1))]), wanted=b"out of memory")
+    assert {(r.key, r.value) for r in records if isinstance(r, Fact)} == {("lr", 0.001), ("arch.hidden_size", 64)}
+    assert [r.text for r in records if isinstance(r, Line)] == ["CUDA out of memory"]
+    assert [(r.kind, "crashed" in r.detail) for r in records if isinstance(r, Event)] == [("start", False), ("end", True)]
+
+
+def test_system_statistics_are_metrics_of_the_last_step() -> None:
+    stats = field(7, field(2, field(1, 1700000000)) + field(3, item("gpu.0.gpu", "97.0")))
+    assert curves(read(log([history(4, loss="1"), stats])))["system.gpu.0.gpu"] == [(4, "97.0")]
+
+
+def test_a_damaged_record_costs_itself_only() -> None:
+    blob = bytearray(log([history(step, loss=str(step)) for step in range(5)]))
+    blob[len(HEADER) + 7 + 12] ^= 0xFF
+    records = read(bytes(blob))
+    assert [step for step, _ in curves(records)["loss"]] == [1, 2, 3, 4]
+    assert [r.line for r in records if isinstance(r, Damage)] == [7]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_the_records_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> None:
+    cuts = tuple(sorted(data.draw(st.lists(st.integers(0, len(MANY)), max_size=6))))
+    assert curves(read(MANY, cuts)) == curves(read(MANY))
+
+
+def test_a_file_cut_or_damaged_anywhere_never_raises() -> None:
+    blob = log([history(step, loss=str(step)) for step in range(3)])
+    for size in range(len(blob)):
+        broken = bytearray(blob)
+        broken[size] ^= 0x55
+        for text in (blob[:size], bytes(broken)):
+            assert all(isinstance(r, Points | Damage | Event | Fact) for r in read(text))
+
+
+@pytest.mark.parametrize(("head", "taken"), [(HEADER, True), (b":W", False), (b"", False), (b"step 1", False)])
+def test_sniff(head: bytes, taken: bool) -> None:
+    assert (wandb.sniff(Path("run-x.wandb"), head) == 1.0) is taken

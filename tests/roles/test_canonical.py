@@ -1,0 +1,199 @@
+"""hrmdoc.roles.canonical, framework and kind: facts of a run -> what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hrmdoc import rulebook
+from hrmdoc.roles import RoleMap, canonical, detect, infer_kind, infer_phase
+from hrmdoc.roles.framework import chain
+from hrmdoc.run import Fact, Line, Points, Run
+
+BOOK = rulebook.load()
+
+
+def run_of(
+    config: dict[str, Any] | None = None, *, stated: dict[str, Any] | None = None, metrics: tuple[str, ...] = (), text: str = ""
+) -> Run:
+    run = Run("run", RoleMap(BOOK))
+    for line, (key, value) in enumerate((config or {}).items(), 1):
+        run.add(Fact(key, value, "config", "config.yaml", line))
+    for key, value in (stated or {}).items():
+        run.add(Fact(key, value, "run", "run.json"))
+    for metric in metrics:
+        run.add(Points(metric, np.array([1]), np.array([1.0]), np.array([np.nan]), "log"))
+    if text:
+        run.add(Line(text, "log", 1))
+    return run
+
+
+def values(run: Run) -> dict[str, Any]:
+    return {key: fact.value for key, fact in canonical(run, BOOK).items()}
+
+
+def test_a_fact_keeps_the_file_and_line_it_came_from() -> None:
+    fact = canonical(run_of({"x": 1, "learning_rate": "1e-4"}), BOOK)["optimizer.lr"]
+    assert fact == Fact("optimizer.lr", 1e-4, "run", "config.yaml", 2)
+
+
+def test_what_a_reader_stated_wins_over_a_config_key() -> None:
+    assert values(run_of({"max_steps": -1, "seed": 1}, stated={"run.total_steps": 500, "seed": 2})) == {
+        "run.total_steps": 500,
+        "seed": 2,
+    }
+
+
+def test_the_batch_of_a_step_is_micro_batch_times_accumulation_times_ranks() -> None:
+    config = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 8, "learning_rate": 1e-5}
+    found = values(run_of(config, stated={"world_size": 2}))
+    assert (found["data.micro_batch_size"], found["data.batch_size"]) == (4, 64)
+
+
+def test_a_global_batch_stays_as_it_is() -> None:
+    found = values(run_of({"global_batch_size": 768, "arch.halt_max_steps": 16, "puzzle_emb_lr": 1e-2}, stated={"world_size": 8}))
+    assert (found["data.batch_size"], found["data.micro_batch_size"]) == (768, 96)
+
+
+def test_length_and_warm_up_follow_from_each_other() -> None:
+    found = values(
+        run_of({"warmup_ratio": 0.1, "num_train_epochs": 2, "per_device_train_batch_size": 10}, stated={"data.samples": 1000})
+    )
+    assert (found["run.steps_per_epoch"], found["run.total_steps"], found["schedule.warmup_steps"]) == (100, 200, 20)
+    assert values(run_of({"max_steps": 200, "warmup_steps": 10}))["schedule.warmup_ratio"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("config", "precision"),
+    [
+        ({"fp16": False, "bf16": True}, "bf16"),
+        ({"fp16": True, "bf16": False}, "fp16"),
+        ({"fp16": False, "bf16": False}, "fp32"),
+        ({"trainer.precision": "16-mixed"}, "fp16"),
+        ({"mixed_precision": "bf16"}, "bf16"),
+        ({"torch_dtype": "torch.bfloat16"}, "bf16"),
+        ({"arch.forward_dtype": "bfloat16"}, "bf16"),
+        ({"bf16.enabled": False, "fp16.enabled": True}, "fp16"),
+        ({"fsdp.use_mixed_precision": True}, "bf16"),
+        ({"dtype": "auto"}, None),
+    ],
+)
+def test_precision_in_its_many_spellings(config: dict[str, Any], precision: str | None) -> None:
+    assert values(run_of(config)).get("precision") == precision
+
+
+def test_a_clip_that_is_off_is_zero_and_one_that_is_unknown_is_missing() -> None:
+    assert values(run_of({"grad_clip": None}))["optimizer.grad_clip"] == 0.0
+    assert "optimizer.grad_clip" not in values(run_of({"lr": 1e-4}))
+
+
+def test_defaults_hold_only_where_the_config_of_the_framework_was_seen() -> None:
+    hrm = {"lr": 1e-4, "arch.halt_max_steps": 8, "puzzle_emb_lr": 1e-2, "epochs": 100}
+    found = canonical(run_of(hrm), BOOK)
+    assert found["schedule.warmup_steps"].value == 2000
+    assert found["schedule.warmup_steps"].file == ""
+    assert found["optimizer.grad_clip"].value == 0.0
+    assert "schedule.warmup_steps" not in values(run_of(metrics=("train/q_halt_loss", "all.exact_accuracy")))
+
+
+def test_hrm_keys_of_the_trainer_are_all_mapped() -> None:
+    config = {
+        "lr": 1e-4,
+        "lr_warmup_steps": 500,
+        "grad_clip": 1.0,
+        "early_stopping.patience": 0,
+        "arch.halt_max_steps": 16,
+        "arch.H_layers": 4,
+        "dtype": "auto",
+    }
+    found = values(run_of(config))
+    assert (found["optimizer.grad_clip"], found["schedule.warmup_steps"], found["act.halt_max_steps"], found["model.layers"]) == (
+        1.0,
+        500,
+        16,
+        4,
+    )
+    assert found["eval.early_stopping"] is False
+    assert "precision" not in found
+
+
+def test_values_that_are_nonsense_are_left_out() -> None:
+    assert values(run_of({"lr": "${base_lr}", "epochs": "many", "batch_size": 0, "seed": "nan", "dropout": None})) == {}
+
+
+@pytest.mark.parametrize(
+    ("run", "framework"),
+    [
+        (run_of(metrics=("train/q_halt_loss", "train/lm_loss")), "hrm"),
+        (run_of(metrics=("reward", "frac_reward_zero_std", "completions/clipped_ratio", "num_tokens")), "trl"),
+        (run_of({"per_device_train_batch_size": 3}), "hf-trainer"),
+        (run_of({"sequence_len": 3, "micro_batch_size": 2, "base_model": "x"}), "axolotl"),
+        (run_of({"zero_optimization.stage": 3, "train_micro_batch_size_per_gpu": 1}), "deepspeed"),
+        (run_of({"training.learning_rate": 1e-4, "training.batch_size": 8}), "distributed-lab"),
+        (run_of({"d_model": 256, "ff_dim": 1024}), "chimera"),
+        (run_of(metrics=("train/box_loss", "metrics/mAP50(B)")), "ultralytics"),
+        (run_of(metrics=("rollout/ep_rew_mean", "time/fps")), "stable-baselines3"),
+        (run_of(metrics=("actor/pg_clipfrac", "critic/score/mean")), "verl"),
+        (run_of(metrics=("lm loss", "number of nan iterations")), "megatron"),
+        (run_of(text="[2026-01-02 03:04:05,678] [INFO] [axolotl.train] starting"), "axolotl"),
+        (run_of(stated={"run.framework": "nanochat"}), "nanochat"),
+        (run_of(stated={"run.framework": "paddle"}), "paddle"),
+        (run_of(metrics=("loss",)), None),
+    ],
+)
+def test_the_framework_is_told_by_its_marks(run: Run, framework: str | None) -> None:
+    found = detect(run, BOOK)
+    assert found.id == framework
+    assert found.reason
+
+
+def test_the_lookup_order_begins_with_the_framework_and_what_it_builds_on() -> None:
+    assert [one.id for one in chain("trl", BOOK)][:2] == ["trl", "hf-trainer"]
+    assert chain(None, BOOK)[0].id == "generic"
+    assert len(chain("hrm", BOOK)) == len(BOOK.frameworks)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "facts", "kind"),
+    [
+        (("loss",), {}, "unknown"),
+        (("loss", "entropy", "mean_token_accuracy"), {}, "sft"),
+        (("loss", "rewards/margins"), {}, "preference"),
+        (("reward", "kl", "entropy"), {}, "rl"),
+        (("train/lm_loss", "train/q_halt_loss"), {}, "hrm"),
+        (("loss", "accuracy", "val_accuracy"), {}, "classification"),
+        (("loss", "val_mae"), {}, "regression"),
+        (("train/box_loss",), {}, "detection"),
+        (("lm loss",), {"run.framework": "megatron"}, "pretraining"),
+        (("loss",), {"run.kind": "rl"}, "rl"),
+        (("loss",), {"run.kind": "nonsense"}, "unknown"),
+    ],
+)
+def test_the_kind_is_inferred_with_a_reason(metrics: tuple[str, ...], facts: dict[str, Any], kind: str) -> None:
+    found, reason = infer_kind(run_of(metrics=metrics), facts)
+    assert found == kind
+    assert reason
+
+
+@pytest.mark.parametrize(
+    ("step", "facts", "phase"),
+    [
+        (None, {}, "early"),
+        (50, {}, "middle"),
+        (5, {"schedule.warmup_steps": 10, "run.total_steps": 100}, "warmup"),
+        (20, {"schedule.warmup_steps": 10, "run.total_steps": 100}, "early"),
+        (50, {"run.total_steps": 100}, "middle"),
+        (99, {"run.total_steps": 100}, "end"),
+    ],
+)
+def test_the_phase_is_inferred(step: int | None, facts: dict[str, Any], phase: str) -> None:
+    assert infer_phase(step, facts)[0] == phase
+
+
+def test_every_framework_maps_to_known_keys_and_has_references() -> None:
+    known = set(BOOK.frameworks["generic"].config) | set(BOOK.frameworks["hrm"].config) | set(BOOK.frameworks["trl"].config)
+    for framework in BOOK.frameworks.values():
+        assert set(framework.config) <= known | {"memory.use_reentrant"}, framework.id
+        assert framework.references or framework.id == "generic"

@@ -1,0 +1,145 @@
+"""hrmdoc.roles.metrics: names of metrics -> roles."""
+
+from __future__ import annotations
+
+import pytest
+
+from hrmdoc import rulebook
+from hrmdoc.roles import RoleMap
+from hrmdoc.roles.metrics import normalised
+from hrmdoc.run import RoleGuess
+
+BOOK = rulebook.load()
+ROLE = RoleMap(BOOK)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "best_val_loss",
+        "kl_loss",
+        "train/aux_loss",
+        "val_dice_mean",
+        "loss_weight",
+        "eval_runtime",
+        "train/total_flos",
+        "val/grad_norm",
+        "x",
+        "",
+        "all.q_halt_accuracy",
+        "rewards/chosen",
+        "lr/pg1",
+        "lrm",
+        "metrics/precision(B)",
+        "___",
+        "lm loss vs samples",
+    ],
+)
+def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
+    assert ROLE(metric).role is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "role"),
+    [
+        ("loss", "train.loss"),
+        ("train/loss", "train.loss"),
+        ("Train Loss", "train.loss"),
+        ("train_loss_step", "train.loss"),
+        ("lm loss", "train.loss"),
+        ("train/CE loss", "train.loss"),
+        ("reduced_train_loss", "train.loss"),
+        ("Train/Samples/train_loss", "train.loss"),
+        ("train/lm_loss", "train.loss"),
+        ("loss_metrics/global_avg_loss", "train.loss"),
+        ("train/box_loss", "train.loss"),
+        ("eval_loss", "eval.loss"),
+        ("val/loss", "eval.loss"),
+        ("valid_loss", "eval.loss"),
+        ("Loss/validation", "eval.loss"),
+        ("validation/epoch_loss", "eval.loss"),
+        ("final_metrics.val_loss", "eval.loss"),
+        ("val_lm loss value", "eval.loss"),
+        ("all.lm_loss", "eval.loss"),
+        ("Validation bpb", "eval.loss"),
+        ("val_accuracy", "eval.accuracy"),
+        ("eval_accuracy", "eval.accuracy"),
+        ("train_acc", "train.accuracy"),
+        ("all.exact_accuracy", "eval.exact_accuracy"),
+        ("train/exact_accuracy", "train.exact_accuracy"),
+        ("exact", "train.exact_accuracy"),
+        ("train/steps", "act.steps"),
+        ("train/q_halt_loss", "act.q_halt_loss"),
+        ("train/count", "act.halted_count"),
+        ("grad_norm", "grad_norm"),
+        ("train/grad_norm", "grad_norm"),
+        ("grad norm", "grad_norm"),
+        ("gnorm", "grad_norm"),
+        ("optim/total grad norm", "grad_norm"),
+        ("learning_rate", "lr"),
+        ("train/learning_rate", "lr"),
+        ("learning-rate", "lr"),
+        ("lr-AdamW", "lr"),
+        ("optim/learning_rate_group0", "lr"),
+        ("loss scale", "loss_scale"),
+        ("eval_ppl", "eval.perplexity"),
+        ("ppl", "perplexity"),
+        ("tps", "tokens_per_second"),
+        ("dt", "step_time"),
+        ("reward", "rl.reward"),
+        ("rollout/ep_rew_mean", "rl.reward"),
+        ("critic/score/mean", "rl.reward"),
+        ("rewards/format_reward/mean", "rl.format_reward"),
+        ("frac_reward_zero_std", "rl.frac_reward_zero_std"),
+        ("completions/clipped_ratio", "rl.completions_clipped"),
+        ("actor/ppo_kl", "rl.kl"),
+        ("sampling/importance_sampling_ratio/min", "rl.is_ratio_min"),
+        ("clip_ratio/region_mean", "rl.clip_ratio"),
+        ("rewards/margins", "dpo.margin"),
+        ("logps/rejected", "dpo.logp_rejected"),
+        ("perf/data_time_s", "data_time"),
+        ("mfu(%)", "mfu"),
+    ],
+)
+def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
+    assert ROLE(metric) == RoleGuess(role, guessed=False)
+
+
+@pytest.mark.parametrize(
+    ("metric", "role"),
+    [
+        ("my_model_loss", "train.loss"),
+        ("train_loss_epoch", "train.loss"),
+        ("avg_loss", "train.loss"),
+        ("test_Acc@1", "eval.accuracy"),
+        ("norm", "grad_norm"),
+        ("eval_wikitext_loss", "eval.loss"),
+        ("rewards/length_func/mean", "rl.reward"),
+        ("mse", "train.loss"),
+    ],
+)
+def test_other_names_are_guessed_and_say_so(metric: str, role: str) -> None:
+    guess = ROLE(metric)
+    assert guess.role == role
+    assert guess.guessed or metric == "test_Acc@1"
+
+
+def test_the_user_has_the_last_word_and_takes_the_role_from_all_others() -> None:
+    roles = RoleMap(BOOK, {"my_metric": "train.loss", "noise": ""})
+    assert roles("my_metric") == RoleGuess("train.loss")
+    assert roles("loss").role is None
+    assert roles("noise").role is None
+    assert roles("eval_loss").role == "eval.loss"
+
+
+def test_no_two_frameworks_contradict_each_other_on_a_name() -> None:
+    seen: dict[str, tuple[str, str]] = {}
+    for framework in BOOK.frameworks.values():
+        for name, role in framework.metrics.items():
+            if not name.startswith("/"):
+                known = seen.setdefault(normalised(name), (role, framework.id))
+                assert known[0] == role, f"{name}: {known} against {(role, framework.id)}"
+
+
+def test_separators_case_and_units_do_not_matter() -> None:
+    assert len({normalised(name) for name in ("Train/Loss", "train_loss", "train loss", "train.loss", "TRAIN-LOSS (s)")}) == 1
