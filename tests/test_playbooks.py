@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import re
 import unicodedata
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 from ruamel.yaml import YAML
 
 from hrmdoc import rulebook
+from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
+from hrmdoc.remedies.actions import ACTIONS
 from hrmdoc.resources import data_dir
+from hrmdoc.trainer.config import key_types
 
 FOLDER = data_dir("playbooks")
 PAGES = sorted(FOLDER.glob("*.md"))
@@ -58,7 +63,8 @@ def anchors(stem: str) -> frozenset[str]:
 @cache
 def references() -> tuple[tuple[str, str], ...]:
     book = rulebook.load()
-    return tuple((rule.id, rule.playbook) for rule in (*book.symptoms.values(), *book.causes.values()))
+    symptoms = tuple((rule.id, rule.playbook) for rule in book.symptoms.values())
+    return symptoms + tuple((cause.id, cause.playbook) for cause in book.causes.values())
 
 
 def test_a_slug_drops_punctuation_and_joins_words() -> None:
@@ -128,7 +134,7 @@ def test_a_section_is_never_empty_and_no_anchor_stands_twice(path: Path) -> None
 @every_page
 def test_a_page_can_be_read_in_one_go(path: Path) -> None:
     lines = path.read_text("utf-8").splitlines()
-    assert 60 <= len(lines) <= 260
+    assert 60 <= len(lines) <= 240
     assert [line for line in lines if len(line) > 200] == []
 
 
@@ -153,3 +159,55 @@ def test_a_page_holds_no_control_characters_and_no_path_of_one_machine(path: Pat
     assert [hex(ord(char)) for char in text if unicodedata.category(char) in ("Cc", "Cf") and char != "\n"] == []
     assert MACHINE_PATH.findall(text) == []
     assert text.endswith("\n")
+
+
+def shell_lines(text: str) -> list[str]:
+    """The lines of all shell blocks."""
+    return [line for block in re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
+
+
+def test_every_hrmdoc_command_in_a_page_exists_with_its_options() -> None:
+    wrong = []
+    for path in PAGES:
+        for line in shell_lines(path.read_text("utf-8")):
+            for name, rest in re.findall(r"\bhrmdoc ([a-z]+)([^|&#>;]*)", line):
+                if name not in COMMANDS or name in PASS_THROUGH:
+                    wrong += [] if name in COMMANDS else [(path.stem, name)]
+                    continue
+                options = option_names(name)
+                wrong += [] if options else [(path.stem, f"{name} cannot be called")]
+                used = [word for word in rest.partition(" -- ")[0].split() if word.startswith("-")]
+                wrong += [(path.stem, f"{name} {word}") for word in used if word not in options]
+    assert wrong == []
+
+
+def option_names(name: str) -> set[str]:
+    """All options of a command and of its subcommands; none for a command that is listed and cannot be called."""
+    if importlib.util.find_spec(f"hrmdoc.cli.{name}") is None:
+        return set()
+    command = importlib.import_module(f"hrmdoc.cli.{name}").command
+    parts = [command, *command.commands.values()] if isinstance(command, click.Group) else [command]
+    return {option for part in parts for parameter in part.params for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def test_every_training_key_in_a_page_exists() -> None:
+    known = key_types()
+    wrong = []
+    for path in PAGES:
+        for line in shell_lines(path.read_text("utf-8")):
+            for rest in re.findall(r"\bhrmdoc train([^|&#>;]*)", line):
+                keys = re.findall(r"(?:^|\s)([a-z_A-Z.]+)=", rest)
+                wrong += [(path.stem, key) for key in keys if key not in known]
+    assert wrong == []
+
+
+def test_every_remedy_rule_and_action_in_a_page_exists() -> None:
+    book = rulebook.load()
+    named = {*book.symptoms, *book.causes, *book.remedies, *book.signatures}
+    wrong = []
+    for path in PAGES:
+        text = path.read_text("utf-8")
+        wrong += [(path.stem, one) for one in re.findall(r"--remedy ([a-z0-9-]+)", text) if one not in book.remedies]
+        wrong += [(path.stem, one) for one in re.findall(r"hrmdoc explain ([a-z0-9-]+)", text) if one not in named]
+        wrong += [(path.stem, one) for one in re.findall(r'"action": "([a-z_]+)"', text) if one not in ACTIONS]
+    assert wrong == []
