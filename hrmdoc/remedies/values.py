@@ -45,8 +45,10 @@ def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     if not isinstance(value, str) or not value.startswith("="):
         return value
     now = {} if current is None else {change.key: current}
+    # A key that was never set counts as 0: remedies name `current` only as the least that the new value may be.
+    own = {"current": 0 if current is None else current}
     try:
-        result: Plain = compile_expression(value)({"run.kind": "unknown", **facts, **now, "current": current})
+        result: Plain = compile_expression(value)({"run.kind": "unknown", **facts, **now, **own})
     except MissingInput as missing:
         raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing
     except RuleError as error:
