@@ -255,7 +255,7 @@ def test_out_of_memory_before_a_collective_timeout_is_the_one_to_explain(book: R
 
 @pytest.mark.parametrize("total", [40, 1000, 50_000])
 def test_every_computed_value_of_a_remedy_can_be_computed(book: Rulebook, total: int) -> None:
-    facts = {"run.total_steps": total, "optimizer.lr": 1e-3, "run.kind": "sft", "current": 0}
+    facts = {"run.total_steps": total, "optimizer.lr": 1e-3, "run.kind": "sft", "rl.num_generations": 8, "current": 0}
     for remedy in book.remedies.values():
         for text in formulas(remedy):
             value = compile_expression(text)(facts)
@@ -269,5 +269,6 @@ def formulas(remedy: Remedy) -> list[str]:
 
 def test_warmup_is_a_twentieth_of_the_steps(book: Rulebook) -> None:
     warmup = compile_expression(book.remedies["lengthen-warmup"].changes[0].value)
-    assert warmup({"run.total_steps": 10_000}) == 500
-    assert warmup({"run.total_steps": 60}) == 10
+    assert warmup({"run.total_steps": 10_000, "current": 0}) == 500
+    assert warmup({"run.total_steps": 60, "current": 0}) == 10
+    assert warmup({"run.total_steps": 10_000, "current": 2000}) == 2000
