@@ -9,21 +9,26 @@ from hrmdoc.readers._textlog.lines import number
 from hrmdoc.run import Value
 
 _INT = r"([\d,]+)\b"
-_NUMBERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (key, re.compile(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
-    for key, words in (
-        ("run.total_steps", "total optimization steps|total steps|total training steps|max_steps|total_steps"),
-        ("run.epochs", "num epochs|(?<!total )number of epochs|total epochs"),
-        ("run.steps_per_epoch", "steps[_ ]per[_ ]epoch|num batches each epoch"),
-        ("data.samples", "num examples|number of training (?:examples|samples)|training samples"),
-        ("data.batch_size", r"total train batch size[^=]{0,80}|total batch size \([^)]{0,40}\)|(?:global|desired) batch size"),
-        ("data.micro_batch_size", "instantaneous batch size per device|micro[_ ]batch[_ ]size"),
-        ("data.grad_accum", "gradient accumulation steps"),
-        ("model.trainable_parameters", "(?<!non-)(?<!non )trainable param(?:eter)?s|number of trainable parameters"),
-        ("model.parameters", "all params|total param(?:eter)?s|number of parameters|model parameters|num_params"),
-        ("world_size", "using world size|world[_ ]size|num gpus used"),
+_NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (key, hints, re.compile(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
+    for key, hints, words in (
+        ("run.total_steps", ("steps",), "total optimization steps|total steps|total training steps|max_steps|total_steps"),
+        ("run.epochs", ("epochs",), "num epochs|(?<!total )number of epochs|total epochs"),
+        ("run.steps_per_epoch", ("epoch",), "steps[_ ]per[_ ]epoch|num batches each epoch"),
+        ("data.samples", ("examples", "samples"), "num examples|number of training (?:examples|samples)|training samples"),
+        (
+            "data.batch_size",
+            ("batch size",),
+            r"total train batch size[^=]{0,80}|total batch size \([^)]{0,40}\)|(?:global|desired) batch size",
+        ),
+        ("data.micro_batch_size", ("batch",), r"instantaneous batch size per device|micro[_ ]batch[_ ]size"),
+        ("data.grad_accum", ("accumulation steps",), "gradient accumulation steps"),
+        ("model.trainable_parameters", ("param",), "(?<!non-)(?<!non )trainable param(?:eter)?s|number of trainable parameters"),
+        ("model.parameters", ("param",), "all params|total param(?:eter)?s|number of parameters|model parameters|num_params"),
+        ("world_size", ("world", "num gpus"), "using world size|world[_ ]size|num gpus used"),
     )
 )
+"""Key, words of which one stands wherever the pattern matches (in lower case; a search for a word costs next to nothing), pattern."""
 _MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE)
 _VERSION = re.compile(
     r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb"
@@ -111,18 +116,24 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
 
 def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
     """Canonical keys and values printed on the line."""
-    for key, pattern in _NUMBERS:
+    lower = text.lower()
+    for key, hints, pattern in _NUMBERS:
+        if not any(hint in lower for hint in hints):
+            continue
         if (found := pattern.search(text)) and len(found.group(1)) < 20 and found.group(1).strip(","):
             yield key, int(found.group(1).replace(",", ""))
-    if found := _MILLIONS.search(text):
+    if ("parameters" in lower or "model size" in lower) and (found := _MILLIONS.search(text)):
         yield "model.parameters", int(number(found.group(1).rstrip(".")) * (1e6 if found.group(2) in "mM" else 1e9))
-    if found := _PRECISION.search(text):
+    if ("using" in lower or "precision" in lower) and (found := _PRECISION.search(text)):
         word = next(group for group in found.groups() if group).lower()
         yield "precision", _PRECISIONS.get(word, word)
 
 
 def versions_in(text: str) -> Iterator[tuple[str, str]]:
     """Package and version, as `PyTorch version: 2.4.0`."""
+    lower = text.lower()
+    if "version" not in lower and "==" not in lower and " v" not in lower:
+        return
     for found in _VERSION.finditer(text):
         name = found.group(1).lower().replace(" ", "")
         yield ("torch" if name in ("pytorch", "torch") else name), found.group(2).rstrip(".")
@@ -130,9 +141,9 @@ def versions_in(text: str) -> Iterator[tuple[str, str]]:
 
 def arguments_in(text: str) -> Iterator[tuple[str, Value]]:
     """Arguments of a dotted dump (`lr ....... 1e-4`), of a printed `Namespace(...)`, or of the command itself."""
-    if found := _DOTS.match(text):
+    if " ..." in text and (found := _DOTS.match(text)):
         yield found.group(1), literal(found.group(2) or "")
-    elif found := _NAMESPACE.search(text):
+    elif "(" in text and (found := _NAMESPACE.search(text)):
         for argument in _ARGUMENT.finditer(text[found.end() :].rstrip().removesuffix(")")):
             yield argument.group(1), literal(argument.group(2))
     elif text.count(" --") > 1 and _COMMAND.match(text):

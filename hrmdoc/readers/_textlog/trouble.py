@@ -17,33 +17,38 @@ _RULE = re.compile(r"\s*(?:=|-){20,}\s*\Z")
 _FAILED = re.compile(r"\S{1,300} FAILED\s*\Z")
 _STEP = re.compile(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE)
-_MOMENTS: tuple[tuple[EventKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))  # type: ignore[misc]
-    for kind, pattern in (
-        ("restart", r"restarting worker group|worker group restart|restart_count ?[=:] ?[1-9]"),
+_MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kind, hints, re.compile(pattern, re.IGNORECASE))  # type: ignore[misc]
+    for kind, hints, pattern in (
+        ("restart", ("restart",), r"restarting worker group|worker group restart|restart_count ?[=:] ?[1-9]"),
         (
             "resume",
+            ("resum", "continuing", "load", "restor"),
             r"\b(?:resum(?:e|ed|ing) (?:\w+ ){0,2}(?:from|at)\b|continuing training from|successfully loaded checkpoint|"
             r"load(?:ing|ed) (?:\w+ ){0,2}checkpoint (?:from|at|'|/)|load(?:ing|ed) (?:training|trainer|optimizer) state|"
             r"restor(?:ing|ed) (?:all )?states? (?:from|of))",
         ),
         (
             "checkpoint",
+            ("sav",),
             r"\bsav(?:ing|ed)\b.{0,40}\b(?:checkpoints?|ckpt|model|weights|state)\b|checkpoint (?:\S{1,200} )?saved\b"
             r"|save checkpoint",
         ),
         (
             "start",
+            ("training",),
             r"\*{3,} running training|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))"
             r"|\btraining (?:started|begins)",
         ),
         (
             "end",
+            ("training", "fit` stopped", "early stopping"),
             r"\btraining (?:\w{1,30} )?(?:is )?(?:complete[d!.]*|finished|done|ended)\b|finished training|trainer\.fit` stopped"
             r"|\bearly stopping\b(?! (?:counter|patience|callback))",
         ),
     )
 )
+"""Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
 
 
 class TroubleReader:
@@ -100,7 +105,10 @@ class TroubleReader:
         """Notes an event when the line tells one."""
         if len(text) > 600:
             return False
-        for kind, pattern in _MOMENTS:
+        lower = text.lower()
+        for kind, hints, pattern in _MOMENTS:
+            if not any(hint in lower for hint in hints):
+                continue
             found = pattern.search(text)
             if found is None or (kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24)):
                 continue
