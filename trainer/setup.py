@@ -154,13 +154,13 @@ def _tell(config: TrainConfig, plan: devices.Plan, run: rundir.RunDir, step: int
 def _where(config: TrainConfig, resumed: Path | None) -> Path:
     if resumed is None or config.run_dir:
         same = resumed is not None and config.run_dir is not None and Path(config.run_dir).resolve() == resumed.resolve()
-        return resumed if same and resumed else rundir.choose(config.run_dir, config.run_name, config.data_path)
+        return resumed.resolve() if same and resumed else rundir.choose(config.run_dir, config.run_name, config.data_path)
     run = resumed.parent.parent if NAME.fullmatch(resumed.name) else resumed
     if not (run / "config.yaml").is_file():
         raise ConfigError(
             "there is no run to resume here", file=resumed, hint="name a run directory, or one of its checkpoints/step_<N>"
         )
-    return run
+    return run.resolve()  # runs/latest is a link, and is set anew to this folder's own name
 
 
 def _check_processes(config: TrainConfig) -> None:

@@ -117,6 +117,14 @@ def test_a_damaged_newest_checkpoint_is_passed_over_loudly(lab: Any) -> None:
     train(job)
 
 
+def test_a_run_resumed_through_the_link_to_the_newest_one_leaves_the_link_intact(lab: Any) -> None:
+    train(lab.job("max_steps=2", run="runs/first"))
+    latest = lab.folder / "runs" / "latest"
+    train(lab.job(f"resume={latest}", "max_steps=4"))
+    assert latest.resolve() == lab.folder / "runs" / "first"
+    assert (latest / "checkpoints" / "step_4").is_dir()
+
+
 def test_changed_data_are_refused_on_resume_unless_accepted(lab: Any) -> None:
     train(lab.job("max_steps=2"))
     lab.dataset(seed=1)
