@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,7 +18,7 @@ from hrmdoc.examine import Examination, Situation
 from hrmdoc.prescribe import Prescription, prescribe
 from hrmdoc.roles import RoleMap
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.run import Run, Tick
+from hrmdoc.run import Damage, Run, Tick
 from hrmdoc.settings import Settings
 from hrmdoc.signatures import SignatureMatcher
 from hrmdoc.symptom import Symptom
@@ -98,14 +99,31 @@ class Patient:
         self._diagnosis: Diagnosis | None = None
         self._examination = Examination(self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated)
 
-    def read(self, paths: Iterable[str]) -> None:
-        """Reads everything under `paths`.
+    def read(self, paths: Sequence[str]) -> None:
+        """Reads everything under `paths`; what could not be read becomes damage of the run.
 
         Raises:
-            InputError: a path does not exist, or nothing in it could be read.
+            InputError: a path does not exist, or nothing at all could be read.
         """
-        sources = [source for path in paths for source in readers.discover(path)]
+        problems: list[Damage] = []
+        sources = readers.discover(paths, problems)
+        self.run.extend(problems)
         readers.read_into(self.run, sources, self.matcher.wanted)
+
+    def try_to_read(self, paths: Sequence[str]) -> None:
+        """As `read`, but paths that exist and hold nothing readable leave a run without data.
+
+        Raises:
+            InputError: a path does not exist.
+        """
+        try:
+            self.read(paths)
+        except InputError as error:
+            if not all(path == "-" or os.path.lexists(path) for path in paths):
+                raise
+            damage = Damage(error.file or paths[0], error.line, error.what)
+            if damage not in self.run.damages:
+                self.run.add(damage)
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
@@ -117,7 +135,7 @@ class Patient:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        if not self.run.points and not self.run.lines and not self.run.line_count:
+        if not self.run.points and not self.run.lines and not self.run.events:
             result = replace(result, verdict="no_data")
         offered = prescribe(self.run, situation, result, self.book) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, closed=closed)

@@ -16,6 +16,7 @@ from hrmdoc.errors import ActionError, HrmdocError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
+    from hrmdoc.incidents import Incident
     from hrmdoc.prescribe import Prescription
 
 CONFIG = """\
@@ -175,10 +176,10 @@ class Demo:
         self._out.print()
         self._out.print(Text(title, style="bold").append(f"   $ {command}", style="dim"))
 
-    def _tell(self, incident: Any) -> None:
-        from hrmdoc.reports.terminal import incident_line
+    def _tell(self, incident: Incident) -> None:
+        from hrmdoc.reports.terminal import tell
 
-        self._out.print(incident_line(incident))
+        tell(incident, self._out)
 
     def _show(self, analysis: Analysis) -> None:
         from hrmdoc.reports.terminal import show

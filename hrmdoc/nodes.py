@@ -202,7 +202,9 @@ class _Watch:
             needed = f"{self._when.min_points} points of {self._role} (have {len(series)})"
             return Finding("not_evaluated", role=self._role, metric=metric, missing=(needed,))
         open_now = bool(trigger.episodes) and trigger.episodes[-1].closed is None
-        offset, chosen = (self._offsets[-1], trigger.episodes[-1]) if open_now else max(episodes, key=lambda e: abs(e[1].peak))
+        sign = -1.0 if self._when.direction == "below" else 1.0
+        strongest_of = max(episodes, key=lambda pair: sign * pair[1].peak)
+        offset, chosen = (self._offsets[-1], trigger.episodes[-1]) if open_now else strongest_of
         return self._describe(series, offset, chosen, len(episodes), open_now)
 
     def _describe(self, series: Series, offset: int, episode: Episode, count: int, open_now: bool) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from hrmdoc.diagnose import Diagnosis
@@ -16,6 +17,8 @@ from hrmdoc.run import Run
 CAUSES = 3
 REMEDIES = 4
 WORTH_TREATING = 0.05
+SO_ALREADY = "nothing to change"
+"""How a patch begins its refusal where the config has the value already; such a remedy is not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,13 @@ def prescribe(
     """
     files = [config] if config is not None else config_files(run, situation, book)
     leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
-    return {
-        one.cause: [
-            _one(book.remedies[name], situation, book, files) for name in one.remedies[:REMEDIES] if name in book.remedies
-        ]
-        for one in leading[:CAUSES]
-    }
+    offered: dict[str, Sequence[Prescription]] = {}
+    for one in leading[:CAUSES]:
+        remedies = [book.remedies[name] for name in one.remedies if name in book.remedies]
+        fitting = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
+        tried = (_one(remedy, situation, book, files) for remedy in fitting or remedies)
+        offered[one.cause] = list(islice((p for p in tried if not p.obstacle.startswith(SO_ALREADY)), REMEDIES))
+    return offered
 
 
 def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[Path]) -> Prescription:

@@ -30,7 +30,7 @@ def command(
     from hrmdoc.analysis import Patient
 
     patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    patient.read(paths)
+    patient.try_to_read(paths)
     analysis = patient.look(closed=True)
     if as_json:
         from hrmdoc.reports.as_json import dumps

@@ -39,7 +39,7 @@ def _show(found: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hrmdoc.reports.terminal import safe
+    from hrmdoc.reports.layout import safe
 
     out = console()
     first = found.first_parting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -72,6 +73,8 @@ def cli() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input) or 130 (interrupted)."""
+    if not os.environ.get("HRMDOC_DEBUG"):
+        warnings.simplefilter("ignore")  # what a library warns its caller of is no talk for users
     try:
         result: Any = cli.main(argv, prog_name="hrmdoc", standalone_mode=False)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from hrmdoc.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERITIES = ("info", "warning", "critical")
+PIPE_WIDTH = 100
 
 
 def run_options(function: F) -> F:
@@ -85,5 +87,5 @@ def console(*, err: bool = False) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    width = None if stream.isatty() else 120
+    width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else PIPE_WIDTH
     return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)

@@ -27,7 +27,8 @@ def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None) ->
     """
     from hrmdoc.incidents import Incident
     from hrmdoc.live.supervise import supervise
-    from hrmdoc.reports.terminal import safe, show
+    from hrmdoc.reports.layout import safe
+    from hrmdoc.reports.terminal import show
 
     arguments = list(words[1:] if words[0] == "--" else words)
     if not arguments:

@@ -46,8 +46,8 @@ def _table(patient: object) -> None:
     from rich.table import Table
 
     from hrmdoc.analysis import Patient
+    from hrmdoc.reports.layout import safe
     from hrmdoc.reports.sparkline import sparkline
-    from hrmdoc.reports.terminal import safe
 
     assert isinstance(patient, Patient)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -76,7 +76,7 @@ def _facts(patient: object) -> None:
     from rich.table import Table
 
     from hrmdoc.analysis import Patient
-    from hrmdoc.reports.terminal import safe
+    from hrmdoc.reports.layout import safe
 
     assert isinstance(patient, Patient)
     table = Table(box=None, pad_edge=False, header_style="bold", title="facts", title_justify="left")

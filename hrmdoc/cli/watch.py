@@ -38,7 +38,7 @@ def command(
     """
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import incident_line, show
+    from hrmdoc.reports.terminal import show, tell
 
     watch = Watch(
         path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state
@@ -54,7 +54,7 @@ def command(
         if look.moved:
             _say(out, f"{path} names another run now: {watch.patient.run.path}")
         for incident in look.changes:
-            out.print(incident_line(incident))
+            tell(incident, out)
         alerter.tell(look.changes)
         analysis = look.analysis
     if analysis is None:
@@ -65,6 +65,6 @@ def command(
 
 
 def _say(out: Any, text: str) -> None:
-    from hrmdoc.reports.terminal import safe
+    from hrmdoc.reports.layout import safe
 
     out.print(f"{time.strftime('%H:%M:%S')}  {safe(text)}", style="dim")

@@ -24,8 +24,9 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     if not finite.any():
         return ""
     x, y = steps[finite].astype(np.float64), values[finite]
-    logarithmic = bool(y.min() > 0 and y.max() / y.min() > 100)
-    shown = np.log10(y) if logarithmic else y
+    logarithmic = bool(y.min() > 0 and y.max() / 100 > y.min())
+    size = max(1.0, float(np.abs(y).max()) / 1e150)  # the span of the largest floats would overflow
+    shown = np.log10(y) if logarithmic else y / size
     left, right, low, high = x.min(), max(x.max(), x.min() + 1), shown.min(), shown.max()
     span = (high - low) or max(abs(high), 1.0) * 0.1
     low, high = low - 0.05 * span, high + 0.05 * span
@@ -41,7 +42,7 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">']
     parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="11" class="t">{escape(title)}</text>')
     for value in (low + 0.05 * span, (low + high) / 2, high - 0.05 * span):
-        label = f"{10**value if logarithmic else value:.3g}"
+        label = f"{10**value if logarithmic else value * size:.3g}"
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>')
     for step, anchor in ((left, "start"), (right, "end")):

@@ -15,9 +15,10 @@ from typing import Any
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.reports.curve import human, svg
+from hrmdoc.reports.layout import safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
-from hrmdoc.reports.terminal import CURVES, safe
+from hrmdoc.reports.terminal_curves import CURVES
 from hrmdoc.resources import data_dir
 from hrmdoc.run import Series
 

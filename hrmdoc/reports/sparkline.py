@@ -1,8 +1,6 @@
-"""A curve in one line of text, and the steps at which something happened under it."""
+"""A curve in one line of text, and the column in which a step stands."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,21 +22,18 @@ def sparkline(values: FloatArray, width: int = 48) -> str:
     finite = levels[np.isfinite(levels)]
     if not len(finite):
         return NONFINITE * len(stretches) if len(values) else ""
-    if finite.min() > 0 and finite.max() / finite.min() > 100:
+    if finite.min() > 0 and finite.max() / 100 > finite.min():
         levels, finite = np.log(levels), np.log(finite)
-    low, span = float(finite.min()), float(finite.max() - finite.min())
-    heights = np.zeros(len(levels)) if span == 0 else (levels - low) / span * (len(BARS) - 1)
+    size = float(np.abs(finite).max()) or 1.0  # a difference of the largest floats would overflow
+    low, span = float(finite.min()) / size, float(finite.max()) / size - float(finite.min()) / size
+    heights = np.zeros(len(levels)) if span == 0 else (levels / size - low) / span * (len(BARS) - 1)
     return "".join(
         NONFINITE if bad or np.isnan(height) else BARS[round(float(height))] for height, bad in zip(heights, broken, strict=True)
     )
 
 
-def marks(steps: IntArray, at: Sequence[int], width: int = 48) -> str:
-    """A line of blanks with a mark under each step of `at`, to stand below a sparkline of the same width."""
+def column(steps: IntArray, step: int, width: int = 48) -> int:
+    """The column of a sparkline of this width in which `step` stands."""
     columns = min(width, len(steps))
-    line = [" "] * columns
-    for step in at:
-        index = int(np.searchsorted(steps, step))
-        if columns:
-            line[min(index * columns // max(len(steps), 1), columns - 1)] = MARK
-    return "".join(line).rstrip()
+    index = int(np.searchsorted(np.maximum.accumulate(steps), step)) if columns else 0
+    return max(0, min(index * columns // max(len(steps), 1), columns - 1))

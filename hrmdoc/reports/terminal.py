@@ -1,222 +1,191 @@
-"""An analysis on the terminal: the verdict, the curves with marked steps, the ranked causes, what to do next.
+"""An analysis on the terminal: the verdict, the curves with marked steps, what was found, the ranked causes, what to type next.
 
 All text from the run passes through `clean` and `redact`, and is never read as markup.
 """
 
 from __future__ import annotations
 
-import math
-import os
 import time
-from collections.abc import Iterator
+from collections import Counter
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnose import Hypothesis
 from hrmdoc.incidents import Incident
-from hrmdoc.prescribe import Prescription
-from hrmdoc.reports.sparkline import marks, sparkline
-from hrmdoc.run import Series
+from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
+from hrmdoc.reports.terminal_causes import likely, show_causes
+from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.symptom import Symptom
-from hrmdoc.text import clean, redact
 
 COLOURS = {"critical": "bold red", "warning": "yellow", "info": "cyan", "healthy": "bold green", "no_data": "magenta"}
 ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
-CURVES = (
-    "train.loss",
-    "eval.loss",
-    "rl.reward",
-    "grad_norm",
-    "lr",
-    "train.exact_accuracy",
-    "eval.exact_accuracy",
-    "eval.accuracy",
-    "act.steps",
-    "rl.entropy",
-    "rl.kl",
-)
-WIDTH = 44
-NAMED = 0.05
-"""Causes below this probability are named only when they lead."""
+SICK = ("warning", "critical")
+PROBABLE = 0.2
+"""Below this probability a cause is one of several and no headline."""
+SYMPTOMS = 10
+KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
+"""Metrics that only runs of one kind have; other runs do not miss them."""
 
 
 def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
     """Prints the whole analysis."""
-    console.print(_headline(analysis), soft_wrap=True)
-    for line in _verdict(analysis):
-        console.print(line)
-    _curves(analysis, console)
-    _causes(analysis, console, verbose=verbose)
+    _headline(analysis, console)
+    _verdict(analysis, console)
+    show_curves(analysis, console)
     _symptoms(analysis, console, verbose=verbose)
-    _footer(analysis, console, verbose=verbose)
+    if analysis.verdict in SICK or verbose:
+        show_causes(analysis, console, verbose=verbose)
+    _coverage(analysis, console, verbose=verbose)
+    _next(analysis, console)
 
 
-def incident_line(incident: Incident) -> Text:
-    """One incident as `watch` tells it."""
+def tell(incident: Incident, console: Console) -> None:
+    """Prints one incident as `watch` tells it."""
     over = incident.change == "resolved"
     icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
-    step = "" if incident.step is None else f" step {incident.step}"
-    line = Text(time.strftime("%H:%M:%S", time.localtime(incident.at)), style="dim").append(
-        f"  {icon} {incident.change}", style=colour
-    )
-    line.append(f"{step}  ").append(incident.symptom, style="bold").append(f"  {safe(incident.evidence or incident.title)}")
-    if incident.cause and not over:
-        line.append(f"\n          most probably {incident.cause} ({incident.probability:.0%})", style="dim")
-    return line
+    at = time.strftime("%H:%M:%S", time.localtime(incident.at))
+    lead = Text(f"{at}  ", style="dim").append(f"{icon} {incident.change:<9}", style=colour)
+    body = Text(incident.symptom, style="bold")
+    body.append("" if incident.step is None else f" at step {incident.step}", style="not bold")
+    if not over:
+        body.append(f": {cut(safe(incident.evidence or incident.title), 200)}", style="not bold")
+    if incident.cause not in ("", "unknown") and incident.probability >= PROBABLE and not over:
+        body.append(f"; probably {incident.cause} ({incident.probability:.0%})", style="not bold dim")
+    put(console, body, lead=lead)
 
 
-def safe(text: str, limit: int = 300) -> str:
-    """Text from a run as it may be shown to a person: one printable line, secrets removed."""
-    return redact(clean(text, limit))
-
-
-def short(file: str) -> str:
-    """A path as a person would type it here: relative to the working folder where that is shorter."""
-    try:
-        relative = os.path.relpath(file)
-    except ValueError:  # another drive
-        relative = file
-    return safe(min(file, relative, key=len), 120)
-
-
-def _headline(analysis: Analysis) -> Text:
+def _headline(analysis: Analysis, console: Console) -> None:
     run, situation = analysis.run, analysis.situation
-    parts = [situation.framework, situation.kind] if situation.framework != "unknown" else [situation.kind]
+    parts = [name for name in dict.fromkeys((situation.framework, situation.kind)) if name != "unknown"]
     series = run.best("train.loss")
     if series is not None:
-        parts.append(f"steps {int(series.steps.min())}–{int(series.steps.max())}")
-    parts += [f"{run.points:,} points", f"{run.line_count:,} lines" if run.line_count else "", analysis.state]
-    if len(run.ranks) > 1:
-        parts.append(f"{len(run.ranks)} ranks")
-    return Text(safe(run.path), style="bold").append("  " + " · ".join(part for part in parts if part), style="dim")
+        counted = {"index": "points", "epoch": "epochs", "sample": "samples"}.get(series.axis, "steps")
+        parts.append(f"{counted} {int(series.steps.min())}–{int(series.steps.max())}")
+    parts += [f"{run.points:,} values"] if run.points else []
+    parts += [f"{run.line_count:,} lines"] if run.line_count else []
+    parts += [f"{len(run.ranks)} ranks"] if len(run.ranks) > 1 else []
+    parts += [analysis.state] if analysis.state != "unknown" else []
+    put(console, Text(short(run.path) if run.path != "-" else "standard input", style="bold"))
+    if parts:
+        put(console, Text(" · ".join(parts), style="dim"))
 
 
-def _verdict(analysis: Analysis) -> Iterator[Text]:
+def _verdict(analysis: Analysis, console: Console) -> None:
     verdict = analysis.verdict
-    words = {
-        "healthy": "nothing is wrong as far as this run can tell",
-        "info": f"nothing is wrong; {len(analysis.present)} oddities (--verbose shows them)",
-        "no_data": "nothing could be read as metrics or log lines",
-    }
-    leading = next((h for h in analysis.diagnosis.hypotheses if not h.benign), None)
-    if verdict in words:
-        said = words[verdict]
-    elif leading is not None:
-        said = f"{leading.title} ({leading.probability:.0%})"
-    else:
-        said = ""
-    yield Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict]).append(said, style="bold")
-
-
-def _curves(analysis: Analysis, console: Console) -> None:
-    curves = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
-    shown = curves[:6]
-    if not shown:
-        return
     console.print()
-    wide = max(len(safe(series.key.metric, 28)) for series in shown)
-    for series in shown:
-        name = safe(series.key.metric, 28).ljust(wide)
-        ends = f" {_number(series.values[0])} → {_number(series.values[-1])}"
-        console.print(Text(f"  {name}  ").append(sparkline(series.values, WIDTH), style="cyan").append(ends, style="dim"))
-        told = _marked(analysis, series)
-        if told:
-            at = [symptom.first_step for symptom in told if symptom.first_step is not None]
-            labels = ", ".join(f"{symptom.id} at {symptom.first_step}" for symptom in told[:3])
-            line = marks(series.steps, at, WIDTH).ljust(min(WIDTH, len(series)))
-            console.print(Text(" " * (wide + 4)).append(line, style="red").append(f" {labels}", style="dim"))
+    lead = Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict])
+    put(console, Text(_said(analysis), style="bold"), lead=lead)
+    leading = next((h for h in likely(analysis) if not h.benign), None)
+    if verdict in SICK and leading is not None:
+        put(console, _blame(leading), lead=" " * lead.cell_len)
 
 
-def _marked(analysis: Analysis, series: Series) -> list[Symptom]:
-    return [
-        symptom
-        for symptom in analysis.present
-        if symptom.metric == series.key.metric and symptom.first_step is not None and analysis.severity(symptom) != "info"
-    ]
+def _said(analysis: Analysis) -> str:
+    """The verdict in one sentence."""
+    if analysis.verdict == "no_data":
+        lines = analysis.run.line_count
+        return f"{lines:,} lines without a metric or a message that the rules know" if lines else "nothing could be read"
+    if analysis.verdict in SICK:
+        worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
+        over = ", by now over" if worst.state == "resolved" else ""
+        return worst.title + (f", from step {worst.first_step}" if worst.first_step is not None else "") + over
+    checked = len(analysis.symptoms) - len(analysis.not_evaluated)
+    odd = len(analysis.present)
+    oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm (--verbose)" if odd else ""
+    return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
 
 
-def _number(value: float) -> str:
-    return str(value) if not math.isfinite(value) else f"{value:.4g}"
-
-
-def _causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
-    if analysis.verdict in ("healthy", "info", "no_data") and not verbose:
-        return
-    likely = [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or h.probability >= NAMED]
-    if not likely:
-        return
-    console.print(Text("\nProbable causes", style="bold"))
-    for hypothesis in likely if verbose else likely[:4]:
-        _cause(analysis, hypothesis, console, full=verbose or hypothesis.rank <= 2)
-
-
-def _cause(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, full: bool) -> None:
-    tag = "  (benign)" if hypothesis.benign else ""
-    line = Text(f" {hypothesis.rank}. {hypothesis.probability:4.0%}  ", style="bold").append(hypothesis.title, style="bold")
-    console.print(line.append(f"  {hypothesis.cause}{tag}", style="dim"))
-    if not full:
-        return
-    for sign, style, evidence in (("+", "green", hypothesis.for_[:4]), ("−", "red", hypothesis.against[:2])):
-        for one in evidence:
-            told = Text(f"{sign} ", style=style).append(safe(one.text)).append(f"  {one.log_odds:+.1f}", style="dim")
-            console.print(Padding(told.append(_place(analysis, one.symptom), style="dim"), (0, 0, 0, 9)))
-    for prescription in analysis.prescriptions.get(hypothesis.cause, ())[:2]:
-        _remedy(prescription, console)
-
-
-def _place(analysis: Analysis, symptom_id: str) -> str:
-    symptom = next((s for s in analysis.symptoms if s.id == symptom_id and s.seen), None)
-    if symptom is None or not symptom.file:
-        return ""
-    return f"  {short(symptom.file)}" + (f":{symptom.line}" if symptom.line is not None else "")
-
-
-def _remedy(prescription: Prescription, console: Console) -> None:
-    remedy = prescription.remedy
-    head = Text("→ ", style="bold green").append(remedy.title).append(f"  [{remedy.risk}]", style="dim")
-    console.print(Padding(head, (0, 0, 0, 9)))
-    for change in prescription.changes:
-        told = Text(f"{change.path}: {change.before} → {change.after}", style="green")
-        console.print(Padding(told.append(f"  {short(change.file)}", style="dim"), (0, 0, 0, 11)))
-    if not prescription.changes and prescription.overrides:
-        console.print(Padding(Text(prescription.overrides, style="green"), (0, 0, 0, 11)))
-    for step in remedy.steps[:3]:
-        console.print(Padding(Text(step, style="green"), (0, 0, 0, 11)))
+def _blame(leading: Hypothesis) -> Text:
+    if leading.probability < PROBABLE:
+        return Text("several causes are about as likely; see below", style="dim")
+    if leading.cause == "unknown":
+        return Text("the cause is none that the rules know", style="dim")
+    return Text("most probably: ", style="dim").append(leading.title, style="not dim").append(f" ({leading.probability:.0%})")
 
 
 def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:
-    shown = [s for s in analysis.present if verbose or analysis.severity(s) != "info"]
+    sick = analysis.verdict in SICK
+    cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])} if sick else set()
+    shown = [s for s in analysis.present if verbose or analysis.severity(s) != "info" or s.id in cited]
     if not shown:
         return
-    console.print(Text("\nSymptoms", style="bold"))
-    for symptom in shown if verbose else shown[:10]:
-        severity = analysis.severity(symptom)
-        over = "  (over)" if symptom.state == "resolved" else ""
-        line = Text(f" {ICONS[severity]} ", style=COLOURS[severity]).append(symptom.id, style="bold")
-        line.append(f"  {safe(symptom.evidence or symptom.title)}").append(over, style="dim")
-        console.print(line)
-    if not verbose and len(shown) > 10:
-        console.print(Text(f"   and {len(shown) - 10} more (--verbose)", style="dim"))
+    console.print(Text("\nWhat shows", style="bold"))
+    for symptom in shown if verbose else shown[:SYMPTOMS]:
+        put(console, _found(symptom, width(console), verbose=verbose), lead=_bullet(analysis.severity(symptom)))
+        if symptom.id in analysis.acknowledged:
+            put(console, Text(f"acknowledged: {safe(analysis.acknowledged[symptom.id])}", style="dim"), lead="   ")
+    if not verbose and len(shown) > SYMPTOMS:
+        console.print(Text(f"   and {len(shown) - SYMPTOMS} more (--verbose)", style="dim"))
 
 
-def _footer(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def _bullet(severity: str) -> Text:
+    return Text(f" {ICONS[severity]} ", style=COLOURS[severity])
+
+
+def _found(symptom: Symptom, room: int, *, verbose: bool) -> Text:
+    said = safe(symptom.evidence or symptom.title)
+    told = Text(symptom.id, style="bold").append(f"  {said if verbose else cut(said, 2 * room - 40)}", style="not bold")
+    if symptom.state == "resolved":
+        told.append("  (over)", style="not bold dim")
+    where = place(symptom.file, symptom.line)
+    if not where and symptom.first_step is not None and "step" not in said:
+        where = f"from step {symptom.first_step}"
+    return told.append(f"  {where}", style="not bold dim") if where else told
+
+
+def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+    """What was checked and what could not be: silence is no health."""
     console.print()
-    missing = analysis.not_evaluated
-    if missing:
-        names = sorted({name for symptom in missing for name in symptom.missing if " " not in name})
-        what = f" for want of {', '.join(names[:6])}{' …' if len(names) > 6 else ''}" if names else ""
-        console.print(Text(f"{len(missing)} of {len(analysis.symptoms)} rules could not be evaluated{what}", style="dim"))
-    for damage in analysis.run.damages if verbose else analysis.run.damages[:3]:
-        place = safe(damage.file, 120) + (f":{damage.line}" if damage.line is not None else "")
-        console.print(Text(f"not read: {place}: {safe(damage.what)}", style="magenta"))
-    if analysis.diagnosis.next_check and analysis.verdict in ("warning", "critical"):
-        console.print(Text("Next check: ", style="bold").append(safe(analysis.diagnosis.next_check, 600)))
-    leading = next((h for h in analysis.diagnosis.hypotheses if not h.benign), None)
-    if leading is not None and analysis.verdict in ("warning", "critical"):
-        patched = any(p.changes for p in analysis.prescriptions.get(leading.cause, ()))
-        path = safe(analysis.run.path)
-        follow = f"hrmdoc apply {path}   " if patched else ""
-        console.print(Text(f"Next: {follow}hrmdoc explain {leading.cause}", style="dim"))
+    if analysis.verdict == "healthy":
+        put(console, Text(", ".join(_checked(analysis)), style="dim"), lead=Text("Checked: ", style="dim"))
+    missing = [s for s in analysis.not_evaluated if not any("another kind" in name for name in s.missing)]
+    if missing and analysis.verdict != "no_data":
+        other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
+        names = (name for symptom in missing for name in symptom.missing if " " not in name and not name.startswith(other))
+        wanted = Counter(names)
+        most = ", ".join(name for name, _ in wanted.most_common(5))
+        told = f"{len(missing)} more rules need what this run does not tell" + (f": {most}, …" if most else "")
+        put(console, Text(told, style="dim"))
+    if verbose:
+        for symptom in missing:
+            lead = Text(f"   {symptom.id:<32}  ", style="dim")
+            put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=lead)
+    damages = analysis.run.damages if verbose else analysis.run.damages[:3]
+    for damage in damages:
+        put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=Text("Not read: ", style="magenta"))
+    if len(damages) < len(analysis.run.damages):
+        put(console, Text(f"… and {len(analysis.run.damages) - len(damages)} more places (--verbose)", style="magenta"))
+
+
+def _checked(analysis: Analysis) -> list[str]:
+    """The topics of the rules that were evaluated, the largest first, with how many rules of each."""
+    topics = Counter(s.playbook.partition("#")[0] for s in analysis.symptoms if s.state != "not_evaluated")
+    return [f"{topic.replace('-', ' ')} ({count})" for topic, count in topics.most_common() if topic]
+
+
+def _next(analysis: Analysis, console: Console) -> None:
+    """What to find out and what to type."""
+    path = typed(analysis.run.path)
+    if analysis.verdict == "no_data":
+        put(console, Text("hrmdoc formats   lists what can be read"), lead=Text("Next: ", style="bold"))
+    if analysis.verdict not in SICK:
+        return
+    if analysis.diagnosis.next_check:
+        put(console, Text(safe(analysis.diagnosis.next_check, 600)), lead=Text("To be sure: ", style="bold"))
+    leading = next((h for h in likely(analysis) if not h.benign and h.cause != "unknown"), None)
+    commands = []
+    if any(p.changes for offered in analysis.prescriptions.values() for p in offered) and analysis.run.path != "-":
+        commands.append((f"hrmdoc apply {path}", "shows the patch; --write writes it"))
+    if leading is not None:
+        commands.append((f"hrmdoc explain {leading.cause}", "what it is, how to make sure"))
+    if analysis.run.path != "-":
+        commands.append((f"hrmdoc report {path}", "a page to keep or to send"))
+    wide = max((len(command) for command, _ in commands), default=0)
+    lead = "Next: "
+    for command, what in commands:
+        line = Text(lead, style="bold").append(command.ljust(wide), style="not bold cyan")
+        fits = len(lead) + wide + 3 + len(what) <= width(console)
+        console.print(line.append(f"   {what}", style="not bold dim") if fits else line, soft_wrap=True)
+        lead = " " * len(lead)

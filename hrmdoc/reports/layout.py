@@ -1,0 +1,69 @@
+"""Lines that fit: text from runs made safe, words wrapped with a hanging indent, nothing padded: a pipe reads well too."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+from rich.console import Console
+from rich.text import Text
+
+from hrmdoc.text import clean, redact
+
+WIDEST = 110
+"""Longer lines are hard to read, however wide the window is."""
+NARROWEST = 40
+_EVENT_FILE = re.compile(r"events\.out\.tfevents\.")
+
+
+def safe(text: str, limit: int = 300) -> str:
+    """Text from a run as it may be shown to a person: one printable line, secrets removed."""
+    return redact(clean(text, limit))
+
+
+def short(file: str) -> str:
+    """A path as a person would type it here: relative to the working folder where that is shorter."""
+    try:
+        relative = os.path.relpath(file)
+    except ValueError:  # another drive
+        relative = file
+    return safe(min(file, relative, key=len), 200)
+
+
+def place(file: str, line: int | None) -> str:
+    """`file:line`, ready to be opened in an editor; "" for event files, where an offset helps nobody: the step is the place."""
+    if not file or _EVENT_FILE.search(file):
+        return ""
+    return short(file) + (f":{line}" if line is not None else "")
+
+
+def typed(path: str) -> str:
+    """A path as an argument that can be pasted into a shell."""
+    return shlex.quote(clean(path, 4000))
+
+
+def cut(text: str, limit: int) -> str:
+    """`text` with at most `limit` characters, cut at a word where one ends near."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    word = head.rfind(" ")
+    return (head[:word] if word > 0.7 * limit else head).rstrip(" ,;:") + "…"
+
+
+def width(console: Console) -> int:
+    """Columns to write in."""
+    return max(NARROWEST, min(console.width, WIDEST))
+
+
+def put(console: Console, body: Text, *, lead: Text | str = "") -> None:
+    """Prints `lead` and `body`; further lines of `body` stand below its first one."""
+    first = lead if isinstance(lead, Text) else Text(lead)
+    room = max(20, width(console) - first.cell_len)
+    for number, line in enumerate(body.wrap(console, room, overflow="fold")):
+        line.rstrip()
+        start = first if number == 0 else Text(" " * first.cell_len)
+        whole = start.copy().append_text(line)
+        whole.rstrip()
+        console.print(whole, soft_wrap=True)

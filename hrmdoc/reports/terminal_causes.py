@@ -1,0 +1,110 @@
+"""The ranked causes on the terminal: what speaks for and against each, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.diagnose import Evidence, Hypothesis
+from hrmdoc.prescribe import Prescription
+from hrmdoc.reports.layout import place, put, safe, short
+from hrmdoc.rulebook import Change
+
+NAMED = 0.05
+"""Causes below this probability are named only when they lead."""
+SHOWN, FULL, REMEDIES = 4, 2, 2
+WORTH = 0.3
+"""Evidence that moves the log-odds by less is left to `--verbose`."""
+LONGEST_FORMULA = 40
+INDENT = " " * 10
+
+
+def likely(analysis: Analysis) -> list[Hypothesis]:
+    """The causes that are worth naming; benign ones only where they lead."""
+    return [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)]
+
+
+def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+    """Prints the causes in their order; a remedy is shown with the first cause that asks for it."""
+    named = list(analysis.diagnosis.hypotheses) if verbose else likely(analysis)[:SHOWN]
+    if not named:
+        return
+    console.print(Text("\nProbable causes", style="bold"))
+    offered: set[object] = set()
+    for number, hypothesis in enumerate(named, 1):
+        tag = f"  {hypothesis.cause}" + ("  (benign)" if hypothesis.benign else "")
+        lead = Text(f" {number}. {hypothesis.probability:4.0%}  ", style="bold")
+        put(console, Text(hypothesis.title, style="bold").append(tag, style="not bold dim"), lead=lead)
+        if verbose or (number <= FULL and hypothesis.cause != "unknown"):
+            _evidence(analysis, hypothesis, console, verbose=verbose)
+            for prescription in _fresh(analysis, hypothesis, offered):
+                show_remedy(prescription, console)
+
+
+def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, verbose: bool) -> None:
+    seen = {symptom.id: symptom for symptom in analysis.symptoms if symptom.seen}
+    if verbose:
+        for sign, style, evidence in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
+            for one in evidence:
+                told = Text(safe(one.text)).append(f"  {one.log_odds:+.1f}", style="dim")
+                if one.symptom in seen:
+                    told.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
+                put(console, told, lead=Text(INDENT).append(sign, style=style))
+        return
+    for_ = [one for one in hypothesis.for_ if one.symptom in seen]
+    against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
+    for word, style, evidence in (("for", "green", for_[:4]), ("against", "red", against[:3])):
+        if evidence:
+            told = Text(", ").join(_named(one, absent=one.symptom not in seen) for one in evidence)
+            put(console, told, lead=Text(INDENT).append(f"{word:<9}", style=style))
+
+
+def _named(evidence: Evidence, *, absent: bool) -> Text:
+    name = f"no {evidence.symptom}" if absent else evidence.symptom
+    return Text(name).append(f" {evidence.log_odds:+.1f}".replace("-", "−"), style="dim")
+
+
+def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> Iterator[Prescription]:
+    """The first remedies of a cause that were not shown yet, neither by name nor by what they change."""
+    shown = 0
+    for one in analysis.prescriptions.get(hypothesis.cause, ()):
+        changes = {(change.path, change.after) for change in one.changes}
+        if one.remedy.id in offered or (changes and changes <= offered):
+            continue
+        offered |= {one.remedy.id, *changes}
+        yield one
+        shown += 1
+        if shown == REMEDIES:
+            return
+
+
+def show_remedy(prescription: Prescription, console: Console) -> None:
+    """Prints one remedy with what it changes."""
+    remedy = prescription.remedy
+    put(console, Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"), lead=Text(INDENT).append("→ ", style="bold green"))
+    lead = INDENT + "    "
+    for change in prescription.changes:
+        told = Text(f"{change.path}: {_value(change.before)} → {_value(change.after)}", style="green")
+        put(console, told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"), lead=lead)
+    if not prescription.changes:
+        for words in filter(None, map(spelt, remedy.changes)):
+            put(console, Text(words, style="green"), lead=lead)
+    for step in remedy.steps[:3]:
+        put(console, Text(step), lead=lead)
+
+
+def _value(value: object) -> str:
+    return "not set" if value is None else safe(str(value), 60)
+
+
+def spelt(change: Change) -> str:
+    """A change in hrmdoc's own keys, for a config that is not at hand; "" where the value follows from a long formula."""
+    value = str(change.value).removeprefix("=").strip() if change.value is not None else ""
+    if len(value) > LONGEST_FORMULA:
+        return ""
+    bounds = [f"{word} {bound:g}" for word, bound in (("at least", change.min), ("at most", change.max)) if bound is not None]
+    words = {"set": f"= {value}", "multiply": f"times {value}", "clamp": "", "remove": "removed"}[change.op]
+    return f"{change.key} {words}".rstrip() + (f", {' and '.join(bounds)}" if bounds else "")
