@@ -15,7 +15,10 @@ from hrmdoc.readers import _crc
 HEADER = 12
 FOOTER = 4
 MAX_RECORD = 256 << 20
-_MAX_RECUTS = 20
+_MAX_RECUTS = 4
+_MAX_SEARCHES = 2000  # damage beyond this is hostile, and not worth the time
+_LEAP_AGAIN = 256  # records between two looks for a pattern, which may have half as many
+_LEAP_ROUNDS = 4
 _MATRIX_FROM = 16
 _MATRIX_LENGTH = 8192
 
@@ -49,6 +52,7 @@ class Framer:
         self._base = 0
         self._lost_from: int | None = None
         self._headers: dict[bytes, int] = {}
+        self._searches = 0
 
     @property
     def torn(self) -> int:
@@ -76,7 +80,8 @@ class Framer:
         for attempt in range(_MAX_RECUTS + 1):
             recut = -1
             for number in bad:
-                inside = _headers_inside(block, number) if attempt < _MAX_RECUTS else []
+                self._searches += 1
+                inside = _headers_inside(block, number) if attempt < _MAX_RECUTS and self._searches < _MAX_SEARCHES else []
                 if inside:
                     at, recut = self._recut(block, number, inside[0], final), number
                     break
@@ -103,6 +108,7 @@ class Framer:
         """Adds the records from `at` on to `block`; where the first waiting byte lies."""
         data, size = block.data, len(block.data)
         headers, starts, lengths = self._headers, block.starts, block.lengths
+        leap_at = len(starts) + _LEAP_AGAIN
         while size - at >= HEADER:
             length = headers.get(data[at : at + HEADER], -1)
             if length < 0:
@@ -119,6 +125,10 @@ class Framer:
             starts.append(at + HEADER)
             lengths.append(length)
             at = end
+            if len(starts) >= leap_at:
+                leapt = _leap(block, at)
+                leap_at = len(starts) + (_LEAP_AGAIN if leapt > at else 4 * _LEAP_AGAIN)
+                at = leapt
         if not final:
             return at
         lost = block.base + at if self._lost_from is None else self._lost_from
@@ -139,9 +149,43 @@ class Framer:
         """The next place where a header lies, or where to go on when more bytes have come."""
         if self._lost_from is None:
             self._lost_from = block.base + at
-        found = headers_in(block.data, at + 1, len(block.data))
-        whole = (f for f in found if not final or f + HEADER + self._length(block.data, f) + FOOTER <= len(block.data))
-        return next(whole, len(block.data) - HEADER + 1)
+        size, window = len(block.data), 256
+        self._searches += 1
+        if self._searches > _MAX_SEARCHES:
+            return size - HEADER + 1
+        begin = at + 1
+        while size - begin >= HEADER:
+            found = headers_in(block.data, begin, min(begin + window + HEADER - 1, size))
+            whole = (f for f in found if not final or f + HEADER + self._length(block.data, f) + FOOTER <= size)
+            if (first := next(whole, None)) is not None:
+                return first
+            begin, window = begin + window, min(2 * window, 1 << 20)
+        return size - HEADER + 1
+
+
+def _leap(block: Block, at: int) -> int:
+    """Adds whole rounds of records at once where their lengths repeat; where to go on.
+
+    A training loop writes the same metrics round after round, so the headers of the next round are known before it is read.
+    """
+    lengths = block.lengths
+    seen = lengths[-_LEAP_AGAIN:]
+    period = next((n for n in range(1, _LEAP_AGAIN // 2) if seen[n:] == seen[:-n]), 0)
+    if not period:
+        return at
+    sizes = np.array(lengths[-period:], np.int64) + HEADER + FOOTER
+    stride, places = int(sizes.sum()), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rounds = (len(block.data) - at) // stride
+    if rounds < _LEAP_ROUNDS:
+        return at
+    view = np.lib.stride_tricks.sliding_window_view(np.frombuffer(block.data, np.uint8), HEADER)
+    before = np.array(block.starts[-period:], np.int64) - HEADER
+    offsets = at + (np.arange(rounds, dtype=np.int64)[:, None] * stride + places)
+    same = (view[offsets] == view[before]).all(axis=(1, 2))
+    whole = rounds if same.all() else int(np.argmin(same))
+    block.starts += (offsets[:whole] + HEADER).ravel().tolist()
+    block.lengths += lengths[-period:] * whole
+    return at + whole * stride
 
 
 def headers_in(data: bytes, start: int, stop: int) -> list[int]:

@@ -38,6 +38,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 _RUN_PREFIX = re.compile(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
 _SPREAD = re.compile(r"__(?:MIN|MAX)$")
 _WORD = re.compile(r"[A-Za-z]")
+_METRIC = re.compile(r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE)
 _LETTER = frozenset(b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")  # all but the e and E of an exponent
 
 _NAN = frozenset({"nan", "nan.0"})
@@ -64,7 +65,10 @@ def sniff(path: Path, head: bytes) -> float:
     numeric = sum(number(cell) is not None for cell in cells)
     if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
         return 0.0
-    return 0.9 if named and (_counted(names) or numeric == len(cells)) else 0.55 if named else 0.6 if _counted(names) else 0.0
+    counted, metric = _counted(names), any(_METRIC.search(name) for name in names)
+    if not counted and not metric:
+        return 0.0  # a table of numbers, but rather data than a log
+    return 0.9 if named else 0.6 if counted else 0.0
 
 
 def _counted(names: list[str]) -> bool:

@@ -29,6 +29,7 @@ WHOLE = False
 _PIECE = 4 << 20
 _FEW = 4  # fewer alike records than this are parsed one by one
 _MAX_PASSES = 16
+_MAX_TOLD = 50  # damaged places that are reported one by one
 _SPLIT_FOLDERS = frozenset({"train", "training", "validation", "valid", "val", "eval", "test"})
 _CONFIG_TEXT = re.compile(
     r"^(?:args|hparams|config|training_args|model_config|hyperparameters)(?:/text_summary)?$", re.IGNORECASE
@@ -55,6 +56,7 @@ class _Session:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._framer = Framer()
+        self._damaged = 0
         folder = Path(context.path).parent.name.lower()
         self._split = folder if folder in _SPLIT_FOLDERS else ""
 
@@ -67,6 +69,8 @@ class _Session:
         """What damage had hidden at the end, and a note on a torn record."""
         if self._framer.torn:
             yield from self._block(self._framer.feed(b"", final=True), final=True)
+        if self._damaged > _MAX_TOLD:
+            yield Damage(self._context.path, None, f"{self._damaged - _MAX_TOLD} further damaged places")
 
     def _block(self, block: Block, final: bool = False) -> Iterator[Record]:
         gathered = Gathered(block)
@@ -76,12 +80,15 @@ class _Session:
             columns.add(self._named(tag), order, values, steps=steps, times=times, lines=places)
         yield from columns.points()
         yield from self._facts(gathered)
-        for place in gathered.unreadable:
-            yield Damage(self._context.path, place, "the record at this byte is no event")
+        found = [(place, "the record at this byte is no event") for place in gathered.unreadable]
         for place, size in block.lost:
             torn = final and place + size == block.base + len(block.data)
             what = "the last record is incomplete" if torn else "damaged bytes, no record could be found in them"
-            yield Damage(self._context.path, place, f"{what} ({size} bytes from byte {place})")
+            found.append((place, f"{what} ({size} bytes from byte {place})"))
+        for place, what in found:
+            self._damaged += 1
+            if self._damaged <= _MAX_TOLD:
+                yield Damage(self._context.path, place, what)
 
     def _named(self, tag: str) -> str:
         """Writers that keep training and validation in folders of those names use the same tag in both."""

@@ -60,6 +60,8 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     name, _ = detect(run, book)
     if name:
         found["run.framework"] = Fact("run.framework", name, "run", _file_of(run, "run.framework"))
+        if name in book.frameworks and book.frameworks[name].kind:
+            found["run.framework_kind"] = Fact("run.framework_kind", book.frameworks[name].kind)
     config = _Config(run)
     frameworks = chain(name, book)
     for framework in frameworks:

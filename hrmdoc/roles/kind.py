@@ -11,26 +11,6 @@ if TYPE_CHECKING:
 Kind = Literal["pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection", "unknown"]
 Phase = Literal["warmup", "early", "middle", "end"]
 
-_BY_FRAMEWORK: dict[str, Kind] = {
-    "hrm": "hrm",
-    "megatron": "pretraining",
-    "nanotron": "pretraining",
-    "torchtitan": "pretraining",
-    "olmo": "pretraining",
-    "nanogpt": "pretraining",
-    "nanochat": "pretraining",
-    "composer": "pretraining",
-    "torchtune": "sft",
-    "axolotl": "sft",
-    "llama-factory": "sft",
-    "ms-swift": "sft",
-    "unsloth": "sft",
-    "ultralytics": "detection",
-    "detectron2": "detection",
-    "stable-baselines3": "rl",
-    "verl": "rl",
-    "timm": "classification",
-}
 _CLASSIFICATION = frozenset(
     {"auc", "auroc", "precision", "recall", "f1", "top1", "top5", "acc@1", "acc@5", "f1_score", "f1-score"}
 )
@@ -55,8 +35,11 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
             return _named(kind), f"it logs {roles[role]}"
     framework = facts.get("run.framework")
     words = {part for key in run.series for part in _words(key.metric)}
-    if isinstance(framework, str) and framework in _BY_FRAMEWORK:
-        return _BY_FRAMEWORK[framework], f"{framework} runs are"
+    usual = facts.get("run.framework_kind")
+    if isinstance(usual, str) and usual:
+        return _named(usual), f"{framework} runs usually are"
+    if facts.get("lora.rank"):
+        return "sft", "it trains a LoRA adapter"
     return _by_words(words, roles, run, framework)
 
 

@@ -139,6 +139,7 @@ def test_hostile_input_never_raises(blob: bytes) -> None:
     [
         ("notes.txt", "Hello, this is, a text\nwith, some, commas\n", False),
         ("data.csv", "source,question,answer\na,53..7,534\nb,6..1,672\n", False),
+        ("features.csv", "x0,x1,label\n1,2,0\n3,4,1\n", False),
         ("train.log", "step 1, loss 0.5\nstep 2, loss 0.4\n", False),
         ("metrics.csv", "step,loss\n1,0.5\n2,0.4\n", True),
         ("results.txt", "epoch\tloss\n1\t0.5\n2\t0.4\n", True),

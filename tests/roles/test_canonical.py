@@ -166,7 +166,7 @@ def test_the_lookup_order_begins_with_the_framework_and_what_it_builds_on() -> N
         (("loss", "accuracy", "val_accuracy"), {}, "classification"),
         (("loss", "val_mae"), {}, "regression"),
         (("train/box_loss",), {}, "detection"),
-        (("lm loss",), {"run.framework": "megatron"}, "pretraining"),
+        (("lm loss",), {"run.framework": "megatron", "run.framework_kind": "pretraining"}, "pretraining"),
         (("loss",), {"run.kind": "rl"}, "rl"),
         (("loss",), {"run.kind": "nonsense"}, "unknown"),
     ],
