@@ -1,0 +1,217 @@
+"""Faults by program: what is put in, and the causes that a diagnosis should name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.lab.spec import Spec, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A fault with its true causes, its strength and its onset; a program's own defaults where these are None."""
+
+    fault: str
+    causes: tuple[str, ...]
+    strength: float | None = None
+    onset: int | None = None
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+CAUSES: dict[str, tuple[str, ...]] = {
+    "all-detached": ("gradient-flow-broken",),
+    "bad-batch": ("bad-data-batch",),
+    "bad-init": ("bad-initialization",),
+    "batch-too-small": ("batch-too-small-noisy",),
+    "corrupt-checkpoint": ("checkpoint-incompatible", "checkpoint-corrupt"),
+    "dead-flow": ("gradient-flow-broken",),
+    "fp16-overflow": ("half-precision-range",),
+    "frozen": ("frozen-parameters",),
+    "killed": ("scheduler-killed", "host-memory-exhausted"),
+    "label-out-of-range": ("label-out-of-range",),
+    "leakage": ("data-leakage",),
+    "lr-decays-too-fast": ("lr-schedule-misconfigured",),
+    "lr-too-high": ("learning-rate-too-high",),
+    "lr-too-low": ("learning-rate-too-low",),
+    "lr-zero": ("lr-schedule-misconfigured",),
+    "malformed": ("malformed-or-empty-samples",),
+    "masked": ("labels-masked",),
+    "memorize": ("memorization",),
+    "memory-leak": ("host-memory-exhausted",),
+    "metric-misaligned": ("metric-computed-wrong",),
+    "metric-over-counted": ("metric-computed-wrong",),
+    "no-clip": ("gradient-clipping-missing",),
+    "no-warmup": ("warmup-too-short",),
+    "other-shape": ("checkpoint-incompatible",),
+    "resume-no-optimizer": ("resume-incomplete",),
+    "resume-replay": ("data-order-or-replay",),
+    "saturated": ("numeric-saturation",),
+    "scale-collapse": ("half-precision-range",),
+    "shape-mismatch": ("code-error",),
+    "shift": ("distribution-shift",),
+    "slow-loader": ("input-pipeline-bound",),
+    "slowdown": ("thermal-or-noisy-neighbour",),
+    "token-out-of-range": ("token-index-out-of-range",),
+    "too-small": ("model-too-small",),
+    "unscaled": ("unscaled-loss-terms",),
+    "warmup-never-ends": ("lr-schedule-misconfigured",),
+    "weak-regularization": ("regularization-too-weak",),
+    "weight-decay": ("weight-decay-too-high",),
+    "wrong-targets": ("wrong-targets",),
+}
+"""Causes of the supervised programs' faults."""
+
+_EVERY = [
+    name
+    for name in CAUSES
+    if name not in ("token-out-of-range", "label-out-of-range", "masked", "metric-misaligned", "metric-over-counted")
+]
+_GPT_NOT = (
+    "all-detached",
+    "malformed",
+    "leakage",
+    "too-small",
+    "no-clip",
+    "batch-too-small",
+    "resume-replay",
+    "shape-mismatch",
+    "weak-regularization",
+)
+_REGRESSION_NOT = ("saturated", "slow-loader", "too-small", "killed", "resume-replay", "dead-flow")
+_CLASSIFIER_NOT = ("slow-loader", "slowdown", "memory-leak", "killed", "scale-collapse")
+"""Left out where the fault does no harm to that program, or where its logs cannot show it."""
+
+
+def _toy(program: str, names: list[str], **settings: Value) -> list[Case]:
+    onsets: dict[tuple[str, str], int] = {("regression", "lr-zero"): 150, ("classifier", "lr-zero"): 240}
+    strengths = {
+        ("gpt", "lr-too-high"): 100.0,
+        ("regression", "lr-too-high"): 300.0,
+        ("gpt", "unscaled"): 1.0,
+        ("classifier", "lr-too-high"): 200.0,
+    }
+    return [Case(name, CAUSES[name], strengths.get((program, name)), onsets.get((program, name)), settings) for name in names]
+
+
+def _hrm(*names: tuple[str, float | None, int | None, str]) -> list[Case]:
+    return [Case(name, tuple(cause.split("|")), strength, onset) for name, strength, onset, cause in names]
+
+
+_RL = {
+    "cap-too-low": ("completion-cap-too-low",),
+    "clip-too-tight": ("clipping-too-aggressive",),
+    "kl-blow-up": ("policy-diverged-from-reference",),
+    "length-hacking": ("reward-hacking-by-length",),
+    "lr-too-high": ("learning-rate-too-high",),
+    "lr-too-low": ("learning-rate-too-low",),
+    "mode-collapse": ("mode-collapse",),
+    "no-advantage": ("no-advantage-signal",),
+    "reward-zero": ("reward-function-broken",),
+    "stale-samples": ("stale-off-policy-samples",),
+    "task-too-hard": ("task-too-hard",),
+    "too-random": ("sampling-too-random",),
+}
+
+_PROCESS = {
+    "bad-sample": ("malformed-or-empty-samples",),
+    "config-choice": ("config-invalid",),
+    "config-syntax": ("config-invalid",),
+    "disk-full": ("disk-exhausted",),
+    "dtype-mismatch": ("code-error", "mixed-precision-misuse"),
+    "file-limit": ("disk-exhausted",),
+    "inplace": ("code-error",),
+    "killed": ("scheduler-killed", "host-memory-exhausted"),
+    "missing-module": ("dependency-missing",),
+    "old-checkpoint": ("checkpoint-incompatible",),
+    "out-of-memory": ("host-memory-exhausted",),
+    "port-in-use": ("rendezvous-misconfigured",),
+    "preempted": ("preempted", "scheduler-killed"),
+    "ranks-bad-label": ("label-out-of-range",),
+    "ranks-exception": ("code-error",),
+    "ranks-hung": ("process-hung", "slow-collective-or-straggler"),
+    "ranks-killed": ("scheduler-killed", "host-memory-exhausted"),
+    "ranks-uneven": ("rank-desync",),
+    "shape-mismatch": ("code-error",),
+    "worker-killed": ("host-memory-exhausted",),
+}
+
+_REFERENCE = _hrm(
+    ("bad-batch", None, 200, "bad-data-batch"),
+    ("fp16-overflow", None, 100, "half-precision-range"),
+    ("frozen-params", None, None, "frozen-parameters"),
+    ("halt-bias-zero", None, None, "halting-head-miscalibrated|halting-head-collapsed"),
+    ("lr-too-high", None, None, "learning-rate-too-high"),
+    ("lr-too-low", None, None, "learning-rate-too-low"),
+    ("lr-zero", None, 100, "lr-schedule-misconfigured"),
+    ("memorize", None, None, "memorization|late-overfitting"),
+    ("nan-weights", None, 100, "numeric-saturation"),
+    ("no-clip-explosion", None, None, "gradient-clipping-missing"),
+    ("slow-loader", None, None, "input-pipeline-bound"),
+    ("wrong-labels", None, None, "wrong-targets"),
+    ("zero-labels", None, None, "labels-masked"),
+)
+
+FAULTS: dict[str, list[Case]] = {
+    "hrm-small": [
+        *_REFERENCE,
+        *_hrm(
+            ("attention-layout-wrong", None, None, "attention-layout-wrong"),
+            ("no-warmup", None, None, "warmup-too-short"),
+            ("kill", None, 60, "scheduler-killed|host-memory-exhausted"),
+            ("leak-memory", None, None, "host-memory-exhausted"),
+            ("disk-full", None, None, "disk-exhausted"),
+        ),
+    ],
+    "hrm-easy": [
+        case for case in _REFERENCE if case.fault in ("lr-too-high", "wrong-labels", "zero-labels", "lr-zero", "nan-weights")
+    ],
+    "trm": [
+        case
+        for case in _REFERENCE
+        if case.fault
+        in ("lr-too-high", "lr-too-low", "wrong-labels", "zero-labels", "lr-zero", "nan-weights", "frozen-params", "bad-batch")
+    ],
+    "gpt": _toy("gpt", [*(n for n in _EVERY if n not in _GPT_NOT), "token-out-of-range", "label-out-of-range", "masked"]),
+    "classifier": [
+        *_toy(
+            "classifier",
+            [*(n for n in _EVERY if n not in _CLASSIFIER_NOT), "label-out-of-range", "metric-misaligned", "metric-over-counted"],
+        ),
+        *(
+            Case(name, CAUSES[name], settings={"logger": "lines"})
+            for name in ("lr-too-high", "bad-batch", "masked", "no-clip", "frozen", "all-detached", "scale-collapse", "malformed")
+        ),
+    ],
+    "regression": _toy("regression", [n for n in _EVERY if n not in _REGRESSION_NOT]),
+    "grpo": [Case(name, causes) for name, causes in _RL.items()],
+    "process": [Case(name, causes) for name, causes in _PROCESS.items()],
+}
+
+ONSETS = {
+    "all-detached": 100,
+    "bad-batch": 200,
+    "corrupt-checkpoint": 200,
+    "fp16-overflow": 100,
+    "killed": 150,
+    "label-out-of-range": 100,
+    "lr-zero": 100,
+    "malformed": 100,
+    "other-shape": 200,
+    "resume-no-optimizer": 300,
+    "resume-replay": 300,
+    "saturated": 100,
+    "scale-collapse": 60,
+    "shape-mismatch": 100,
+    "shift": 300,
+    "slowdown": 200,
+    "token-out-of-range": 100,
+}
+"""First step affected by a fault of the supervised programs that begins in mid-run, where the case gives no other."""
+
+
+def onset_of(spec: Spec) -> int | None:
+    """First step that the fault of a run affects, None when it is there from the start."""
+    if spec.onset is not None:
+        return spec.onset
+    return ONSETS.get(spec.fault) if spec.program in ("gpt", "classifier", "regression") else None

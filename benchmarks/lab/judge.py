@@ -1,0 +1,192 @@
+"""What the doctor says of each run, beside what is true."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+import hrmdoc
+from benchmarks.lab.faults import onset_of
+from benchmarks.lab.metrics import delay, rank_of
+from benchmarks.lab.spec import RUNS, Spec
+from hrmdoc.diagnose import Diagnosis, diagnose
+from hrmdoc.rulebook import Rulebook
+from hrmdoc.settings import Settings
+from hrmdoc.symptom import Symptom
+
+TABLE = RUNS / "verdicts.parquet"
+EXAMINED = RUNS / "examined.jsonl"
+SERIOUS = ("warning", "critical")
+STEPS_PER_EPOCH = 40
+"""Of the classifier, whose logs count epochs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A run's symptoms and situation: enough to rank its causes again with other rates."""
+
+    key: str
+    kind: str
+    framework: str
+    state: str
+    facts: dict[str, Any]
+    symptoms: tuple[Symptom, ...]
+    steps: tuple[int, ...]
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row of the table.
+
+    Attributes:
+        named: faults and benign causes as ranked, with their probabilities.
+        faults: those of `named` that are faults.
+        serious: symptoms whose effective severity is warning or critical.
+        rank: place of the first true cause among `faults`.
+        delay: logged points from onset to the first serious symptom, None without onset or detection.
+    """
+
+    spec: Spec
+    key: str
+    verdict: str
+    state: str
+    kind: str
+    framework: str
+    named: tuple[tuple[str, float], ...]
+    faults: tuple[tuple[str, float], ...]
+    serious: tuple[str, ...]
+    shown: tuple[str, ...]
+    rank: int | None
+    delay: int | None
+    points: int
+    evaluated: int
+
+    @property
+    def detected(self) -> bool:
+        return self.verdict in SERIOUS
+
+    @property
+    def top(self) -> str:
+        return self.faults[0][0] if self.faults else ""
+
+
+def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
+    """Examines kept runs with the public `hrmdoc.analyze`; also keeps what `make calibrate` needs."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from hrmdoc import rulebook
+
+    book = rulebook.load()
+    with ProcessPoolExecutor(processes) as pool:
+        examined = list(pool.map(examine, specs, chunksize=4))
+    EXAMINED.parent.mkdir(parents=True, exist_ok=True)
+    EXAMINED.write_bytes(b"\n".join(msgspec.json.encode((_plain(spec), one)) for spec, one in zip(specs, examined, strict=True)))
+    return [verdict_of(spec, one, book) for spec, one in zip(specs, examined, strict=True)]
+
+
+def load_examined() -> list[tuple[Spec, Examined]]:
+    """What the last `judge` kept."""
+    rows = EXAMINED.read_bytes().splitlines()
+    return [(spec, one) for spec, one in (msgspec.json.decode(row, type=tuple[Spec, Examined]) for row in rows)]
+
+
+def examine(spec: Spec) -> Examined:
+    """Reads and examines one run, as a user's `hrmdoc analyze` does."""
+    analysis = hrmdoc.analyze(spec.folder(), settings=Settings())
+    series = analysis.run.best("train.loss")
+    facts = {key: value for key, value in analysis.situation.facts.items() if isinstance(value, str | int | float | bool)}
+    return Examined(
+        key=spec.key(),
+        kind=analysis.situation.kind,
+        framework=analysis.situation.framework,
+        state=analysis.state,
+        facts=facts,
+        symptoms=tuple(_light(symptom) for symptom in analysis.symptoms),
+        steps=tuple(int(step) for step in series.steps) if series is not None else (),
+        points=sum(len(one) for one in analysis.run.series.values()),
+    )
+
+
+def ranked(one: Examined, book: Rulebook) -> Diagnosis:
+    """The diagnosis of an examined run by the rates of `book`."""
+    framework = "" if one.framework == "unknown" else one.framework
+    return diagnose(one.symptoms, book, kind=one.kind, facts=one.facts, framework=framework)
+
+
+def verdict_of(spec: Spec, one: Examined, book: Rulebook) -> Verdict:
+    """The row of one run."""
+    result = ranked(one, book)
+    faults = tuple((h.cause, h.probability) for h in result.hypotheses if not h.benign and h.cause != "unknown")
+    seen = [symptom for symptom in one.symptoms if symptom.seen]
+    serious = [symptom for symptom in seen if result.severities[symptom.id] in SERIOUS]
+    return Verdict(
+        spec=spec,
+        key=one.key,
+        verdict=result.verdict,
+        state=one.state,
+        kind=one.kind,
+        framework=one.framework,
+        named=tuple((h.cause, h.probability) for h in result.hypotheses),
+        faults=faults,
+        serious=tuple(sorted({symptom.id for symptom in serious})),
+        shown=tuple(sorted({symptom.id for symptom in seen})),
+        rank=rank_of([cause for cause, _ in faults], spec.causes),
+        delay=_delay(spec, one, serious, book),
+        points=one.points,
+        evaluated=sum(symptom.state != "not_evaluated" for symptom in one.symptoms),
+    )
+
+
+def save(verdicts: Iterable[Verdict]) -> None:
+    """The table, one row a run."""
+    import pandas as pd
+
+    rows = [
+        {
+            "program": v.spec.program,
+            "fault": v.spec.fault,
+            "note": v.spec.note,
+            "seed": v.spec.seed,
+            "causes": list(v.spec.causes),
+            **{
+                name: getattr(v, name)
+                for name in ("key", "verdict", "state", "kind", "framework", "rank", "delay", "points", "evaluated")
+            },
+            "named": [cause for cause, _ in v.named],
+            "probabilities": [p for _, p in v.named],
+            "serious": list(v.serious),
+            "shown": list(v.shown),
+        }
+        for v in verdicts
+    ]
+    TABLE.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows).to_parquet(TABLE, index=False)
+
+
+def _delay(spec: Spec, one: Examined, serious: Sequence[Symptom], book: Rulebook) -> int | None:
+    onset = onset_of(spec)
+    if onset is None or not one.steps:
+        return None
+    if spec.program == "classifier" and spec.settings.get("logger", "keras") == "keras":
+        onset //= STEPS_PER_EPOCH
+    found = [
+        delay(one.steps, onset, symptom.first_step, book.symptoms[symptom.id].when.patience)
+        for symptom in serious
+        if symptom.first_step is not None and symptom.id in book.symptoms
+    ]
+    return min((points for points in found if points is not None), default=None)
+
+
+def _light(symptom: Symptom) -> Symptom:
+    """Without what ranking does not need; some values are not JSON."""
+    role = symptom.values.get("role")
+    return replace(symptom, values={"role": role} if role else {}, score=None)
+
+
+def _plain(spec: Spec) -> dict[str, Any]:
+    return {name: getattr(spec, name) for name in ("program", "fault", "causes", "seed", "settings", "strength", "onset", "note")}

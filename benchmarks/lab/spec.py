@@ -1,0 +1,116 @@
+"""What one run of the lab is, and where its result is kept."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "programs"
+RUNS = Path(__file__).parents[2] / "runs" / "lab"
+"""Kept runs: one folder each, named by its content key. Not under version control."""
+
+HRM_PROGRAMS = ("hrm-small", "hrm-easy", "trm")
+FRAMEWORK_PROGRAMS = ("hf-trainer", "lightning", "trl")
+
+HRM_SETTINGS: dict[str, tuple[str, ...]] = {
+    "hrm-small": ("preset=demo", "epochs=8", "eval_interval=2", "log_interval=8"),
+    "hrm-easy": (
+        "preset=demo",
+        "epochs=8",
+        "eval_interval=2",
+        "log_interval=8",
+        "arch.hidden_size=24",
+        "arch.num_heads=2",
+        "arch.halt_max_steps=2",
+    ),
+    "trm": (
+        "preset=demo",
+        "epochs=8",
+        "eval_interval=2",
+        "log_interval=8",
+        "arch.single_net=true",
+        "arch.full_backprop=true",
+        "arch.no_act_continue=true",
+        "arch.mlp_t=true",
+        "arch.halt_max_steps=3",
+        "ema=true",
+    ),
+}
+"""The reference patient: 4x4 Sudoku in two sizes, and the switches of the Tiny Recursive Model."""
+
+TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
+"""Programs whose runs `make calibrate` may learn rates from."""
+HELD_OUT = ("trm", "grpo", "regression", "process", *FRAMEWORK_PROGRAMS)
+"""Programs that no rate is ever estimated from."""
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One run.
+
+    Attributes:
+        program: which training program.
+        fault: name of the defect put into it; "" for a healthy run.
+        causes: ids of the causes that a diagnosis should name, the first the exact one; more where the rules split one defect.
+        seed: of data, model and order.
+        settings: what is set otherwise than the program's defaults.
+        strength: how bad the fault is; each fault tells what it means. None is its default.
+        onset: first step that is affected, None when the fault is there from the start.
+        note: what is odd about a healthy run.
+    """
+
+    program: str
+    fault: str = ""
+    causes: tuple[str, ...] = ()
+    seed: int = 0
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    strength: float | None = None
+    onset: int | None = None
+    note: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        return not self.fault
+
+    @property
+    def name(self) -> str:
+        """Readable, and unique together with the key."""
+        return f"{self.program}-{self.fault or self.note or 'healthy'}-{self.seed}"
+
+    def as_json(self) -> dict[str, Any]:
+        """What a program needs to know."""
+        given = {"program": self.program, "fault": self.fault, "seed": self.seed, "settings": dict(sorted(self.settings.items()))}
+        return {**given, "strength": self.strength, "onset": self.onset}
+
+    def key(self) -> str:
+        """Twenty hexadecimal digits of what determines the run: the specification and the programs' own code."""
+        text = json.dumps(self.as_json(), sort_keys=True)
+        return hashlib.sha256(f"{text}\0{program_digest(self.program)}".encode()).hexdigest()[:20]
+
+    def folder(self) -> Path:
+        """Where the run lies, or will lie."""
+        return RUNS / self.program / f"{self.fault or self.note or 'healthy'}-{self.key()}"
+
+
+@cache
+def program_digest(program: str) -> str:
+    """Digest of the code that a program consists of; its layout and comments do not count. The reference patient counts by its settings."""
+    names = {"grpo": ("grpo.py",), "process": ("process.py", "ranks.py")}.get(program)
+    if program in HRM_PROGRAMS:
+        return " ".join(HRM_SETTINGS[program])
+    if program in FRAMEWORK_PROGRAMS:
+        names = (f"{program.replace('-', '_')}.py",)
+    if names is None:
+        names = ("toy.py", "toy_faults.py", "toy_logs.py", f"{program}.py")
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(ast.dump(ast.parse((PROGRAMS / name).read_bytes())).encode())
+    return digest.hexdigest()[:16]
