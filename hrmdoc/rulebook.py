@@ -249,6 +249,16 @@ class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
     signatures: tuple[Signature, ...]
 
 
+class Rates(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/rates.yaml: measured frequencies that take the place of those written in the rules; `make calibrate` writes it.
+
+    `leaks` by symptom, `weights` by cause and symptom. Those of rules that no longer exist are passed over.
+    """
+
+    leaks: dict[str, Rate] = field(default_factory=dict)
+    weights: dict[str, dict[str, Rate]] = field(default_factory=dict)
+
+
 class Rulebook(Struct, frozen=True):
     """All rules by id."""
 
@@ -267,6 +277,7 @@ FOLDERS: dict[str, type[Struct]] = {
     "remedies": Remedy,
     "frameworks": Framework,
 }
+RATES = "rates.yaml"
 
 
 def load(extra: Iterable[Path] = ()) -> Rulebook:
@@ -278,7 +289,7 @@ def load(extra: Iterable[Path] = ()) -> Rulebook:
     roots = [data_dir("rules"), *extra]
     files = [path for root in roots for path in _rule_files(root)]
     blobs = [(path, _read(path)) for path in files]
-    digest = hashlib.sha256(b"3")
+    digest = hashlib.sha256(b"5")
     for path, blob in blobs:
         digest.update(f"{path.parent.name}/{path.name}\0{len(blob)}\0".encode() + blob)
     cached = _cache_file(digest.hexdigest())
@@ -295,6 +306,8 @@ def _rule_files(root: Path) -> Iterator[Path]:
         raise RuleError("the rule folder does not exist", file=root)
     for folder in FOLDERS:
         yield from sorted((root / folder).glob("*.yaml"))
+    if (root / RATES).is_file():
+        yield root / RATES
 
 
 def _read(path: Path) -> bytes:
@@ -323,6 +336,9 @@ def _store(path: Path, blob: bytes) -> None:
 def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
     book = Rulebook()
     for path, blob in blobs:
+        if path.name == RATES:
+            _set_rates(book, _rates(path, blob))
+            continue
         parsed = parse(path, blob)
         if isinstance(parsed, SignatureFile):
             for signature in parsed.signatures:
@@ -337,6 +353,24 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
         else:
             book.frameworks[parsed.id] = parsed
     return book
+
+
+def _rates(path: Path, blob: bytes) -> Rates:
+    try:
+        return msgspec.convert(_yaml(path, blob), Rates, strict=True)
+    except msgspec.ValidationError as error:
+        raise _explained(error, path, _yaml(path, blob, positions=True), Rates) from error
+
+
+def _set_rates(book: Rulebook, rates: Rates) -> None:
+    """Puts measured rates into the rules read so far; rules of later folders stand as they are written."""
+    for name, leak in rates.leaks.items():
+        if name in book.symptoms:
+            book.symptoms[name] = msgspec.structs.replace(book.symptoms[name], leak=leak)
+    for name, weights in rates.weights.items():
+        if name in book.causes:
+            known = {symptom: rate.p for symptom, rate in weights.items() if symptom in book.symptoms}
+            book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
 
 
 def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Remedy | Framework:
@@ -411,7 +445,12 @@ def _explained(error: msgspec.ValidationError, path: Path, data: Any, kind: type
 
 def _field_names(kind: type[Struct]) -> list[str]:
     """Valid keys of `kind` and of the structures inside it, its own first."""
-    nested = {SymptomRule: (When, Applies, Variant, Needs, Rate), SignatureFile: (Signature,), Remedy: (Change, Verify)}
+    nested = {
+        SymptomRule: (When, Applies, Variant, Needs, Rate),
+        SignatureFile: (Signature,),
+        Remedy: (Change, Verify),
+        Rates: (Rate,),
+    }
     kinds = (kind, *nested.get(kind, ()), *((ConfigKey,) if kind is Framework else ()))
     return list(dict.fromkeys(name for one in kinds for name in one.__struct_encode_fields__))
 

@@ -46,7 +46,6 @@ def _hrm(spec: Spec) -> list[str]:
 def start_process(command: Sequence[str], folder: Path) -> int:
     """Starts a shell that runs `command` in `folder`, as a user does: what the shell says of its end is in the log as well."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
-    environment.pop("PYTHONPATH", None)
     with (folder / "train.log").open("wb") as log:
         # The trailing command keeps bash from replacing itself, so that it tells of a killed child.
         script = f"{shlex.join(command)}; status=$?; exit $status"
