@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
-from hrmdoc.diagnose import Diagnosis, diagnose
+from hrmdoc.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
 from hrmdoc.examine import Examination, Situation
 from hrmdoc.prescribe import Prescription, prescribe
@@ -140,6 +140,18 @@ class Patient:
         offered = prescribe(self.run, situation, result, self.book) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, closed=closed)
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
+
+    def checks(self) -> Analysis:
+        """Examines facts alone, before there is a run: the rules that are a check over facts, and nothing else."""
+        analysis = self.look(closed=True, prescriptions=False)
+        rules = {rule.id for rule in self.book.symptoms.values() if rule.when.check is not None}
+        asked = [symptom for symptom in analysis.symptoms if symptom.id in rules]
+        found = [analysis.severity(symptom) for symptom in asked if symptom.state == "present"]
+        levels: tuple[Verdict, ...] = ("critical", "warning", "info")
+        verdict: Verdict = next((level for level in levels if level in found), "healthy")
+        offered = prescribe(self.run, analysis.situation, analysis.diagnosis, self.book)
+        diagnosis = replace(analysis.diagnosis, verdict=verdict)
+        return replace(analysis, symptoms=asked, diagnosis=diagnosis, prescriptions=offered)
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""

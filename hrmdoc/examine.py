@@ -15,7 +15,7 @@ from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
 from hrmdoc.nodes import Finding, Node, Scene, build
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
-from hrmdoc.run import Event, Line, Run
+from hrmdoc.run import Event, Fact, Line, Run
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.symptom import Symptom
 from hrmdoc.text import clean
@@ -72,8 +72,8 @@ class Examination:
         """
         self.closed = closed
         self._match_lines()
-        self.situation = self._situate()
-        scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed)
+        self.situation, places = self._situate()
+        scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places)
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
         for rule in sorted(self._rules, key=_depends_on_others):
@@ -88,7 +88,7 @@ class Examination:
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
         self._lines_taken = len(self.run.lines)
 
-    def _situate(self) -> Situation:
+    def _situate(self) -> tuple[Situation, dict[str, Fact]]:
         canonical = roles.canonical(self.run, self.book)
         facts: dict[str, Any] = {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
         kind, reason = roles.infer_kind(self.run, facts)
@@ -97,7 +97,7 @@ class Examination:
         framework = str(facts.get("run.framework") or "unknown")
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts)
-        return Situation(facts, framework, kind, reason)
+        return Situation(facts, framework, kind, reason), {key: fact for key, fact in canonical.items() if fact.file}
 
     def _with_rewinds(self) -> Run:
         """Adds a restart event for each rewind that no event of the log tells."""

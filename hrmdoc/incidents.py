@@ -42,13 +42,20 @@ class Incident:
 class IncidentLog:
     """The open incidents of a run, and their history as JSON lines.
 
+    A critical incident is told at once. A warning is told once it has lasted `settle` seconds: at the start of a run many
+    come and go within a few points.
+
     Args:
-        path: where the history is kept; what stands there already is not told again. None keeps it in memory.
+        path: where the history is kept; what stands there already is not told again. None, or a file that cannot be
+            written, keeps it in memory.
+        settle: seconds.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, settle: float = 0.0) -> None:
         self.path = path
+        self.settle = settle
         self.latest: dict[str, Incident] = {}
+        self._waiting: dict[str, float] = {}
         for incident in _history(path):
             self.latest[incident.symptom] = incident
 
@@ -57,9 +64,16 @@ class IncidentLog:
         """Incidents that are open now, the earliest first."""
         return sorted((one for one in self.latest.values() if one.is_open), key=lambda one: one.at)
 
-    def update(self, analysis: Analysis, now: float) -> list[Incident]:
-        """What changed since the last look. Information never opens an incident."""
+    def due(self, now: float) -> bool:
+        """Whether a warning has lasted long enough to be told."""
+        return any(now - since >= self.settle for since in self._waiting.values())
+
+    def update(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Incident]:
+        """What changed since the last look. Information never opens an incident. `closed`: no later look will come."""
         changes = [change for symptom in analysis.symptoms if (change := self._change(analysis, symptom, now)) is not None]
+        changes = [change for change in changes if closed or self._settled(change, now)]
+        showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
+        self._waiting = {name: since for name, since in self._waiting.items() if name in showing}
         for incident in changes:
             self.latest[incident.symptom] = incident
         self._store(changes)
@@ -82,11 +96,22 @@ class IncidentLog:
             return None
         return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
 
+    def _settled(self, change: Incident, now: float) -> bool:
+        if change.change not in ("opened", "reopened") or change.severity == "critical" or self.settle <= 0:
+            return True
+        if now - self._waiting.setdefault(change.symptom, now) < self.settle:
+            return False
+        del self._waiting[change.symptom]
+        return True
+
     def _store(self, changes: list[Incident]) -> None:
         if self.path is None or not changes:
             return
-        with self.path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(_plain(incident), ensure_ascii=False) + "\n" for incident in changes)
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(_plain(incident), ensure_ascii=False) + "\n" for incident in changes)
+        except OSError:
+            self.path = None  # a full or vanished disk ends the history, not the watch
 
 
 def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) -> Incident:
@@ -113,9 +138,11 @@ def _plain(incident: Incident) -> dict[str, object]:
 
 def _history(path: Path | None) -> Iterator[Incident]:
     """Incidents told before; a torn or foreign line is passed over, since the history is ours and only saves repetition."""
-    if path is None or not path.is_file():
+    try:
+        lines = [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
+    except OSError:
         return
-    for line in path.read_text("utf-8", errors="replace").splitlines():
+    for line in lines:
         try:
             yield Incident(**json.loads(line))
         except (ValueError, TypeError):

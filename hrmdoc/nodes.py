@@ -20,7 +20,7 @@ from hrmdoc.derived import rank_levels
 from hrmdoc.detectors.trigger import Episode, Trigger
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
-from hrmdoc.run import FloatArray, Line, Run, Series
+from hrmdoc.run import Fact, FloatArray, Line, Run, Series
 from hrmdoc.signatures import SignatureMatch
 from hrmdoc.symptom import State
 from hrmdoc.tracks import PHASES, paired, phases, rewinds
@@ -47,13 +47,14 @@ class Finding:
 
 @dataclass(slots=True)
 class Scene:
-    """What a node may look at: the run, its canonical facts, matched log lines, and the findings of other symptoms."""
+    """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other symptoms' findings."""
 
     run: Run
     facts: Mapping[str, Any] = field(default_factory=dict)
     matches: Mapping[str, Sequence[tuple[Line, SignatureMatch]]] = field(default_factory=dict)
     found: Callable[[str], Finding | None] = lambda _: None
     closed: bool = False
+    places: Mapping[str, Fact] = field(default_factory=dict)
 
     @property
     def progress(self) -> Series | None:
@@ -299,8 +300,8 @@ class CheckNode:
         except RuleError as error:
             # A run may state anything, a word where a number belongs too: that is no verdict on its health.
             return Finding("not_evaluated", missing=(error.what,))
-        values = {name: names[name] for name in self._expression.names if name in names}
-        place = next((scene.run.facts[s, n] for n in values for s in ("run", "config") if (s, n) in scene.run.facts), None)
+        values = {name: names[name] for name in self._expression.names if name in names and name != "config.read"}
+        place = next((scene.places[name] for name in values if name in scene.places), None)
         file, line = (place.file, place.line) if place else ("", None)
         return Finding("present" if holds else "absent", values=values, file=file, line=line)
 

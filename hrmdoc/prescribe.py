@@ -55,13 +55,15 @@ def prescribe(
     """
     files = [config] if config is not None else config_files(run, situation, book)
     leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
-    offered: dict[str, Sequence[Prescription]] = {}
-    for one in leading[:CAUSES]:
-        remedies = [book.remedies[name] for name in one.remedies if name in book.remedies]
-        fitting = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
-        tried = (_one(remedy, situation, book, files) for remedy in fitting or remedies)
-        offered[one.cause] = list(islice((p for p in tried if not p.obstacle.startswith(SO_ALREADY)), REMEDIES))
-    return offered
+    return {one.cause: fitting(one.remedies, situation, book, files) for one in leading[:CAUSES]}
+
+
+def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]) -> list[Prescription]:
+    """The first remedies of these names that suit the run's framework and would change something in its config `files`."""
+    remedies = [book.remedies[name] for name in names if name in book.remedies]
+    suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
+    tried = (_one(remedy, situation, book, files) for remedy in suited or remedies)
+    return list(islice((one for one in tried if not one.obstacle.startswith(SO_ALREADY)), REMEDIES))
 
 
 def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[Path]) -> Prescription:

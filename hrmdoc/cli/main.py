@@ -12,6 +12,7 @@ import click
 
 from hrmdoc import __version__
 from hrmdoc.errors import HrmdocError, did_you_mean
+from hrmdoc.text import clean, redact
 
 COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",
@@ -34,6 +35,10 @@ COMMANDS = {
 PASS_THROUGH = {"train", "evaluate"}
 
 
+class OutputClosedError(Exception):
+    """The reader of our output has gone (`| head`)."""
+
+
 class Commands(click.Group):
     """Looks up `hrmdoc.cli.<name>.command` when the command is called."""
 
@@ -54,6 +59,17 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Calls the command; a closed pipe must not become click's exit status 1, which means findings here."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise OutputClosedError from error
+        except SystemExit as end:  # rich ends the program itself
+            if isinstance(end.__context__, BrokenPipeError):
+                raise OutputClosedError from end
+            raise
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
@@ -73,32 +89,54 @@ def cli() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input) or 130 (interrupted)."""
-    if not os.environ.get("HRMDOC_DEBUG"):
-        warnings.simplefilter("ignore")  # what a library warns its caller of is no talk for users
+    _prepare()
     try:
         result: Any = cli.main(argv, prog_name="hrmdoc", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except HrmdocError as error:
-        print(f"hrmdoc: {error}", file=sys.stderr)  # noqa: T201
-        return 2
-    except click.exceptions.Abort:
+        return _failed(_printable(str(error)))
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
         error.show()
         return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing more can be said to it, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (OutputClosedError, BrokenPipeError):
+        return _silent()
+    except OSError as error:
+        _silent()
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(_printable(f"{place}cannot be read or written: {error.strerror or error}"))
     except Exception as error:
         if os.environ.get("HRMDOC_DEBUG"):
             raise
-        what = f"{type(error).__name__}: {error}"
-        print(f"hrmdoc: a fault of hrmdoc itself: {what}\n  hint: HRMDOC_DEBUG=1 shows where; please report it", file=sys.stderr)  # noqa: T201
-        return 2
+        what = f"a fault of hrmdoc itself: {type(error).__name__}: {error}"
+        return _failed(f"{what}\n  hint: HRMDOC_DEBUG=1 shows where; please report it")
+
+
+def _prepare() -> None:
+    """What a library warns its caller of is no talk for users; closed streams swallow what is written."""
+    if not os.environ.get("HRMDOC_DEBUG"):
+        warnings.simplefilter("ignore")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lives as long as the program)
+
+
+def _printable(message: str) -> str:
+    """Names of files and words of logs may hold terminal codes."""
+    return "\n".join(redact(clean(line, 2000)) for line in message.split("\n"))
+
+
+def _failed(message: str) -> int:
+    print(f"hrmdoc: {message}", file=sys.stderr)  # noqa: T201
+    return 2
+
+
+def _silent() -> int:
+    """Nothing more can be written to stdout, not even at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def run() -> None:

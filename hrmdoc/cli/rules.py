@@ -25,6 +25,7 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
     from hrmdoc import rulebook
 
     book = rulebook.load([folder] if folder else [])
+    rows: list[tuple[str, str, str, str]]
     rows = [("symptom", s.id, s.severity, s.title) for s in book.symptoms.values()]
     rows += [("cause", c.id, "benign" if c.benign else "", c.title) for c in book.causes.values()]
     rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]

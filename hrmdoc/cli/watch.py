@@ -44,8 +44,16 @@ def command(
         path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state
     )
     alerter = Alerter(watch.patient.settings.alerts, path)
+    interrupted: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        del frame
+        interrupted.append(number)
+        watch.stop()
+        signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want the summary
+
     for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: watch.stop())
+        signal.signal(name, end)
     out = console()
     already = watch.incidents.open
     _say(out, f"watching {path}" + (f", {len(already)} incidents are open already" if already else ""))
@@ -61,6 +69,8 @@ def command(
         return 2
     out.print()
     show(analysis, out)
+    if interrupted:
+        return 130
     return status(analysis.verdict, fail_on or watch.patient.settings.fail_on)
 
 

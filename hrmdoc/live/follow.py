@@ -19,6 +19,7 @@ from hrmdoc.readers.base import Session
 from hrmdoc.run import Damage, Run
 
 BLOCK = 1 << 20
+BURST_S = 0.1
 LOOK_FOR_NEW_EVERY = 1.0
 """Seconds between two searches for new files."""
 
@@ -173,10 +174,15 @@ class Waker:
         except OSError:
             self._observer = None  # polling alone finds everything, within its interval
 
-    def wait(self, seconds: float) -> None:
-        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts are read at once."""
-        time.sleep(min(0.1, seconds))
-        self._changed.wait(max(0.0, seconds - 0.1))
+    def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts are read at once.
+
+        `stopped` is asked twice a second: a signal handler may not set what this thread waits for.
+        """
+        time.sleep(min(BURST_S, seconds))
+        until = time.monotonic() + seconds - BURST_S
+        while not stopped() and (rest := until - time.monotonic()) > 0 and not self._changed.wait(min(0.5, rest)):
+            continue
         self._changed.clear()
 
     def close(self) -> None:

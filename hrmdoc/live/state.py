@@ -22,8 +22,12 @@ def state_folder(path: Path) -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old or the new text, never half of one."""
+def replace_text(path: Path, text: str) -> bool:
+    """Writes a file so that a reader sees the old or the new text, never half of one; False when it cannot be written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)
+    except OSError:
+        return False
+    return True

@@ -65,12 +65,15 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _copy(source: BinaryIO, file: BinaryIO) -> None:
-    """Passes output on as it comes, to our own stdout and to the log."""
+    """Passes output on as it comes, to our own stdout and to the log; a closed pipe or full disk never holds the command up."""
+    targets = [file, sys.stdout.buffer]
     while block := source.read(1 << 16):
-        file.write(block)
-        file.flush()
-        sys.stdout.buffer.write(block)
-        sys.stdout.buffer.flush()
+        for target in tuple(targets):
+            try:
+                target.write(block)
+                target.flush()
+            except OSError:
+                targets.remove(target)
 
 
 def _watch(

@@ -15,6 +15,8 @@ from hrmdoc.live.state import replace_text, state_folder
 from hrmdoc.run import Tick
 from hrmdoc.settings import Settings
 
+SETTLE_S = 1.0
+"""Seconds that a warning must last before it is told."""
 LOOK_AT_LEAST_EVERY = 5.0
 """Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
 
@@ -63,7 +65,7 @@ class Watch:
         self.patient = Patient(self.path, **self._options)
         self._follower = Follower([str(self._real)], self.patient.run, self.patient.matcher.wanted)
         self.folder = state_folder(self._real) if self._remember else None
-        self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None)
+        self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker([str(self._real)])
 
     def stop(self) -> None:
@@ -78,13 +80,13 @@ class Watch:
             self._follower.poll()
             started, run = time.monotonic(), self.patient.run
             due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
-            if due or moved or once or started - last_look >= LOOK_AT_LEAST_EVERY:
+            if due or moved or once or self.incidents.due(self._now()) or started - last_look >= LOOK_AT_LEAST_EVERY:
                 yield self._look(moved=moved)
                 last_look, last_version = time.monotonic(), run.version
                 cost = last_look - started
             if once or any(event.kind == "end" for event in run.events):
                 break
-            self._waker.wait(self._interval)
+            self._waker.wait(self._interval, lambda: self._stop)
         self._follower.poll()
         self._follower.close()
         yield self._look(closed=True)
@@ -107,11 +109,12 @@ class Watch:
         if not closed:
             self.patient.run.clock = Tick(now)
         analysis = self.patient.look(closed=closed, prescriptions=closed)
-        changes = self.incidents.update(analysis, now)
+        changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
 
-            replace_text(self.folder / "diagnosis.json", dumps(analysis))
+            if not replace_text(self.folder / "diagnosis.json", dumps(analysis)):
+                self.folder = None
         return Look(analysis, changes, moved)
 
 

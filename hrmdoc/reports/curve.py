@@ -32,10 +32,10 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     low, high = low - 0.05 * span, high + 0.05 * span
 
     def across(step: float) -> float:
-        return LEFT + (step - left) / (right - left) * (WIDTH - LEFT - 8)
+        return float(LEFT + (step - left) / (right - left) * (WIDTH - LEFT - 8))
 
     def up(value: float) -> float:
-        return TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM)
+        return float(TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM))
 
     px, py = _thinned(x, shown)
     path = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(px, py, strict=True))

@@ -47,8 +47,8 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
 def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, verbose: bool) -> None:
     seen = {symptom.id: symptom for symptom in analysis.symptoms if symptom.seen}
     if verbose:
-        for sign, style, evidence in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
-            for one in evidence:
+        for sign, style, every in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
+            for one in every:
                 told = Text(safe(one.text)).append(f"  {one.log_odds:+.1f}", style="dim")
                 if one.symptom in seen:
                     told.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
@@ -81,11 +81,11 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
             return
 
 
-def show_remedy(prescription: Prescription, console: Console) -> None:
+def show_remedy(prescription: Prescription, console: Console, indent: str = INDENT) -> None:
     """Prints one remedy with what it changes."""
     remedy = prescription.remedy
-    put(console, Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"), lead=Text(INDENT).append("→ ", style="bold green"))
-    lead = INDENT + "    "
+    put(console, Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"), lead=Text(indent).append("→ ", style="bold green"))
+    lead = indent + "    "
     for change in prescription.changes:
         told = Text(f"{change.path}: {_value(change.before)} → {_value(change.after)}", style="green")
         put(console, told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"), lead=lead)

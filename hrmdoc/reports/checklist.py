@@ -1,0 +1,88 @@
+"""What was found before training, as a checklist: each finding with its place and the change that answers it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.prescribe import Prescription, config_files, fitting
+from hrmdoc.reports.layout import place, put, safe, short, typed
+from hrmdoc.reports.terminal import COLOURS, ICONS
+from hrmdoc.reports.terminal_causes import show_remedy
+from hrmdoc.symptom import Symptom
+
+TOLD = (
+    ("data.batch_size", "batch"),
+    ("run.total_steps", "steps"),
+    ("model.parameters", "parameters"),
+    ("data.samples", "samples"),
+    ("optimizer.lr", "learning rate"),
+    ("env.cpu_count", "cores"),
+    ("device.kind", "device"),
+)
+WORTH = 0.3
+"""A remedy is offered when its cause produces the finding at least this often."""
+
+
+def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
+    """Prints the checklist."""
+    situation, verdict = analysis.situation, analysis.verdict
+    put(console, Text(short(analysis.run.path) if analysis.run.path else "this machine", style="bold"))
+    known = [f"{name} {_number(situation.facts[key])}" for key, name in TOLD if situation.facts.get(key) is not None]
+    put(console, Text(" · ".join([situation.framework, *known] if situation.framework != "unknown" else known), style="dim"))
+    console.print()
+    passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
+    found = analysis.present
+    said = f"{passed} checks passed, {len(found)} finding{'' if len(found) == 1 else 's'}"
+    put(console, Text(said, style="bold"), lead=Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict]))
+    offered: set[str] = set()
+    for symptom in found:
+        _finding(analysis, symptom, console, offered)
+    open_ = analysis.not_evaluated
+    console.print()
+    if open_:
+        names = dict.fromkeys(name for symptom in open_ for name in symptom.missing if " " not in name)
+        some = ", ".join(list(names)[:5])
+        put(console, Text(f"{len(open_)} checks need what was not found: {some}, …", style="dim"))
+    for symptom in open_ if verbose else ():
+        put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=Text(f"   {symptom.id:<34}  ", style="dim"))
+    for damage in analysis.run.damages:
+        put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=Text("Not read: ", style="magenta"))
+    if found:
+        put(console, Text(f"hrmdoc explain {found[0].id}", style="cyan"), lead=Text("Next: ", style="bold"))
+    elif analysis.run.path:
+        put(console, Text(f"hrmdoc train {typed(analysis.run.path)}", style="cyan"), lead=Text("Next: ", style="bold"))
+
+
+def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:
+    severity = analysis.severity(symptom)
+    told = Text(symptom.title, style="bold").append(f"  {symptom.id}", style="not bold dim")
+    console.print()
+    put(console, told, lead=Text(f" {ICONS[severity]} ", style=COLOURS[severity]))
+    where = place(symptom.file, symptom.line)
+    if symptom.evidence or where:
+        put(console, Text(safe(symptom.evidence)).append(f"  {where}".rstrip(), style="dim"), lead="   ")
+    remedy = _remedy(analysis, symptom)
+    if remedy is not None and remedy.remedy.id not in offered:
+        offered.add(remedy.remedy.id)
+        show_remedy(remedy, console, indent="   ")
+
+
+def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
+    """What answers a finding: of its likeliest causes the first remedy that changes this config, else the first step by hand."""
+    book = analysis.book
+    causes = sorted(book.causes.values(), key=lambda cause: -cause.produces.get(symptom.id, 0.0))
+    files = config_files(analysis.run, analysis.situation, book)
+    able = [
+        prescription
+        for cause in causes[:3]
+        if cause.produces.get(symptom.id, 0.0) >= WORTH and not cause.benign
+        for prescription in fitting(cause.remedies, analysis.situation, book, files)
+        if not prescription.remedy.verify.gone or symptom.id in prescription.remedy.verify.gone
+    ]
+    return next((one for one in able if one.changes), able[0] if able else None)
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else safe(str(value), 40)
