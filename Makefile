@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format smoke bench accuracy clean
+.PHONY: help setup demo test lint types format smoke bench accuracy calibrate clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -52,7 +52,10 @@ bench: $(READY) ## speed, as ratios against named alternatives
 	$(BIN)/python benchmarks/speed.py
 
 accuracy: $(READY) ## how often the doctor is right, on the fault lab
-	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python -m benchmarks.lab --matrix small
+
+calibrate: $(READY) ## rules/rates.yaml from the runs that `make accuracy` examined last
+	$(BIN)/python -m benchmarks.calibrate
 
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

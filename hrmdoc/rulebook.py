@@ -280,14 +280,18 @@ FOLDERS: dict[str, type[Struct]] = {
 RATES = "rates.yaml"
 
 
-def load(extra: Iterable[Path] = ()) -> Rulebook:
+def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
     """The built-in rules, extended and overridden by the folders in `extra` (later wins).
+
+    Args:
+        extra: the user's rule folders.
+        measured: take measured rates (`rates.yaml`) where there are some, rather than those written in the rules.
 
     Raises:
         RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not exist.
     """
     roots = [data_dir("rules"), *extra]
-    files = [path for root in roots for path in _rule_files(root)]
+    files = [path for root in roots for path in _rule_files(root) if measured or path.name != RATES]
     blobs = [(path, _read(path)) for path in files]
     digest = hashlib.sha256(b"5")
     for path, blob in blobs:
