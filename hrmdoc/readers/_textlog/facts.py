@@ -28,7 +28,7 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("world_size", ("world", "num gpus"), "using world size|world[_ ]size|num gpus used"),
     )
 )
-"""Key, words of which one stands wherever the pattern matches (in lower case; a search for a word costs next to nothing), pattern."""
+"""Key, words of which one stands wherever the pattern matches (in lower case; to look for a word is cheap), pattern."""
 _MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE)
 _VERSION = re.compile(
     r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb"

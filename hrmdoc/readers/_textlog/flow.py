@@ -6,12 +6,12 @@ A batch counter that restarts with every epoch becomes `epoch * batches + batch`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hrmdoc.run import Axis
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """What the counters of one line say; None where a line is silent."""
 
     epoch: int | None = None

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.template import Plan, Plans, split_numbers
+from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
-_MOST_NUMBERS = 200
+_SPLIT_LOGGERS = frozenset({"train", "valid", *EVALUATIONS})
 _ALIKE = 3
 """So many lines of one shape without a step are needed before they count as metric lines."""
 _ALIKE_IN_RUN = 2
@@ -41,13 +41,11 @@ class LineReader:
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
-        parts = split_numbers(text)
-        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
-            if len(parts) == 1:
-                self._heading(state, text)
+        known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
+        if known is None:
+            self._heading(state, text)
             return False
-        gaps, numbers = tuple(parts[::2]), parts[1::2]
-        plan = self._plans.of(gaps, logger if logger in ("train", "valid", *EVALUATIONS) else state.heading)
+        plan, numbers = known
         position = position_of(plan, numbers)
         if state.heading and not position.silent:
             state.heading = ""
@@ -59,7 +57,7 @@ class LineReader:
             return True
         if not plan.measures or not plan.leading:
             return False
-        values = [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
+        values = _values(plan, numbers)
         if plan.split in EVALUATIONS and position.total is not None and position.restarts:
             state.heading = plan.split
             if position.step is None or position.step < position.total - 1:
@@ -70,17 +68,14 @@ class LineReader:
 
     def values_in(self, text: str) -> list[tuple[str, float]]:
         """The named numbers on a line, counters left out."""
-        parts = split_numbers(text)
-        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
-            return []
-        plan, numbers = self._plans.of(tuple(parts[::2])), parts[1::2]
-        return [(measure.name, _value(numbers, measure.at, measure.scale, measure.over)) for measure in plan.measures]
+        known = self._plans.read(text)
+        return [] if known is None else _values(*known)
 
     @staticmethod
     def _heading(state: RankState, text: str) -> None:
         """`Validation results:` says whose measures the lines below it are, until a line tells a position again."""
         words = text.strip()
-        if len(words) <= 48 and words.endswith((":", "=", "-", "*")):
+        if len(words) <= 48 and words.endswith((":", "=", "-", "*")) and len(split_numbers(text)) == 1:
             split = split_of(words)
             state.heading = split if split in EVALUATIONS else ""
 
@@ -179,8 +174,7 @@ class LineReader:
         state.epoch_shapes.clear()
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
-        for name, value in values:
-            self._sink.point(name, value, step, axis, mark)  # type: ignore[arg-type]
+        self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:
@@ -212,14 +206,23 @@ def totals_of(position: Position) -> Iterator[tuple[str, int]]:
 
 
 def _whole(text: str) -> int | None:
-    digits = text.replace(",", "")
+    digits = text.replace(",", "") if "," in text else text
     return int(digits) if digits.isdigit() and len(digits) < 18 else None
 
 
-def _value(numbers: list[str], at: int, scale: float, over: int | None) -> float:
-    text = numbers[at]
-    value = number(text) * scale
-    return value if over is None else value / (number(numbers[over]) or 1.0)
+def _values(plan: Plan, numbers: list[str]) -> list[tuple[str, float]]:
+    """The named values of a line."""
+    if plan.simple:
+        try:
+            return [(name, float(numbers[at])) for name, at in plan.simple]
+        except ValueError:
+            pass  # 1,024 or nan.0
+    return [(measure.name, _value(numbers, measure)) for measure in plan.measures]
+
+
+def _value(numbers: list[str], measure: Measure) -> float:
+    value = number(numbers[measure.at]) * measure.scale
+    return value if measure.over is None else value / (number(numbers[measure.over]) or 1.0)
 
 
 def number(text: str) -> float:

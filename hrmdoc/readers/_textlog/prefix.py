@@ -9,6 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
 _DATE = re.compile(
@@ -43,6 +44,7 @@ _SRUN = re.compile(
     r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))", re.IGNORECASE
 )
 _K8S = re.compile(r" std(?:out|err) [FP] ")
+_GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = re.compile(r"[ \-|:,>]{0,4}")
 
 
@@ -95,9 +97,7 @@ class Peeler:
         return True
 
     def _bracket(self, message: Message, start: str) -> bool:
-        if self._glog(message, start):
-            return True
-        if self._cut(message, start, _NO_DATE_GLOG):
+        if start[1:2] in _GLOG_LEVELS and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
             return True
         if found := _MPI.match(start):
             message.rank, message.rest = int(found.group(2)), start[found.end() :]
@@ -115,6 +115,8 @@ class Peeler:
 
     def _inside(self, message: Message, inside: str) -> bool:
         """Whether the words in brackets are a prefix; notes what they say."""
+        if inside[0].isdigit():
+            return self._clock(message, inside)
         if found := _RANK.match(inside):
             message.rank = int(found.group(1))
         elif found := _WORLD.match(inside):
@@ -122,18 +124,25 @@ class Peeler:
         elif found := _NEMO.match(inside):
             self._inside(message, found.group(1))
             message.rank = int(found.group(2)) if found.group(2) else message.rank
-        elif found := _D2.match(inside):
-            month, day, hour, minute, second = map(int, found.groups())
-            message.time = _unix(self._year, month, day, hour, minute, second, None)
         elif _LEVEL_WORD.match(inside):
             if date := _DATE.search(inside):
                 message.time = _iso(date)
-        elif (found := _DATE.match(inside)) and found.end() == len(inside):
-            message.time = _iso(found)
         elif _LOGGER.match(inside):
             message.logger = inside
-        elif not ((clock := _CLOCK.match(inside + " ")) and clock.end() == len(inside)):
+        else:
             return False
+        return True
+
+    def _clock(self, message: Message, inside: str) -> bool:
+        """Whether the words in brackets are a date or a time of day."""
+        if (found := _DATE.match(inside)) and found.end() == len(inside):
+            message.time = _iso(found)
+        elif found := _D2.match(inside):
+            month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(self._year, month, day, hour, minute, second, None)
+        else:
+            clock = _CLOCK.match(inside + " ")
+            return clock is not None and clock.end() == len(inside)
         return True
 
     def _digits(self, message: Message, start: str) -> bool:
@@ -204,9 +213,17 @@ def _iso(found: re.Match[str]) -> float:
 
 
 def _unix(year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None) -> float:
-    """Unix seconds of a UTC time, NaN for a date that does not exist."""
+    """Unix seconds of a UTC time, NaN for a time that does not exist."""
+    if hour > 23 or minute > 59:
+        return math.nan
+    whole = _midnight(year, month, day) + 3600 * hour + 60 * minute + min(second, 59)
+    return whole + (float(f"0.{fraction}") if fraction else 0.0)
+
+
+@lru_cache(maxsize=64)
+def _midnight(year: int, month: int, day: int) -> float:
+    """Unix seconds of the beginning of a day in UTC, NaN for a day that does not exist."""
     try:
-        whole = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
+        return datetime(year, month, day, tzinfo=UTC).timestamp()
     except ValueError:
         return math.nan
-    return whole + (float(f"0.{fraction}") if fraction else 0.0)

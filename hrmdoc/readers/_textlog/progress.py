@@ -9,7 +9,7 @@ from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.lines import number, position_of, totals_of
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.template import Plans, split_numbers
+from hrmdoc.readers._textlog.template import Plans
 from hrmdoc.readers._textlog.words import EVALUATIONS, measures, split_of
 
 
@@ -64,11 +64,10 @@ class ProgressReader:
         values: list[tuple[str, float]] = []
         position = Position()
         for text in (bar.desc, bar.postfix):
-            parts = split_numbers(text)
-            if not 3 <= len(parts) <= 200:
+            known = self._plans.read(text) if text else None
+            if known is None:
                 continue
-            plan = self._plans.of(tuple(parts[::2]))
-            numbers = parts[1::2]
+            plan, numbers = known
             named = [measure for measure in plan.measures if text is bar.postfix or measures(measure.name)]
             values += [(measure.name, number(numbers[measure.at]) * measure.scale) for measure in named]
             told = position_of(plan, numbers)

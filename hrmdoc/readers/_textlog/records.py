@@ -9,12 +9,12 @@ from __future__ import annotations
 from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
-from hrmdoc.readers._textlog.words import measures
 from hrmdoc.run import Event, Fact
 
 _ALIKE = 3
 _MOST_SHAPES = 4096
 _NOT_MEASURES = frozenset(["percentage", "total_flos"])
+_NOT_MEASURES_OF_EVALUATION = _NOT_MEASURES | {"epoch"}
 
 
 class RecordReader:
@@ -26,10 +26,10 @@ class RecordReader:
 
     def read(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
         """Whether the mapping was a record of metrics."""
-        if mapping.closing:
+        if mapping.shape.closing:
             self._close_training(state, mapping, mark)
             return True
-        if not any(measures(key) for key in mapping.values):
+        if not mapping.shape.measured:
             return False
         placed = mapping.step is not None or (mapping.epoch is not None and len(mapping.values) > 1)
         if not placed and not self._repeated(state, mapping, mark):
@@ -39,7 +39,7 @@ class RecordReader:
         if mapping.step is not None or not self._awaits_bar(state, mapping):
             self._emit(state, mapping, mark, mapping.step)
             return True
-        if any(not waiting.evaluation for waiting, _ in state.waiting) and not mapping.evaluation:
+        if any(not waiting.shape.evaluation for waiting, _ in state.waiting) and not mapping.shape.evaluation:
             self.flush(state)
         state.waiting.append((mapping, mark))
         return True
@@ -62,7 +62,7 @@ class RecordReader:
         return True
 
     def _awaits_bar(self, state: RankState, mapping: Mapping) -> bool:
-        if not mapping.evaluation:
+        if not mapping.shape.evaluation:
             state.bar.choose()
         return not state.bar.complete
 
@@ -85,9 +85,9 @@ class RecordReader:
             state.steps_per_epoch = step / mapping.epoch
         if step is not None:
             state.flow.step = step
-        for key, value in mapping.values.items():
-            if key not in _NOT_MEASURES and not (mapping.evaluation and key == "epoch"):
-                self._sink.point(key, value, step, "step", mark, precision=0 if mapping.quoted else 1)
+        unwanted = _NOT_MEASURES_OF_EVALUATION if mapping.shape.evaluation else _NOT_MEASURES
+        values = [pair for pair in mapping.values.items() if pair[0] not in unwanted]
+        self._sink.points(values, step, "step", mark, precision=0 if mapping.quoted else 1)
 
     @staticmethod
     def _guess(state: RankState, mapping: Mapping) -> int | None:
@@ -96,7 +96,7 @@ class RecordReader:
             return round(mapping.epoch * state.steps_per_epoch)
         if state.bar.n is not None:
             return state.bar.n
-        return state.flow.step if mapping.evaluation or mapping.epoch is None else None
+        return state.flow.step if mapping.shape.evaluation or mapping.epoch is None else None
 
     def _close_training(self, state: RankState, mapping: Mapping, mark: Mark) -> None:
         self.flush(state)

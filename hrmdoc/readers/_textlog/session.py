@@ -29,7 +29,6 @@ _LOOKS = 200
 """So many lines with a framework's word that teach nothing new end the search for it."""
 _OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
 _BLOCK_COST = 20
-_STRUCTURE = ("{'", '{"', "{ '")
 
 
 class TextSession:
@@ -156,7 +155,7 @@ class TextSession:
 
     def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line told metrics or a position."""
-        if "{" in text and any(sign in text for sign in _STRUCTURE) and (mapping := mapping_of(text)):
+        if ("{'" in text or '{"' in text or "{ '" in text) and (mapping := mapping_of(text)):
             known = state.bar.total
             understood = self._records.read(state, mapping, mark)
             if state.bar.total not in (known, None):

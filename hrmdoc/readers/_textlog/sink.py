@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,14 +47,20 @@ class Sink:
 
     def point(self, metric: str, value: float, step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point; `step` None means that the source tells none."""
-        key = (metric, mark[2], precision)
-        rows = self._rows.get(key)
-        if rows is None:
-            rows = self._rows[key] = _Rows("index" if step is None else axis)
-        if step is None or rows.axis == "index":
-            step = rows.last + 1
-        rows.last = step
-        rows.waiting.append((step, value, mark[1], mark[0]))
+        self.points(((metric, value),), step, axis, mark, precision)
+
+    def points(
+        self, values: Iterable[tuple[str, float]], step: int | None, axis: Axis, mark: Mark, precision: int = 1
+    ) -> None:
+        """Adds one point of each of several metrics; see `point`."""
+        line, time, rank = mark
+        for metric, value in values:
+            rows = self._rows.get((metric, rank, precision))
+            if rows is None:
+                rows = self._rows[metric, rank, precision] = _Rows("index" if step is None else axis)
+            at = rows.last + 1 if step is None or rows.axis == "index" else step
+            rows.last = at
+            rows.waiting.append((at, value, time, line))
 
     def drain(self) -> Iterator[Record]:
         """Everything found since the last call."""

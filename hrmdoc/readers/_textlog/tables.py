@@ -97,8 +97,7 @@ class TableReader:
             return False
         state.rows = _PATIENCE
         step, axis = state.flow.place(position)
-        for name, value in values:
-            self._sink.point(name, value, step, axis, mark)
+        self._sink.points(values, step, axis, mark)
         return True
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hrmdoc.readers._textlog.forms import Forms
 from hrmdoc.readers._textlog.words import EVALUATIONS, CounterKind, counter_kind, is_junk, measures, split_of, word_set
 
 _NOT_GLUED = r"(?<![\w.$@].)(?<!\w-.)"
@@ -18,13 +19,16 @@ _DIGITS = (
     rf"|(?<=[-+])(?:\d+{_DECIMALS}|\.\d+)|(?<=\.)\d+(?:[eE][-+]?\d+)?)"
 )
 _NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and ))"
+_A_VALUE = r"(?:(?<=[=:]\w{3})|(?<=[=:] \w{3}))(?= +\w+ ?[=:])"
+"""`loss=nan grad_norm=1.0`: between a name and the next name a nan is a value, whatever that next name is."""
 _NUMBER = re.compile(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
 _NUMBER_OR_WORD = re.compile(
     rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
-    rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w){_NOT_SAID}))",
+    rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w)(?:{_A_VALUE}|{_NOT_SAID})))",
     re.IGNORECASE,
 )
 _MOST_PLANS = 4096
+_MOST_NUMBERS = 200
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _UNIT = re.compile(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
 _UNITS = word_set(
@@ -86,6 +90,7 @@ class Plan:
         split: the split that the words before the first measure name, if any.
         shape: what makes two lines alike.
         leading: the line starts like a metric line: it is neither prose nor a command.
+        simple: name and position of every measure, when none is scaled or divided; else empty.
     """
 
     counters: tuple[Counter, ...]
@@ -95,6 +100,7 @@ class Plan:
     split: str | None
     shape: tuple[str, ...]
     leading: bool
+    simple: tuple[tuple[str, int], ...]
 
 
 def split_numbers(text: str) -> list[str]:
@@ -110,6 +116,20 @@ class Plans:
 
     def __init__(self) -> None:
         self._plans: dict[tuple[str, ...], Plan] = {}
+        self._forms = Forms()
+
+    def read(self, text: str, logger: str = "") -> tuple[Plan, list[str]] | None:
+        """The plan of a line and its numbers; None when there are none, or too many for a metric line."""
+        known = self._forms.match(text)
+        if known is not None:
+            gaps, numbers = known
+            return self.of(gaps, logger), numbers
+        parts = split_numbers(text)
+        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
+            return None
+        gaps, numbers = tuple(parts[::2]), parts[1::2]
+        self._forms.note(gaps, numbers)
+        return self.of(gaps, logger), numbers
 
     def of(self, gaps: tuple[str, ...], logger: str = "") -> Plan:
         """The plan of a template, see `plan_of`."""
@@ -152,7 +172,10 @@ class _Builder:
         names = [measure.name for measure in self.measures]
         strong = any(measures(name) for name in names)
         shape = (*(counter.kind for counter in self.counters), *names)
-        return Plan(tuple(self.counters), tuple(self.measures), strong, self._bare(), self.header, shape, self._short())
+        plain = all(measure.scale == 1.0 and measure.over is None for measure in self.measures)
+        simple = tuple((measure.name, measure.at) for measure in self.measures) if plain else ()
+        counters, found = tuple(self.counters), tuple(self.measures)
+        return Plan(counters, found, strong, self._bare(), self.header, shape, self._short(), simple)
 
     def _clock(self, at: int) -> bool:
         """Whether the number is part of `1:02:03` or a date."""
