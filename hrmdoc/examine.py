@@ -15,7 +15,7 @@ from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
 from hrmdoc.nodes import Finding, Node, Scene, build
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
-from hrmdoc.run import Event, Fact, Line, Run
+from hrmdoc.run import Event, EventKind, Fact, Line, Run
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.symptom import Symptom
 from hrmdoc.text import clean
@@ -91,9 +91,10 @@ class Examination:
     def _situate(self) -> tuple[Situation, dict[str, Fact]]:
         canonical = roles.canonical(self.run, self.book)
         facts: dict[str, Any] = {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
-        kind, reason = roles.infer_kind(self.run, facts)
-        if stated := self._stated.get("run.kind"):
-            kind, reason = str(stated), "stated by the user"
+        inferred, reason = roles.infer_kind(self.run, facts)
+        kind = str(self._stated.get("run.kind") or inferred)
+        if "run.kind" in self._stated:
+            reason = "stated by the user"
         framework = str(facts.get("run.framework") or "unknown")
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts)
@@ -107,7 +108,7 @@ class Examination:
         falls = rewinds(series.steps)
         for index in (*falls.fresh, *falls.resumed):
             file, line = series.place(index)
-            kind = "restart" if index in falls.fresh else "resume"
+            kind: EventKind = "restart" if index in falls.fresh else "resume"
             detail = f"the step counter fell back to {int(series.steps[index])}"
             event = Event(kind, file, line, int(series.steps[index]), float(series.times[index]), detail=detail)
             self.run.events.append(event)

@@ -31,7 +31,9 @@ def rewinds(steps: IntArray) -> Rewinds:
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
         return Rewinds()
-    fresh, resumed, first = [], [], int(steps[0])
+    fresh: list[int] = []
+    resumed: list[int] = []
+    first = int(steps[0])
     for index in falls.tolist():
         top = int(steps[:index].max()) if index < 4096 else int(steps[max(0, index - 4096) : index].max())
         near = first + max(1, round(0.02 * (top - first)))
