@@ -148,7 +148,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
 class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
 
-    `traceback`: the line counts only as the last one of a traceback whose header and frames it matches, one `file function` a line.
+    `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file function` a line.
     `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
 
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
@@ -463,9 +463,11 @@ def _line_of(data: Any, route: tuple[str, ...]) -> int | None:
     """1-based line of the value at `route` in a tree that ruamel.yaml loaded."""
     line: int | None = None
     for part in route:
-        key: Any = int(part) if part.isdigit() and isinstance(data, list) else part
+        listed = isinstance(data, list)
+        key: Any = int(part) if part.isdigit() and listed else part
         try:
-            line = (data.lc.item(key) if isinstance(data, list) else data.lc.key(key))[0] + 1
+            positions: Any = data.lc
+            line = (positions.item(key) if listed else positions.key(key))[0] + 1
             data = data[key]
         except (KeyError, IndexError, AttributeError, TypeError):
             return line
@@ -499,7 +501,6 @@ def check(book: Rulebook) -> list[str]:
     explained = {symptom for cause in book.causes.values() for symptom in cause.produces}
     problems += [f"symptom {name}: no cause produces it" for name in book.symptoms if name not in explained]
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
-    for rule in (*book.symptoms.values(), *book.causes.values()):
-        if rule.playbook.split("#")[0] not in pages:
-            problems.append(f"{rule.id}: no playbook {rule.playbook!r}")
+    named = [(one.id, one.playbook) for one in book.symptoms.values()] + [(one.id, one.playbook) for one in book.causes.values()]
+    problems += [f"{name}: no playbook {page!r}" for name, page in named if page.split("#")[0] not in pages]
     return problems
