@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, run_options, stated_facts
-from hrmdoc.errors import PatchError, UsageError
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.errors import PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
     from hrmdoc.prescribe import Prescription
+    from hrmdoc.remedies.patch import Patch
+    from hrmdoc.run import Run
 
 
 @click.command("apply")
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 @click.option("--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer).")
 @click.option("--remedy", help="Apply this remedy instead of the first.")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The config file to patch.")
-@click.option("--force", is_flag=True, help="With --undo: even if the file was changed after the patch.")
+@click.option(
+    "--force", is_flag=True, help="Even if the file was changed after the patch (--undo), or has this patch already (--write)."
+)
 @run_options
 def command(
     path: str,
@@ -48,42 +53,81 @@ def command(
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
     analysis, chosen = _choose(path, roles, kind, facts, remedy, config)
-    _show(chosen)
+    assert chosen.patch is not None
+    if mode == "write" and not force:
+        _check_rerun(analysis, chosen.patch)
+    _show(analysis, chosen)
+    again = _again(path, remedy, config)
     if mode == "diff":
-        click.echo(f"to write it: hrmdoc apply {path} --write", err=True)
+        click.echo(f"to write it: {again} --write", err=True)
         return 0
     from hrmdoc.remedies import store
 
-    assert chosen.patch is not None
     for entry in store.write(chosen.patch):
         click.echo(f"written: {entry.file}", err=True)
-    click.echo(f"to take it back: hrmdoc apply {path} --undo", err=True)
+    click.echo(f"to take it back: {again} --undo", err=True)
     return _rerun(analysis, chosen) if rerun else 0
+
+
+def _again(path: str, remedy: str | None, config: Path | None) -> str:
+    """This command, ready to be pasted."""
+    from hrmdoc.reports.layout import typed
+
+    named = f" --remedy {remedy}" if remedy else ""
+    return f"hrmdoc apply {typed(path)}{named}" + (f" --config {typed(str(config))}" if config else "")
 
 
 def _choose(
     path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None, config: Path | None
 ) -> tuple[Analysis, Prescription]:
     from hrmdoc.analysis import Patient
-    from hrmdoc.cli.options import metric_roles
-    from hrmdoc.prescribe import first_patch, prescribe
+    from hrmdoc.prescribe import prescribe
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    patient.read([path])
+    if remedy is not None and remedy not in patient.book.remedies:
+        raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`")
+    patient.read([path] if config is None else [path, str(config)])
     analysis = patient.look(closed=True)
     offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
-    chosen = first_patch(offered, remedy)
+    every = [one for group in offered.values() for one in group if remedy in (None, one.remedy.id)]
+    chosen = next((one for one in every if one.patch is not None), None)
     if chosen is not None:
         return analysis, chosen
     if analysis.verdict in ("healthy", "info"):
         raise PatchError("nothing to patch: the run shows no fault")
-    reasons = [f"{p.remedy.id}: {p.obstacle or 'done by hand'}" for group in offered.values() for p in group]
-    raise PatchError(
-        "no remedy of the leading causes can be applied to a config", hint="; ".join(reasons[:6]) or "hrmdoc explain CAUSE"
-    )
+    if not every:
+        raise PatchError(f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {path}")
+    reasons: dict[str, list[str]] = {}
+    for one in every:
+        reasons.setdefault(one.obstacle or "done by hand, see hrmdoc explain", []).append(one.remedy.id)
+    hint = "\n        ".join(f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in reasons.items())
+    raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
 
 
-def _show(chosen: Prescription) -> None:
+def _check_rerun(analysis: Analysis, patch: Patch) -> None:
+    """Refuses to apply a remedy again that was written after the run's last record: the run has not seen it yet.
+
+    Raises:
+        PatchError: naming the file and how to go on.
+    """
+    from hrmdoc.remedies import store
+
+    ended = max((os.path.getmtime(file) for file in _records(analysis.run)), default=0.0)
+    for edit in patch.edits:
+        if any(entry.remedy == patch.remedy and entry.time > ended for entry in store.history(edit.path)):
+            hint = "start the run again first; or take the patch back with --undo; or apply it once more with --force"
+            raise PatchError(
+                f"{patch.remedy} was written already, and no run has shown its effect yet", file=edit.path, hint=hint
+            )
+
+
+def _records(run: Run) -> set[str]:
+    """The files in which the run itself wrote, as far as they are still there."""
+    named = {file for series in run.series.values() for file in series.files} | {line.file for line in run.lines}
+    return {file for file in named if os.path.isfile(file)}
+
+
+def _show(analysis: Analysis, chosen: Prescription) -> None:
     from rich.syntax import Syntax
 
     patch = chosen.patch
@@ -99,10 +143,11 @@ def _show(chosen: Prescription) -> None:
     for note in patch.notes:
         click.echo(f"note: {note}", err=True)
     verify = chosen.remedy.verify
-    if verify.gone:
-        click.echo(
-            f"verified when {', '.join(verify.gone)} is gone{f' within {verify.within}' if verify.within else ''}", err=True
-        )
+    showing = {symptom.id for symptom in analysis.present}
+    gone = [name for name in verify.gone if name in showing] or list(verify.gone)
+    if gone:
+        verb, within = "is" if len(gone) == 1 else "are", f" within {verify.within}" if verify.within else ""
+        click.echo(f"it has helped when {', '.join(gone)} {verb} gone{within}", err=True)
 
 
 def _undo(path: Path, config: Path | None, *, force: bool) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import run_options, stated_facts
+from hrmdoc.cli.options import metric_roles, run_options, stated_facts
 
 
 @click.command("bundle")
@@ -24,7 +24,6 @@ def command(
     """Collect what a helper needs into one archive: diagnosis, report, versions, configs, last lines. Secrets are removed."""
     from hrmdoc.analysis import Patient
     from hrmdoc.bundle import write
-    from hrmdoc.cli.options import metric_roles
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     patient.read([path])

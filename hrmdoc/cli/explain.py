@@ -16,6 +16,7 @@ def command(name: str) -> int:
     from hrmdoc import rulebook, settings
     from hrmdoc.cli.options import console
     from hrmdoc.reports.explanation import explanation
+    from hrmdoc.reports.layout import WIDEST
 
     own = settings.load(Path.cwd())
     book = rulebook.load(Path(folder) for folder in own.rules)
@@ -23,7 +24,11 @@ def command(name: str) -> int:
     if text is None:
         known = [*book.symptoms, *book.causes, *book.remedies, *book.signatures]
         raise UsageError(f"nothing is called {name!r}", hint=did_you_mean(name, known) or "`hrmdoc rules list` lists all ids")
+    out = console()
+    if not out.is_terminal:
+        click.echo(text)
+        return 0
     from rich.markdown import Markdown
 
-    console().print(Markdown(text))
+    out.print(Markdown(text), width=min(out.width, WIDEST))
     return 0

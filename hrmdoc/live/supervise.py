@@ -47,7 +47,12 @@ def supervise(
     except OSError as error:
         raise UsageError(f"the log cannot be written: {error.strerror}", file=log) from error
     with file:
-        process = _started(command)
+        try:
+            process = _started(command)
+        except UsageError:
+            if not log.stat().st_size:
+                log.unlink()
+            raise
         assert process.stdout is not None
         copier = threading.Thread(target=_copy, args=(process.stdout, file), daemon=True)
         copier.start()
