@@ -54,7 +54,7 @@ def measured_leaks(runs: Sequence[Run], book: Rulebook) -> dict[str, Rate]:
     healthy = [run for run in runs if run[0].healthy]
     excused = _excused(book)
     counts: dict[str, Counts] = {}
-    for name in book.symptoms:
+    for name in book.symptoms.keys() - _good_signs(book):
         found = _count(healthy, lambda one, name=name: _shows(one, name, excused))  # type: ignore[misc]
         if found[1]:
             counts[name] = found
@@ -86,14 +86,20 @@ def measured_weights(runs: Sequence[Run], book: Rulebook) -> dict[str, dict[str,
     return dict(weights)
 
 
+def _good_signs(book: Rulebook) -> set[str]:
+    """Info symptoms that benign causes alone produce, such as `learns-well`: no findings, and so no leaks."""
+    by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
+    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
+    return {name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info"}
+
+
 def _excused(book: Rulebook) -> dict[str, set[str]]:
     """Symptom -> the good signs in whose presence a benign cause explains it; then it is no leak."""
+    good = _good_signs(book)
     signs: dict[str, set[str]] = defaultdict(set)
     for cause in book.causes.values():
-        if cause.benign:
-            own = {name for name in cause.produces if name in book.symptoms and book.symptoms[name].severity == "info"}
-            for name in cause.produces.keys() - own:
-                signs[name] |= own
+        for name in cause.produces.keys() - good if cause.benign else ():
+            signs[name] |= good & cause.produces.keys()
     return signs
 
 

@@ -24,7 +24,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "bad-batch": ("bad-data-batch",),
     "bad-init": ("bad-initialization",),
     "batch-too-small": ("batch-too-small-noisy",),
-    "corrupt-checkpoint": ("checkpoint-incompatible", "checkpoint-corrupt"),
+    "corrupt-checkpoint": ("checkpoint-incompatible", "checkpoint-damaged"),
     "dead-flow": ("gradient-flow-broken",),
     "fp16-overflow": ("half-precision-range",),
     "frozen": ("frozen-parameters",),
@@ -114,7 +114,7 @@ _RL = {
 }
 
 _PROCESS = {
-    "bad-sample": ("malformed-or-empty-samples",),
+    "bad-sample": ("malformed-or-empty-samples", "data-pipeline-broken"),
     "config-choice": ("config-invalid",),
     "config-syntax": ("config-invalid",),
     "disk-full": ("disk-exhausted",),
@@ -133,7 +133,7 @@ _PROCESS = {
     "ranks-killed": ("scheduler-killed", "host-memory-exhausted"),
     "ranks-uneven": ("rank-desync",),
     "shape-mismatch": ("code-error",),
-    "worker-killed": ("host-memory-exhausted",),
+    "worker-killed": ("host-memory-exhausted", "shared-memory-too-small"),
 }
 
 _REFERENCE = _hrm(

@@ -75,6 +75,7 @@ def start_forked(spec: Spec, folder: Path) -> int:
         log = os.open("train.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
         status = _run_script(PROGRAMS / f"{spec.program}.py", spec)
     finally:
         os._exit(status)

@@ -14,13 +14,13 @@ from benchmarks.lab.spec import TRAINING
 
 INTRODUCTION = """# Accuracy on the fault lab
 
-Written by `python -m benchmarks.lab --matrix {matrix}`; no number is typed by hand. {total} runs: {faulty} with one known fault put
-into data, model, optimizer, schedule, precision or process (never into a log), {healthy} healthy ones, many of odd shapes. Each was
-examined with the public `hrmdoc.analyze` and default settings. Intervals are Wilson's, 95 %; runs that differ only in their seed are
-not independent, so the intervals are somewhat too narrow.
+Written by `python -m benchmarks.lab --matrix {matrix}`; no number is typed by hand. {total} runs: {faulty} with one known fault
+put into data, model, optimizer, schedule, precision or process (never into a log), {healthy} healthy ones, many of odd shapes.
+Each was examined with the public `hrmdoc.analyze` and default settings. Intervals are Wilson's, 95 %; runs that differ only in
+their seed are not independent, so the intervals are somewhat too narrow.
 
-- *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true cause is the first, or one
-  of the first three, faults that the diagnosis lists. Where two causes describe one defect, either counts.
+- *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true cause is the first, or
+  one of the first three, faults that the diagnosis lists. Where two causes describe one defect, either counts.
 - *false alarm*: a healthy run whose verdict is `warning` or `critical`.
 - Rates (`rules/rates.yaml`) are learnt on {training} alone. Nothing was ever estimated from the other programs.
 - A fault counts whether or not it did visible harm, and whether or not the program's logs can show it: some cannot be found.

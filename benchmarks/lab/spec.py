@@ -102,7 +102,7 @@ class Spec:
 
 @cache
 def program_digest(program: str) -> str:
-    """Digest of the code that a program consists of; layout and comments do not count. For the reference patient, of its settings."""
+    """Digest of the code that a program consists of, whatever its layout; the reference patient goes by its settings."""
     names = {"grpo": ("grpo.py",), "process": ("process.py", "ranks.py")}.get(program)
     if program in HRM_PROGRAMS:
         return " ".join(HRM_SETTINGS[program])

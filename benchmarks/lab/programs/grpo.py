@@ -75,13 +75,14 @@ def rewards(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
         exact = (tokens[:, :9] == (prompts.unsqueeze(1) + torch.arange(9)) % SYMBOLS).all(1)
         return (exact & (lengths < tokens.shape[1])).float()
 
-    def ended(prompts: Tensor, tokens: Tensor, lengths: Tensor) -> Tensor:
-        return repeat(prompts, tokens, lengths) * (lengths < tokens.shape[1]).float()
+    def long(prompts: Tensor, tokens: Tensor, lengths: Tensor) -> Tensor:
+        del lengths
+        return (tokens[:, :8] == prompts.unsqueeze(1)).sum(1) / 8
 
     def binary(prompts: Tensor, tokens: Tensor, lengths: Tensor) -> Tensor:
         return (repeat(prompts, tokens, lengths) > 0.7).float()
 
-    known = {"repeat": repeat, "zero": zero, "same": same, "length": length, "hard": hard, "ended": ended, "binary": binary}
+    known = {"repeat": repeat, "zero": zero, "same": same, "length": length, "hard": hard, "long": long, "binary": binary}
     return known[kind]
 
 
@@ -90,7 +91,7 @@ FAULTS: dict[str, Callable[[Config], Config]] = {
     "no-advantage": lambda c: replace(c, reward="same"),
     "task-too-hard": lambda c: replace(c, reward="hard"),
     "length-hacking": lambda c: replace(c, reward="length", max_completion_length=32, beta=0.0),
-    "cap-too-low": lambda c: replace(c, reward="ended", max_completion_length=3),
+    "cap-too-low": lambda c: replace(c, reward="long", max_completion_length=4),
     "mode-collapse": lambda c: replace(c, learning_rate=c.learning_rate * 8, beta=0.0, max_steps=200, entropy_bonus=-0.3),
     "kl-blow-up": lambda c: replace(c, learning_rate=c.learning_rate * 3, beta=0.0, reward="length", max_steps=200),
     "stale-samples": lambda c: replace(c, stale_steps=12, learning_rate=c.learning_rate * 3, beta=0.0),
@@ -129,10 +130,9 @@ def generate(policy: Policy, config: Config, random: torch.Generator) -> Sample:
         tokens.append(token[:, 0])
         done = done | (token[:, 0] == STOP)
     mask = torch.stack(masks, 1)
-    ended = done.logical_and(mask.sum(1) < config.max_completion_length) | (done & (tokens[-1] == STOP))
-    lengths = torch.where(ended, mask.sum(1) - (tokens[-1] == STOP).long() * 0, mask.sum(1))
-    stopped = torch.where(done, torch.minimum(lengths, torch.tensor(config.max_completion_length - 1)), lengths)
-    return Sample(prompts, torch.stack(tokens, 1), mask, stopped, torch.stack(logps, 1))
+    cap = torch.tensor(config.max_completion_length)
+    lengths = torch.where(done, torch.minimum(mask.sum(1), cap - 1), cap)  # the cap itself means: never stopped
+    return Sample(prompts, torch.stack(tokens, 1), mask, lengths, torch.stack(logps, 1))
 
 
 def scores_of(policy: Policy, sample: Sample, temperature: float) -> Tensor:
