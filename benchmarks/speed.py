@@ -1,0 +1,56 @@
+"""All speed benchmarks in one run; the report goes to speed.md beside this file. `--quick` takes one to two minutes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import speed_analyze
+import speed_events
+import speed_follow
+import speed_lines
+import speed_rows
+import speed_scale
+import speed_text
+from speed_harness import HERE, Section, options, show, workplace
+
+PARTS: tuple[Callable[..., Section], ...] = tuple(
+    part.measure for part in (speed_analyze, speed_events, speed_rows, speed_lines, speed_text, speed_follow, speed_scale)
+)
+REPORT = HERE / "speed.md"
+DIARY = HERE / "speed_diary.md"
+
+
+def main() -> None:
+    """Measures part after part and writes the report."""
+    quick = options(__doc__ or "").quick
+    sections = []
+    for part in PARTS:
+        began = time.monotonic()
+        with workplace() as folder:
+            sections.append(part(Path(folder), quick=quick))
+        print(show(sections[-1]), f"\n({time.monotonic() - began:.0f} s)\n", flush=True)
+    REPORT.write_text("\n\n".join((_head(quick), *map(show, sections), DIARY.read_text().strip())) + "\n")
+
+
+def _head(quick: bool) -> str:
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
+    command = f"python benchmarks/speed.py{' --quick' if quick else ''}"
+    load = os.getloadavg()[0]
+    return (
+        "# Speed\n\n"
+        f"Made by `{command}` at commit {revision.stdout.strip() or 'unknown'}, Python {sys.version.split()[0]}, "
+        f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f}.\n\n"
+        f"CPU time is user + system of the whole process unless said otherwise, median of {3 if quick else 5}, contestants in "
+        "turn. Peak memory is VmHWM as each process reports it of itself; the page cache was warm. Times of different tables "
+        "were taken minutes apart on a machine with other work on it: compare ratios within a table."
+    )
+
+
+if __name__ == "__main__":
+    main()
