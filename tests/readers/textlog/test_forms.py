@@ -9,26 +9,9 @@ from hrmdoc.readers._textlog.forms import Forms
 from hrmdoc.readers._textlog.template import split_numbers
 
 NUMBERS = st.sampled_from(
-    [
-        "1",
-        "0.25",
-        "-3",
-        "+7",
-        "1e-4",
-        "12,345",
-        "nan",
-        "inf",
-        ".5",
-        "1.",
-        "007",
-        "-0.0",
-        "3.1e+05",
-        "999999999999999999999999999999",
-    ]
+    ["1", "0.25", "-3", "+7", "1e-4", "12,345", "nan", "inf", ".5", "1.", "007", "-0.0", "3.1e+05", "9" * 30]
 )
 GAPS = st.sampled_from([" ", ": ", ", lr ", "/", " | norm: ", "ms, mfu ", "-", "e", ".", ",", " -", "=", "%", "v", " nan is "])
-    [" ", ": ", ", lr ", "/", " | norm: ", "ms, mfu ", "-", "e", ".", ",", " -", "=", "%", "v", " nan is ", "K "]
-)
 TEXT = st.text(alphabet="step 0123456789.,:-+eEnaif%/|", max_size=40)
 
 
