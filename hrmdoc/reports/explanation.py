@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hrmdoc.resources import data_dir
-from hrmdoc.rulebook import Cause, Remedy, Rulebook, Signature, SymptomRule, When
+from hrmdoc.reports.pages import excerpt
+from hrmdoc.rulebook import Cause, Change, Remedy, Rulebook, Signature, SymptomRule, When
+
+CAUSES = 8
+REMEDIES = 8
+FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "distributed-lab", "chimera")
+"""Frameworks whose spelling of a key is shown with a remedy."""
 
 
 def explanation(name: str, book: Rulebook) -> str | None:
-    """The page for the symptom, cause, remedy or signature of that id, None when there is none."""
+    """What there is to say of the symptom, cause, remedy or signature of that id, None when there is none.
+
+    An id may name a symptom and a cause at once; then both are explained.
+    """
+    pages: list[Iterator[str]] = []
     if name in book.symptoms:
-        return "\n".join(_symptom(book.symptoms[name], book))
+        pages.append(_symptom(book.symptoms[name], book))
     if name in book.causes:
-        return "\n".join(_cause(book.causes[name], book))
+        pages.append(_cause(book.causes[name], book))
     if name in book.remedies:
-        return "\n".join(_remedy(book.remedies[name]))
+        pages.append(_remedy(book.remedies[name], book))
     if name in book.signatures:
-        return "\n".join(_signature(book.signatures[name]))
-    return None
+        pages.append(_signature(book.signatures[name], book))
+    return "\n\n".join("\n".join(page) for page in pages) or None
 
 
 def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
@@ -33,10 +42,24 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     yield from _listed("Lines that show it", (f"`{s.example[:160]}`" for s in signatures[:6]))
     yield from _listed("When it is wrong", rule.falsepositives)
     causes = [(c.produces[rule.id], c) for c in book.causes.values() if rule.id in c.produces]
-    ranked = sorted(causes, key=lambda pair: -pair[0])
-    yield from _listed("Causes that produce it", (f"{c.title} (`{c.id}`, in {w:.0%} of its cases)" for w, c in ranked[:8]))
-    yield from _page(rule.playbook)
+    ranked = sorted(causes, key=lambda pair: -pair[0] * pair[1].prior)[:CAUSES]
+    yield from _listed(
+        "Causes that produce it, commonest first", (f"{c.title} (`{c.id}`, in {w:.0%} of its cases)" for w, c in ranked)
+    )
+    yield from _listed("Remedies", (_offer(name, book) for name in _remedies_for(rule.id, (c for _, c in ranked), book)))
+    yield from _page(rule.playbook, (c.playbook for _, c in ranked))
     yield from _listed("References", rule.references)
+
+
+def _remedies_for(symptom: str, causes: Iterable[Cause], book: Rulebook) -> list[str]:
+    """Remedies of the causes, those first that name the symptom as what must be gone."""
+    names = dict.fromkeys(name for cause in causes for name in cause.remedies if name in book.remedies)
+    return sorted(names, key=lambda name: symptom not in book.remedies[name].verify.gone)[:REMEDIES]
+
+
+def _offer(name: str, book: Rulebook) -> str:
+    remedy = book.remedies[name]
+    return f"{remedy.title} (`{name}`, {remedy.kind}, {remedy.risk})"
 
 
 def condition(when: When) -> str:
@@ -73,17 +96,14 @@ def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
         yield f"**To confirm:** {cause.check}\n"
     shown = sorted(cause.produces.items(), key=lambda pair: -pair[1])
     yield from _listed("What it shows as", (f"`{name}` in {w:.0%} of cases" for name, w in shown))
-    remedies = [book.remedies[name] for name in cause.remedies if name in book.remedies]
-    yield from _listed("Remedies", (f"{r.title} (`{r.id}`, {r.kind}, {r.risk})" for r in remedies))
+    yield from _listed("Remedies", (_offer(name, book) for name in cause.remedies if name in book.remedies))
     yield from _page(cause.playbook)
     yield from _listed("References", cause.references)
 
 
-def _remedy(remedy: Remedy) -> Iterator[str]:
+def _remedy(remedy: Remedy, book: Rulebook) -> Iterator[str]:
     yield f"# {remedy.title}\n\n`{remedy.id}` · {remedy.kind} · risk: {remedy.risk}\n\n{remedy.why}\n"
-    yield from _listed(
-        "Changes", (f"`{c.key}`: {c.op} {c.value if c.value is not None else ''}".rstrip() for c in remedy.changes)
-    )
+    yield from _listed("Changes", (_change(change, book) for change in remedy.changes))
     if remedy.action:
         yield f"**Action on a live run:** `{remedy.action}`\n"
     yield from _listed("Steps", remedy.steps)
@@ -91,13 +111,30 @@ def _remedy(remedy: Remedy) -> Iterator[str]:
     gone = ", ".join(f"`{name}`" for name in verify.gone)
     within = f" within {verify.within}" if verify.within else ""
     yield f"**Verified when** {gone or 'the symptom'} is gone{within}. {verify.also}\n"
+    causes = [cause for cause in book.causes.values() if remedy.id in cause.remedies]
+    yield from _listed("Helps against", (f"{cause.title} (`{cause.id}`)" for cause in causes))
+    if causes:
+        yield from _page(max(causes, key=lambda cause: cause.prior).playbook)
     yield from _listed("References", remedy.references)
 
 
-def _signature(signature: Signature) -> Iterator[str]:
+def _change(change: Change, book: Rulebook) -> str:
+    """One change with its bounds, and what the key is called where."""
+    words = [f"`{change.key}`: {change.op}"]
+    words += [f"`{change.value}`"] if change.value is not None else []
+    words += [f"at least {change.min:g}"] if change.min is not None else []
+    words += [f"at most {change.max:g}"] if change.max is not None else []
+    keys = {name: book.frameworks[name].config.get(change.key) for name in FAMILIAR if name in book.frameworks}
+    spelled = ", ".join(f"{name} `{key.keys[0]}`" for name, key in keys.items() if key is not None)
+    return " ".join(words) + (f". In {spelled}" if spelled else "")
+
+
+def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
     yield f"# {signature.id}\n\nsignature of `{signature.symptom}` · {signature.role}{' · fatal' if signature.fatal else ''}\n"
     yield f"{signature.means}\n\n**Example:** `{signature.example}`\n\n**Pattern:** `{signature.pattern}`\n"
     yield from _listed("Not this", (f"`{line}`" for line in signature.counterexamples))
+    if signature.symptom in book.symptoms:
+        yield from _page(book.symptoms[signature.symptom].playbook)
     yield from _listed("References", signature.references)
 
 
@@ -109,13 +146,8 @@ def _listed(title: str, items: Iterable[str]) -> Iterator[str]:
         yield ""
 
 
-def _page(playbook: str) -> Iterator[str]:
-    """The playbook's page without its front matter, headings one level down."""
-    path = data_dir("playbooks") / f"{playbook.partition('#')[0]}.md"
-    if not path.is_file():
-        return
-    text = path.read_text("utf-8")
-    if text.startswith("---\n"):
-        text = text.partition("\n---\n")[2]
-    yield "\n---\n"
-    yield "\n".join("#" + line if line.startswith("#") else line for line in text.strip().splitlines())
+def _page(playbook: str, causes: Iterable[str] = ()) -> Iterator[str]:
+    """The section that the rule names, what to do and how to verify it; then where the whole page is."""
+    text = excerpt(playbook, causes)
+    if text:
+        yield f"\n---\n\n{text}\n\nWhole page: `playbooks/{playbook.partition('#')[0]}.md`\n"

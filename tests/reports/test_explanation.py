@@ -1,0 +1,93 @@
+"""A rule is its own documentation: for every id there is something complete to read."""
+
+from __future__ import annotations
+
+import pytest
+
+from hrmdoc import rulebook
+from hrmdoc.reports.explanation import condition, explanation
+from hrmdoc.reports.pages import sections
+
+BOOK = rulebook.load()
+
+
+def section_of(playbook: str) -> str:
+    page, _, anchor = playbook.partition("#")
+    if not anchor:
+        return "## Meaning"
+    return next(f"### {section.title}" for section in sections(page) if section.anchor == anchor)
+
+
+def test_an_id_that_names_a_symptom_and_a_cause_is_explained_as_both() -> None:
+    text = explanation("communication-bound", BOOK) or ""
+    assert "· symptom ·" in text
+    assert "· cause ·" in text
+
+
+def test_an_unknown_id_has_no_explanation() -> None:
+    assert explanation("no-such-rule", BOOK) is None
+
+
+@pytest.mark.parametrize("name", sorted(BOOK.symptoms))
+def test_a_symptom_gives_title_condition_causes_remedies_and_its_section(name: str) -> None:
+    rule, text = BOOK.symptoms[name], explanation(name, BOOK) or ""
+    assert text.startswith(f"# {rule.title}\n")
+    assert f"**Present when** {condition(rule.when)}" in text
+    assert "**Causes that produce it" in text
+    assert section_of(rule.playbook) in text
+    assert "## Verification" in text
+    causes = [cause for cause in BOOK.causes.values() if name in cause.produces]
+    assert any(f"`{cause.id}`" in text for cause in causes)
+    if any(cause.remedies for cause in causes):
+        assert "**Remedies**" in text
+    if rule.when.lines is not None:
+        assert "**Lines that show it**" in text
+
+
+@pytest.mark.parametrize("name", sorted(BOOK.causes))
+def test_a_cause_gives_its_signs_its_remedies_and_its_section(name: str) -> None:
+    cause, text = BOOK.causes[name], explanation(name, BOOK) or ""
+    assert f"# {cause.title}\n" in text
+    assert "**What it shows as**" in text
+    assert section_of(cause.playbook) in text
+    assert all(f"`{remedy}`" in text for remedy in cause.remedies)
+    assert cause.summary
+    assert "## Verification" in text
+
+
+@pytest.mark.parametrize("name", sorted(BOOK.remedies))
+def test_a_remedy_gives_what_to_do_how_to_verify_it_and_what_it_helps_against(name: str) -> None:
+    remedy, text = BOOK.remedies[name], explanation(name, BOOK) or ""
+    assert text.startswith(f"# {remedy.title}\n")
+    assert remedy.why in text
+    assert "**Changes**" in text or "**Steps**" in text or "**Action on a live run:**" in text
+    assert all(f"`{change.key}`" in text for change in remedy.changes)
+    assert "**Verified when**" in text
+    assert "**Helps against**" in text
+    assert "## Verification" in text
+
+
+def test_a_signature_gives_its_example_and_the_section_of_its_symptom() -> None:
+    text = explanation("ds-dummy-optimizer", BOOK) or ""
+    assert BOOK.signatures["ds-dummy-optimizer"].example in text
+    assert "### DeepSpeed DummyOptim" in text
+
+
+def test_a_page_is_not_printed_whole() -> None:
+    text = explanation("entropy-collapse", BOOK) or ""
+    assert "### Entropy collapse" in text
+    assert "### KL high" not in text
+    assert "## Prevention" not in text
+
+
+def test_remedies_that_name_the_symptom_come_first() -> None:
+    text = explanation("is-ratio-collapse", BOOK) or ""
+    offered = text.partition("**Remedies**")[2]
+    assert offered.strip().startswith("* Sync weights")
+
+
+def test_a_change_tells_what_the_key_is_called_in_familiar_frameworks() -> None:
+    text = explanation("clip-gradients", BOOK) or ""
+    assert "hrm `grad_clip`" in text
+    assert "axolotl `max_grad_norm`" in text
+    assert "deepspeed `gradient_clipping`" in text
