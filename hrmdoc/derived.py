@@ -16,7 +16,14 @@ GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
 
 def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Derived canonical facts; those already known are not given again."""
-    found = dict(_heartbeat(run)) | dict(_start(run)) | dict(_checkpoint(run)) | dict(_expected(facts)) | dict(_phase(run, facts))
+    found = (
+        dict(_heartbeat(run))
+        | dict(_learning_rate(run))
+        | dict(_start(run))
+        | dict(_checkpoint(run))
+        | dict(_expected(facts))
+        | dict(_phase(run, facts))
+    )
     return {key: value for key, value in found.items() if facts.get(key) is None}
 
 
@@ -33,6 +40,15 @@ def _heartbeat(run: Run) -> Iterator[tuple[str, Any]]:
         return
     yield "run.heartbeat_age", max(0.0, clock.time - beat.value)
     yield "run.heartbeat_interval", 1.0
+
+
+def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
+    """The peak of the logged learning rate stands for the configured one where no config tells it."""
+    series = run.best("lr")
+    if series is not None and not series.role.guessed:
+        finite = series.values[np.isfinite(series.values)]
+        if len(finite) and float(finite.max()) > 0:
+            yield "optimizer.lr", float(finite.max())
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:

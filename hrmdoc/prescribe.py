@@ -96,7 +96,12 @@ def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
 
 def _machine_made(path: Path) -> bool:
     """State files hold config values but are no config: a change there changes nothing."""
-    return path.name in ("trainer_state.json", "run.json", "heartbeat.json")
+    if path.suffix != ".json":
+        return False
+    if path.name in ("run.json", "heartbeat.json"):
+        return True
+    with path.open("rb") as file:
+        return b'"log_history"' in file.read(1 << 16)
 
 
 def first_patch(prescriptions: Mapping[str, Sequence[Prescription]], remedy: str | None = None) -> Prescription | None:
