@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -63,7 +63,17 @@ def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: S
     remedies = [book.remedies[name] for name in names if name in book.remedies]
     suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
     tried = (_one(remedy, situation, book, files) for remedy in suited or remedies)
-    return list(islice((one for one in tried if not one.obstacle.startswith(SO_ALREADY)), REMEDIES))
+    return list(islice(_different(one for one in tried if not one.obstacle.startswith(SO_ALREADY)), REMEDIES))
+
+
+def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
+    """Leaves out what changes nothing beyond those before it."""
+    made: set[tuple[str, str]] = set()
+    for one in prescriptions:
+        changes = {(change.path, str(change.after)) for change in one.changes}
+        if not changes or not changes <= made:
+            made |= changes
+            yield one
 
 
 def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[Path]) -> Prescription:

@@ -11,8 +11,8 @@ import numpy as np
 
 from hrmdoc.run import FloatArray, IntArray
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 190, 58, 24, 16
-COLUMNS = 600
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 440, 150, 50, 22, 18
+COLUMNS = 400
 
 
 def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[int, str]] = ()) -> str:
@@ -40,14 +40,14 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     px, py = _thinned(x, shown)
     path = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(px, py, strict=True))
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">']
-    parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="11" class="t">{escape(title)}</text>')
+    parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="12" class="t">{escape(title)}</text>')
     for value in (low + 0.05 * span, (low + high) / 2, high - 0.05 * span):
         label = f"{10**value if logarithmic else value * size:.3g}"
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>')
     for step, anchor in ((left, "start"), (right, "end")):
         parts.append(f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" text-anchor="{anchor}">{int(step)}</text>')
-    parts.append(f'<polyline points="{path}" class="c"/>')
+    parts.append(f'<polyline points="{path}" class="c"/>' if len(px) > 1 else _dot(path))
     for row, (step, label) in enumerate(marks[:4]):
         at, height = across(min(max(step, left), right)), TOP + 10 + 11 * row
         anchor, shift = ("end", -4) if at > 0.7 * WIDTH else ("start", 4)
@@ -57,6 +57,11 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     places = [across(float(step)) for step in steps[~finite][:200]]
     parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{tick}" y2="{low_edge}" class="n"/>' for at in places]
     return "".join(parts) + "</svg>"
+
+
+def _dot(place: str) -> str:
+    x, y = place.split(",")
+    return f'<circle cx="{x}" cy="{y}" r="3" class="d"/>'
 
 
 def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,7 @@ One self-contained HTML page, or Markdown. Text from runs is cleaned, redacted a
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -15,10 +16,11 @@ from typing import Any
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.reports.curve import human, svg
-from hrmdoc.reports.layout import safe
+from hrmdoc.reports.layout import place, safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
 from hrmdoc.reports.terminal_curves import CURVES
+from hrmdoc.reports.verdict import blame, checked, likely, sentence
 from hrmdoc.resources import data_dir
 from hrmdoc.run import Series
 
@@ -28,7 +30,8 @@ class Happening:
     """One line of the timeline."""
 
     order: tuple[float, int]
-    when: str
+    step: str
+    clock: str
     what: str
     severity: str
 
@@ -41,6 +44,7 @@ class Chapter:
     ledger: Ledger
     timeline: tuple[Happening, ...]
     curves: tuple[Series, ...]
+    single: tuple[Series, ...]
 
 
 def html(analyses: Sequence[Analysis]) -> str:
@@ -68,6 +72,7 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
         lstrip_blocks=True,
     )
     environment.filters.update(human=human, safe=safe, safe_block=safe_block)
+    environment.globals.update(sentence=sentence, blame=blame, checked=checked, likely=likely, place=place)
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     return environment.get_template(template).render(
@@ -76,36 +81,56 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
 
 
 def chapter(analysis: Analysis) -> Chapter:
-    """Everything the page says of one run."""
-    curves = tuple(series for role in CURVES if (series := analysis.run.best(role)) is not None)[:8]
-    return Chapter(analysis, ledger(analysis), tuple(sorted(_timeline(analysis), key=lambda h: h.order)), curves)
+    """Everything the page says of one run; a metric with a single point is no curve."""
+    found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
+    curves, single = tuple(s for s in found if len(s) > 1)[:8], tuple(s for s in found if len(s) == 1)
+    return Chapter(analysis, ledger(analysis), tuple(sorted(_timeline(analysis), key=lambda h: h.order)), curves, single)
 
 
 def _timeline(analysis: Analysis) -> Iterable[Happening]:
     for event in analysis.run.events:
-        detail = f": {safe(event.detail, 160)}" if event.detail else ""
-        yield Happening(_order(event.time, event.step), _when(event.time, event.step), f"{event.kind}{detail}", "info")
+        detail = spoken(event.detail)
+        told = f"{event.kind}: {safe(detail, 160)}" if detail else event.kind
+        yield Happening(_order(event.time, event.step), _step(event.step), _clock(event.time), told, "event")
     for symptom in analysis.present:
         severity = analysis.severity(symptom)
         if severity == "info":
             continue
         at = math.nan if symptom.first_time is None else symptom.first_time
         told = f"{symptom.id}: {safe(symptom.evidence or symptom.title)}"
-        yield Happening(_order(at, symptom.first_step), _when(at, symptom.first_step), told, severity)
+        yield Happening(_order(at, symptom.first_step), _step(symptom.first_step), _clock(at), told, severity)
         if symptom.state == "resolved":
             step = symptom.last_step
-            yield Happening(_order(math.nan, step), _when(math.nan, step), f"{symptom.id} is over", "healthy")
+            yield Happening(_order(math.nan, step), _step(step), "", f"{symptom.id} is over", "healthy")
 
 
 def _order(at: float, step: int | None) -> tuple[float, int]:
     return (math.inf if step is None else float(step), 0) if not math.isfinite(at) or step is not None else (-1.0, int(at))
 
 
-def _when(at: float, step: int | None) -> str:
-    parts = [] if step is None else [f"step {step}"]
-    if math.isfinite(at) and at > 1e6:
-        parts.append(time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at)))
-    return ", ".join(parts) or "—"
+def _step(step: int | None) -> str:
+    return "" if step is None else f"step {step:,}"
+
+
+def _clock(at: float) -> str:
+    plausible = math.isfinite(at) and 1e6 < at < 1e11
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at)) if plausible else ""
+
+
+def spoken(detail: str) -> str:
+    """The detail of an event in words: a JSON object loses its braces, and the name that the event has already."""
+    try:
+        data = json.loads(detail)
+    except ValueError:
+        return detail
+    if not isinstance(data, dict):
+        return detail
+    if isinstance(data.get("message"), str):
+        return str(data["message"])
+    told = [
+        (key, value) for key, value in data.items() if key != "event" and value is not None and not isinstance(value, dict | list)
+    ]
+    return ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told)
 
 
 def _curve(one: Chapter, series: Series) -> str:

@@ -12,18 +12,15 @@ from rich.console import Console
 from rich.text import Text
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.diagnose import Hypothesis
 from hrmdoc.incidents import Incident
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
-from hrmdoc.reports.terminal_causes import likely, show_causes
+from hrmdoc.reports.terminal_causes import show_causes
 from hrmdoc.reports.terminal_curves import show_curves
+from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, likely, sentence
 from hrmdoc.symptom import Symptom
 
 COLOURS = {"critical": "bold red", "warning": "yellow", "info": "cyan", "healthy": "bold green", "no_data": "magenta"}
 ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
-SICK = ("warning", "critical")
-PROBABLE = 0.2
-"""Below this probability a cause is one of several and no headline."""
 SYMPTOMS = 10
 KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 """Metrics that only runs of one kind have; other runs do not miss them."""
@@ -76,33 +73,9 @@ def _verdict(analysis: Analysis, console: Console) -> None:
     verdict = analysis.verdict
     console.print()
     lead = Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict])
-    put(console, Text(_said(analysis), style="bold"), lead=lead)
-    leading = next((h for h in likely(analysis) if not h.benign), None)
-    if verdict in SICK and leading is not None:
-        put(console, _blame(leading), lead=" " * lead.cell_len)
-
-
-def _said(analysis: Analysis) -> str:
-    """The verdict in one sentence."""
-    if analysis.verdict == "no_data":
-        lines = analysis.run.line_count
-        return f"{lines:,} lines without a metric or a message that the rules know" if lines else "nothing could be read"
-    if analysis.verdict in SICK:
-        worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
-        over = ", by now over" if worst.state == "resolved" else ""
-        return worst.title + (f", from step {worst.first_step}" if worst.first_step is not None else "") + over
-    checked = len(analysis.symptoms) - len(analysis.not_evaluated)
-    odd = len(analysis.present)
-    oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm (--verbose)" if odd else ""
-    return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
-
-
-def _blame(leading: Hypothesis) -> Text:
-    if leading.probability < PROBABLE:
-        return Text("several causes are about as likely; see below", style="dim")
-    if leading.cause == "unknown":
-        return Text("the cause is none that the rules know", style="dim")
-    return Text("most probably: ", style="dim").append(leading.title, style="not dim").append(f" ({leading.probability:.0%})")
+    put(console, Text(sentence(analysis), style="bold"), lead=lead)
+    if blamed := blame(analysis):
+        put(console, Text(blamed), lead=" " * lead.cell_len)
 
 
 def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:
@@ -139,7 +112,7 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     """What was checked and what could not be: silence is no health."""
     console.print()
     if analysis.verdict == "healthy":
-        put(console, Text(", ".join(_checked(analysis)), style="dim"), lead=Text("Checked: ", style="dim"))
+        put(console, Text(", ".join(checked(analysis)), style="dim"), lead=Text("Checked: ", style="dim"))
     missing = [s for s in analysis.not_evaluated if not any("another kind" in name for name in s.missing)]
     if missing and analysis.verdict != "no_data":
         other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
@@ -157,12 +130,6 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=Text("Not read: ", style="magenta"))
     if len(damages) < len(analysis.run.damages):
         put(console, Text(f"… and {len(analysis.run.damages) - len(damages)} more places (--verbose)", style="magenta"))
-
-
-def _checked(analysis: Analysis) -> list[str]:
-    """The topics of the rules that were evaluated, the largest first, with how many rules of each."""
-    topics = Counter(s.playbook.partition("#")[0] for s in analysis.symptoms if s.state != "not_evaluated")
-    return [f"{topic.replace('-', ' ')} ({count})" for topic, count in topics.most_common() if topic]
 
 
 def _next(analysis: Analysis, console: Console) -> None:

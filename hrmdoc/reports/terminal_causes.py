@@ -11,20 +11,14 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.diagnose import Evidence, Hypothesis
 from hrmdoc.prescribe import Prescription
 from hrmdoc.reports.layout import place, put, safe, short
+from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
 
-NAMED = 0.05
-"""Causes below this probability are named only when they lead."""
 SHOWN, FULL, REMEDIES = 4, 2, 2
 WORTH = 0.3
 """Evidence that moves the log-odds by less is left to `--verbose`."""
 LONGEST_FORMULA = 40
 INDENT = " " * 10
-
-
-def likely(analysis: Analysis) -> list[Hypothesis]:
-    """The causes that are worth naming; benign ones only where they lead."""
-    return [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)]
 
 
 def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:

@@ -1,0 +1,52 @@
+"""The verdict in words: what every report says first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.diagnose import Hypothesis
+
+SICK = ("warning", "critical")
+NAMED = 0.05
+"""Causes below this probability are named only when they lead."""
+PROBABLE = 0.2
+"""Below this probability a cause is one of several and no headline."""
+
+
+def likely(analysis: Analysis) -> list[Hypothesis]:
+    """The causes that are worth naming; benign ones only where they lead."""
+    return [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)]
+
+
+def sentence(analysis: Analysis) -> str:
+    """The verdict in one sentence."""
+    if analysis.verdict == "no_data":
+        lines = analysis.run.line_count
+        return f"{lines:,} lines without a metric or a message that the rules know" if lines else "nothing could be read"
+    if analysis.verdict in SICK:
+        worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
+        over = ", by now over" if worst.state == "resolved" else ""
+        return worst.title + (f", from step {worst.first_step}" if worst.first_step is not None else "") + over
+    checked = len(analysis.symptoms) - len(analysis.not_evaluated)
+    odd = len(analysis.present)
+    oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm" if odd else ""
+    return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
+
+
+def blame(analysis: Analysis) -> str:
+    """Who is most probably to blame, "" where nothing is wrong."""
+    leading = next((h for h in likely(analysis) if not h.benign), None)
+    if analysis.verdict not in SICK or leading is None:
+        return ""
+    if leading.probability < PROBABLE:
+        return "several causes are about as likely; see below"
+    if leading.cause == "unknown":
+        return "the cause is none that the rules know"
+    return f"most probably: {leading.title} ({leading.probability:.0%})"
+
+
+def checked(analysis: Analysis) -> list[str]:
+    """The topics of the rules that were evaluated, the largest first, with how many rules of each."""
+    topics = Counter(s.playbook.partition("#")[0] for s in analysis.symptoms if s.state != "not_evaluated")
+    return [f"{topic.replace('-', ' ')} ({count})" for topic, count in topics.most_common() if topic]
