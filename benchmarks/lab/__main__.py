@@ -19,7 +19,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description="Measures how often the doctor is right.")
     parser.add_argument("--matrix", choices=("ci", "small", "full"), default="small")
     parser.add_argument("--analyze-only", action="store_true", help="run nothing: examine what is kept")
-    parser.add_argument("--frameworks", action="store_true", help="also real transformers, trl and lightning runs")
+    parser.add_argument(
+        "--frameworks",
+        action="store_true",
+        help="also a transformers Trainer; HRMDOC_LAB_PYTHON names an interpreter that has it",
+    )
     parser.add_argument("--only", help="programs, joined by commas")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path, default=ACCURACY, help="where the report goes")

@@ -186,6 +186,13 @@ FAULTS: dict[str, list[Case]] = {
     "regression": _toy("regression", [n for n in _EVERY if n not in _REGRESSION_NOT]),
     "grpo": [Case(name, causes) for name, causes in _RL.items()],
     "process": [Case(name, causes) for name, causes in _PROCESS.items()],
+    "hf-trainer": [
+        *(
+            Case(name, CAUSES[name])
+            for name in ("lr-too-high", "lr-too-low", "memorize", "masked", "token-out-of-range", "wrong-targets")
+        ),
+        Case("no-such-setting", ("config-invalid",)),
+    ],
 }
 
 ONSETS = {

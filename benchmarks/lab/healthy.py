@@ -75,6 +75,11 @@ HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
         "longer-cap": {"max_completion_length": 24},
     },
     "process": {"": {}, "ranks": {"ranks": True}},
+    "hf-trainer": {
+        "": {},
+        "constant": {"lr_scheduler_type": "constant"},
+        "linear": {"lr_scheduler_type": "linear", "warmup_steps": 40},
+    },
     "hrm-small": {
         "": {},
         "two-halting-steps": {"arch.halt_max_steps": 2},

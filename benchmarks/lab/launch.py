@@ -16,7 +16,7 @@ from types import TracebackType
 from benchmarks.lab.spec import FRAMEWORK_PROGRAMS, HRM_PROGRAMS, HRM_SETTINGS, PROGRAMS, Spec
 
 LAB_PYTHON = "HRMDOC_LAB_PYTHON"
-"""Names the interpreter of an environment that holds transformers, trl and lightning."""
+"""Names the interpreter of an environment that holds transformers."""
 
 
 def command_of(spec: Spec) -> list[str] | None:

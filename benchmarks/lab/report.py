@@ -97,7 +97,7 @@ def _by_program(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 
 def _fault_rows(faulty: Sequence[Verdict]) -> list[tuple[object, ...]]:
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for v in sorted(faulty, key=lambda v: (v.spec.program, v.spec.fault, v.spec.seed)):
         top, p = v.faults[0] if v.faults else ("", 0.0)
         shown = ", ".join(v.serious[:4]) or ", ".join(v.shown[:3])

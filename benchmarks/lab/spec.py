@@ -16,7 +16,7 @@ RUNS = Path(__file__).parents[2] / "runs" / "lab"
 """Kept runs: one folder each, named by its content key. Not under version control."""
 
 HRM_PROGRAMS = ("hrm-small", "hrm-easy", "trm")
-FRAMEWORK_PROGRAMS = ("hf-trainer", "lightning", "trl")
+FRAMEWORK_PROGRAMS = ("hf-trainer",)
 
 HRM_SETTINGS: dict[str, tuple[str, ...]] = {
     "hrm-small": ("preset=demo", "epochs=8", "eval_interval=2", "log_interval=8"),
