@@ -43,7 +43,7 @@ def main() -> int:
     write_rates(path, leaks, weights)
     after = rulebook.load()
     parts = [("learnt on", training), ("held out", held_out)]
-    rows = [(name, *(figures(group, book) for book in (before, after))) for name, group in parts]
+    rows = [(name, figures(group, before), figures(group, after)) for name, group in parts]
     REPORT.write_text(report(rows, leaks, weights, before, training))
     print("\n".join(f"{name}: before {first}; after {second}" for name, first, second in rows))
     return 0
