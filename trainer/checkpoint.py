@@ -2,7 +2,8 @@
 
 A checkpoint is a folder `step_<N>` with `state.pt` (tensors and plain values only) and `meta.json`:
 `{"schema": "hrmdoc.checkpoint/1", "step", "time", "sha256", "bytes", "finite", "lm_loss"}`. It is written beside its final name,
-flushed to disk and renamed, so a name without a dot is always whole. `finite` tells whether every weight was a number.
+flushed to disk and renamed, so a name without a dot is always whole. `finite` tells whether every weight was a number. A split
+model (FSDP) has its tensors in `shards/`, whose files and checksums are in `parts`; loading puts them together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import shutil
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from hrmdoc.errors import InputError
 from .files import fsync_folder, write_atomic
 
 SCHEMA = "hrmdoc.checkpoint/1"
+SHARDS = "shards"
 NAME = re.compile(r"step_(\d+)")
 State = dict[str, Any]
 
@@ -42,6 +44,7 @@ class Meta:
     finite: bool
     lm_loss: float | None = None
     schema: str = SCHEMA
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 def save(
@@ -52,8 +55,12 @@ def save(
     finite: bool,
     lm_loss: float | None = None,
     write: Callable[[State, Any], None] = torch.save,
+    write_parts: Callable[[Path], None] | None = None,
 ) -> Path:
     """Writes `folder/step_<step>` atomically; an older one of that step is replaced.
+
+    Args:
+        write_parts: writes what is split into the folder that it is given.
 
     Raises:
         OSError: the disk is full or not writable; nothing with a final name was touched.
@@ -69,7 +76,11 @@ def save(
             write(state, file)
             file.flush()
             os.fsync(file.fileno())
-        meta = Meta(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss)
+        if write_parts is not None:
+            write_parts(part / SHARDS)
+            fsync_folder(part / SHARDS)
+        parts = {path.name: _sha256(path) for path in sorted((part / SHARDS).glob("*"))}
+        meta = Meta(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss, parts=parts)
         write_atomic(part / "meta.json", json.dumps(asdict(meta)) + "\n", durable=True)
         fsync_folder(part)
         if final.exists():
@@ -103,6 +114,9 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[State, Meta]:
     try:
         if weights.stat().st_size != meta.bytes or _sha256(weights) != meta.sha256:
             raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=weights)
+        for name, digest in meta.parts.items():
+            if _sha256(path / SHARDS / name) != digest:
+                raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=path / SHARDS / name)
         state = torch.load(weights, map_location=device, weights_only=True)
     except OSError as error:
         raise InputError(f"the checkpoint cannot be read: {error.strerror}", file=weights) from error
@@ -112,6 +126,10 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[State, Meta]:
             file=weights,
             hint="load only checkpoints that hrmdoc wrote",
         ) from error
+    if meta.parts:
+        from .shards import join, read
+
+        state = join(state, {name: tensor.to(device) for name, tensor in read(path / SHARDS).items()})
     return state, meta
 
 
@@ -127,7 +145,8 @@ def read_meta(path: Path) -> Meta:
         if found["schema"] != SCHEMA:
             raise InputError(f"unknown checkpoint schema {found['schema']!r}", file=file)
         meta = Meta(**found)
-        if not (isinstance(meta.step, int) and isinstance(meta.bytes, int) and isinstance(meta.sha256, str)):
+        names_ok = isinstance(meta.parts, dict) and all(Path(name).name == name for name in meta.parts)
+        if not (isinstance(meta.step, int) and isinstance(meta.bytes, int) and isinstance(meta.sha256, str) and names_ok):
             raise TypeError
     except OSError as error:
         raise InputError(

@@ -37,6 +37,8 @@ def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | N
             contradict each other. Names the file and line where the value was set.
     """
     given: Settings = {**(base or {}), **(read_yaml(file) if file else {}), **parse_overrides(words)}
+    if "parallel" in given:  # the short form, parallel=fsdp
+        given["parallel.strategy"] = given.pop("parallel")
     preset = given.get("preset")
     settings = {**(read_preset(str(preset.value)) if preset and preset.value else {}), **given}
     types_by_key = key_types()

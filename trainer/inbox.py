@@ -17,15 +17,22 @@ class Inbox:
     def __init__(self, job: Job) -> None:
         self.job = job
         self._next = 0.0
+        self._taken: list[Action | Refused] = []
+
+    def waiting(self) -> bool:
+        """Whether something is there for the first process; looks a few times a second at most."""
+        now = time.monotonic()
+        if now < self._next or not self.job.world.chief:
+            return False
+        self._next = now + POLL_S
+        self._taken += take(self.job.run.control, self.job.config.lr)
+        return bool(self._taken)
 
     def answer(self, lm_loss: float | None) -> Literal["stopped"] | None:
-        """Takes what is there, a few times a second at most. Returns `stopped` when asked to."""
-        now = time.monotonic()
-        if now < self._next:
-            return None
-        self._next = now + POLL_S
+        """Executes what is there, in every process. Returns `stopped` when asked to."""
         ended: Literal["stopped"] | None = None
-        for action in take(self.job.run.control, self.job.config.lr):
+        actions, self._taken = self.job.world.share(self._taken), []
+        for action in actions:
             step = self.job.state.step
             if isinstance(action, Refused):
                 self.job.run.event("action", step, id=action.id, status="refused", why=action.why)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .data import PuzzleData
 from .devices import Plan
 from .faults.base import Fault
 from .keeper import Keeper
+from .parallel import World
 from .rundir import RunDir
 from .schema import TrainConfig
 from .state import TrainState
@@ -22,6 +23,7 @@ class Job:
         test: the split that is evaluated, or None without one.
         total_steps: the last step.
         eval_steps: steps between evaluations; need not be whole, HRM counts epochs.
+        world: this process among those of the run.
         progress: called with the step and its metrics whenever metrics were fetched.
     """
 
@@ -34,4 +36,5 @@ class Job:
     test: PuzzleData | None
     total_steps: int
     eval_steps: float
+    world: World = field(default_factory=World)
     progress: Callable[[int, dict[str, float]], None] = lambda step, values: None  # noqa: ARG005

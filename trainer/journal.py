@@ -10,6 +10,7 @@ import torch
 
 from .job import Job
 from .meter import StepMetrics
+from .ranklog import rank_line
 
 GIB = 1 << 30
 
@@ -21,13 +22,12 @@ class Journal:
         self.job, self.examples = job, examples
         self.latest: dict[str, float] = {}
         self.lm_loss: float | None = None
-        self._since, self._steps, self._waited = time.perf_counter(), 0, 0.0
+        self._since, self._steps = time.perf_counter(), 0
         self._process = psutil.Process()
 
-    def count_step(self, waited: float) -> None:
-        """Counts one step, of which `waited` seconds went by waiting for data."""
+    def count_step(self) -> None:
+        """Counts one step."""
         self._steps += 1
-        self._waited += waited
 
     def exclude(self, seconds: float) -> None:
         """Time that no training step used."""
@@ -45,8 +45,10 @@ class Journal:
         self.latest.update(last.values | speed)
         loss = last.values["train/lm_loss"]
         self.lm_loss = loss if math.isfinite(loss) else self.lm_loss
-        if line:
+        if line and self.job.world.chief:
             run.log(self._line(steps, speed))
+        if line and self.job.world.size > 1:
+            run.append(f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values | speed))
         self.job.progress(last.step, last.values | speed)
         # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves those steps out.
         gradient = not self.job.plan.scaler
@@ -58,12 +60,12 @@ class Journal:
         values = {
             "perf/step_time_s": seconds / steps,
             "perf/examples_per_second": self.examples * steps / seconds,
-            "perf/data_time_s": self._waited / steps,
+            **{f"perf/{name}_time_s": spent / steps for name, spent in self.job.world.clock.take().items()},
             "perf/host_memory_gib": self._process.memory_info().rss / GIB,
         }
         if self.job.plan.device == "cuda":
             values["perf/gpu_memory_gib"] = torch.cuda.max_memory_allocated() / GIB
-        self._since, self._steps, self._waited = now, 0, 0.0
+        self._since, self._steps = now, 0
         return values
 
     def _line(self, steps: list[StepMetrics], speed: dict[str, float]) -> str:

@@ -13,9 +13,41 @@ import torch
 from hrmdoc.errors import ConfigError, InputError
 
 from . import checkpoint
+from .parallel import local
 from .rundir import RunDir
 from .schema import TrainConfig
 from .state import TrainState
+
+
+class _Parts:
+    """The parts of a split model on their way to the disk, which all processes write together."""
+
+    def __init__(self, state: TrainState) -> None:
+        from . import shards
+
+        self._write, self._tensors, self._world = shards.write, shards.parts_of(state), state.world
+        self._told = False
+
+    def write(self, folder: Path) -> None:
+        """In the first process: writes, with the others, into `folder`."""
+        self._told = True
+        self._write(self._world.share(folder), self._tensors)
+
+    def call_off(self) -> None:
+        """In the first process: lets the others go on, if they still wait for a folder."""
+        if not self._told:
+            self._world.share(Path())
+
+    def follow(self) -> bool:
+        """In the other processes: writes into the folder that the first one names; whether that went well."""
+        folder = self._world.share(Path())
+        try:
+            if folder == Path():
+                return False
+            self._write(folder, self._tensors)
+        except OSError:
+            return False
+        return True
 
 
 @dataclass
@@ -43,11 +75,26 @@ class Keeper:
             self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
             return False
         began = time.monotonic()
-        tensors = [*state.model.parameters(), *state.model.buffers()]
-        finite = checkpoint.all_finite(iter(tensors))
+        world = state.world
+        tensors = [local(tensor) for tensor in (*state.model.parameters(), *state.model.buffers())]
+        finite = not world.agree(int(not checkpoint.all_finite(iter(tensors))))[0]
+        content = state.state_dict()
+        parts = _Parts(state) if state.split else None
+        if not world.chief:
+            return parts is None or parts.follow()
         try:
-            path = checkpoint.save(self.folder, state.step, state.state_dict(), finite=finite, lm_loss=lm_loss, write=self.write)
+            path = checkpoint.save(
+                self.folder,
+                state.step,
+                content,
+                finite=finite,
+                lm_loss=lm_loss,
+                write=self.write,
+                write_parts=parts.write if parts is not None else None,
+            )
         except OSError as error:
+            if parts is not None:
+                parts.call_off()
             what = error.strerror or str(error)
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
             self.run.log(f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept")
@@ -68,11 +115,18 @@ class Keeper:
             InputError: there is none.
         """
         device = state.generator.device
-        path, found, passed = checkpoint.newest_good(source or self.folder, device)
-        for error in passed:
-            self.run.event("checkpoint_unusable", state.step, error=error.what, path=error.file)
-            self.run.log(f"warning: {error.file}: {error.what}; using {path.name} instead")
-        return found
+        loaded: list[dict[str, Any]] = []
+
+        def choose() -> Path:
+            path, found, passed = checkpoint.newest_good(source or self.folder, device)
+            loaded.append(found)
+            for error in passed:
+                self.run.event("checkpoint_unusable", state.step, error=error.what, path=error.file)
+                self.run.log(f"warning: {error.file}: {error.what}; using {path.name} instead")
+            return path
+
+        path = state.world.from_first(choose)
+        return loaded[0] if loaded else checkpoint.load(path, device)[0]
 
     def roll_back(self, state: TrainState, config: TrainConfig) -> bool:
         """Takes the run back to its newest good checkpoint; whether there was one."""
@@ -94,7 +148,8 @@ class Keeper:
             ConfigError: it belongs to another model or other data.
         """
         exact = checkpoint.NAME.fullmatch(source.name) is not None
-        found = checkpoint.load(source, state.generator.device)[0] if exact else self.newest_good(state, source / "checkpoints")
+        folder = self.folder if source.resolve() == self.run.path.resolve() else source / "checkpoints"
+        found = checkpoint.load(source, state.generator.device)[0] if exact else self.newest_good(state, folder)
         if found.get("data_hash") != state.data_hash and not accept_data:
             raise ConfigError(
                 f"the dataset has changed: {state.data_hash[:12]} now, {str(found.get('data_hash'))[:12]} in the checkpoint",

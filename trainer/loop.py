@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 import traceback
 from collections.abc import Iterator
@@ -69,17 +70,19 @@ def train(job: Job) -> Outcome:
 def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     config, run, state, fault = job.config, job.run, job.state, job.fault
     model, dense, sparse = state.model, state.dense, state.sparse
+    world, clock = job.world, job.world.clock
     examples = config.global_batch_size * config.grad_accum
-    meter, log, inbox = Meter(examples), Journal(job, examples), Inbox(job)
+    share = examples / world.size if state.split else examples  # FSDP averages the gradients of the processes, DDP adds them up
+    meter, log, inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
     model.train()
     run.heartbeat(state.step, force=True)
     if config.on_nonfinite == "rollback" and state.step == 0:
         job.keeper.save(state)  # there must be something to go back to
     ended: Reason | None = None
+    number = 0  # of the signal that ends the run
 
     while ended is None and state.step < job.total_steps:
         fault.before_step(state)
-        waited = 0.0
         step = state.step + 1
 
         # schedule
@@ -89,39 +92,39 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
 
         # accumulate
         for _ in range(config.grad_accum):
-            asked = time.perf_counter()
-            batch = fault.batch(step, state.feed.next())
-            waited += time.perf_counter() - asked
-            if state.carry is None:
-                state.carry = model.initial_carry(batch)
-            with _precision(job.plan):
-                state.carry, outputs = model(state.carry, batch, state.generator)
-                loss, sums = compute_loss(outputs, state.carry, config.arch.loss.loss_type)
-            state.scaler.scale(loss / examples).backward()  # type: ignore[no-untyped-call]
-            meter.add(sums)
-            if sparse is not None:
-                _step_sparse(job, fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
+            with clock.section("data"):
+                batch = fault.batch(step, state.feed.next())
+            with clock.section("compute"):
+                if state.carry is None:
+                    state.carry = model.initial_carry(batch)
+                with _precision(job.plan):
+                    state.carry, outputs = model(state.carry, batch, state.generator)
+                    loss, sums = compute_loss(outputs, state.carry, config.arch.loss.loss_type)
+                state.scaler.scale(loss / share).backward()  # type: ignore[no-untyped-call]
+                meter.add(sums)
+                if sparse is not None:
+                    _step_sparse(job, fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
 
-        # clip
-        state.scaler.unscale_(dense)
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_clip or math.inf)
+        with clock.section("compute"):
+            # clip
+            norm = _clip(job)
 
-        # step
-        if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
-            _skip(job, step)
-        else:
-            state.scaler.step(dense)
-            state.scaler.update()
-            if state.ema is not None:
-                state.ema.update()
-        dense.zero_grad(set_to_none=True)
+            # step
+            if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
+                _skip(job, step)
+            else:
+                state.scaler.step(dense)
+                state.scaler.update()
+                if state.ema is not None:
+                    state.ema.update()
+            state.zero_grad()
         state.step = step
 
         # log
         meter.close_step(
             step, norm, {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
         )
-        log.count_step(waited)
+        log.count_step()
         due = step % config.log_interval == 0 or step == job.total_steps
         evaluates, saves = _due(job, step)
         if due or evaluates or saves:
@@ -140,17 +143,18 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             job.keeper.save(state, log.lm_loss)
 
         # listen
-        ended = inbox.answer(log.lm_loss) or ended
-        if interrupts.received is not None:
-            ended = "signal"
-            run.event("signal", step, signal=interrupts.received.name)
-            run.log(f"{interrupts.received.name} received at step {step}: saving a checkpoint and ending")
+        number, waiting = world.agree(int(interrupts.received or 0), int(inbox.waiting()))
+        if waiting:
+            ended = inbox.answer(log.lm_loss) or ended
+        if number:
+            ended, name = "signal", signal.Signals(number).name
+            run.event("signal", step, signal=name)
+            run.log(f"{name} received at step {step}: saving a checkpoint and ending")
 
     if (bad := log.write(meter.fetch(), line=True)) is not None and config.on_nonfinite in ("stop", "rollback"):
         ended = _nonfinite(job, meter, bad) or ended
     if job.keeper.last_step != state.step and ended != "nonfinite":
         job.keeper.save(state, log.lm_loss)
-    number = int(interrupts.received) if interrupts.received is not None else 0
     return Outcome(ended or "finished", state.step, number, log.latest)
 
 
@@ -158,6 +162,21 @@ def _precision(plan: Plan) -> AbstractContextManager[object]:
     if not plan.autocast:
         return nullcontext()
     return torch.amp.autocast_mode.autocast(plan.device, dtype=getattr(torch, plan.dtype))
+
+
+def _clip(job: Job) -> torch.Tensor:
+    """Brings the gradients of the processes together, bounds their norm, and returns what it was."""
+    state, parameters = job.state, list(job.state.model.parameters())
+    if not state.split:
+        job.world.add_up_gradients(parameters)
+        state.scaler.unscale_(state.dense)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, job.config.grad_clip or math.inf)
+    if state.split:
+        from .shards import lend_gradients, whole
+
+        lend_gradients(parameters, state.dense.param_groups[0]["params"])
+        norm = whole(norm)
+    return norm
 
 
 def _step_sparse(job: Job, lr: float) -> None:
@@ -215,7 +234,7 @@ def _evaluate(job: Job, log: Journal) -> bool:
     assert job.test is not None
     began = time.perf_counter()
     with state.ema.applied() if state.ema is not None else nullcontext():
-        batches = _alive(job, test_batches(job.test, config.global_batch_size))
+        batches = _alive(job, test_batches(job.test, config.global_batch_size, job.world.rank, job.world.size))
         results = evaluate(state.model, batches, state.generator.device)
     values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
     seconds = time.perf_counter() - began

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from hrmdoc.errors import HrmdocError, UsageError
 
 from . import config as configs
-from .overrides import Settings, parse_overrides, read_yaml
+from .overrides import AUTO, Settings, parse_overrides, read_yaml
 from .schema import TrainConfig
 from .screen import Screen
 
@@ -46,9 +47,10 @@ def train(words: list[str]) -> int:
     file, overrides = split_words(words)
     config = read_config(file, overrides)
     from .loop import train as run_loop
+    from .parallel import is_chief
     from .setup import make_job
 
-    screen = Screen()
+    screen = Screen(quiet=not is_chief(os.environ))
     job = make_job(config, None if file is None else str(file), screen.say)
     job.progress = screen.progress
     screen.begin(job.state.step, job.total_steps)
@@ -64,7 +66,9 @@ def train(words: list[str]) -> int:
     finally:
         screen.end()
     screen.say(f"{outcome.state} at step {outcome.step} of {job.total_steps} ({outcome.reason}); hrmdoc analyze {job.run.path}")
-    sys.stdout.write(f"{job.run.path}\n")
+    if job.world.chief:
+        sys.stdout.write(f"{job.run.path}\n")
+    job.world.close()
     if outcome.reason == "signal":
         return 128 + outcome.signal
     return 1 if outcome.reason == "nonfinite" else 0
@@ -86,7 +90,8 @@ def evaluate(words: list[str]) -> int:
 def read_config(file: Path | None, words: list[str]) -> TrainConfig:
     """The configuration of a run; one that resumes starts from what that run was configured with."""
     resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
-    return configs.load(file, words, base=run_settings(Path(str(resume.value))) if resume and resume.value else None)
+    named = resume is not None and resume.value not in (None, AUTO)
+    return configs.load(file, words, base=run_settings(Path(str(resume.value))) if resume and named else None)
 
 
 def run_settings(path: Path) -> Settings:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from .parallel import World
+
 LOSSES = ("lm_loss", "q_halt_loss", "q_continue_loss")
 OVER_HALTED = ("accuracy", "exact_accuracy", "q_halt_accuracy", "steps")
 
@@ -39,6 +41,7 @@ class Meter:
     """
 
     examples: int
+    world: World = field(default_factory=World)
     _names: tuple[str, ...] = ()
     _sums: Tensor | None = None
     _pending: list[tuple[int, float, dict[str, float], Tensor]] = field(default_factory=list)
@@ -57,10 +60,13 @@ class Meter:
         self._sums = None
 
     def fetch(self) -> list[StepMetrics]:
-        """All steps since the last call. The one place where the host waits for the device."""
+        """All steps since the last call, summed over the processes. The one place where the host waits for the device."""
         if not self._pending:
             return []
-        table = torch.stack([row for *_, row in self._pending]).tolist()
+        rows = torch.stack([row for *_, row in self._pending])
+        self.world.add_up(rows)
+        rows[:, -1] /= self.world.size  # the norm of the gradient is the same everywhere
+        table = rows.tolist()
         fetched = [
             StepMetrics(step, when, self._metrics(row) | host)
             for (step, when, host, _), row in zip(self._pending, table, strict=True)

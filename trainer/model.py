@@ -19,6 +19,7 @@ from hrmdoc.errors import ConfigError
 
 from .data.info import DataInfo
 from .layers import Block, Embedding, Linear, Rotary, RotaryEmbedding, check_backend, trunc_normal
+from .parallel import World
 from .sparse import SparseEmbedding
 
 Batch = dict[str, Tensor]
@@ -190,6 +191,7 @@ class HRM(nn.Module):
             else None
         )
         self.core = Core(arch, data, attention)
+        self.world = World()
         self.register_buffer("H_init", trunc_normal(D, std=1, dtype=self.dtype))
         self.register_buffer("L_init", trunc_normal(D, std=1, dtype=self.dtype))
 
@@ -256,11 +258,11 @@ class HRM(nn.Module):
     def _halting(self, steps: Tensor, last: Tensor, q: Tensor, generator: torch.Generator | None) -> Tensor:
         """Which rows stop: at the last step, or when halting is worth more; exploration can only put a stop off."""
         stop = q[:, 0] > (0 if self.arch.no_act_continue else q[:, 1])
-        explore = torch.rand(steps.shape, generator=generator, device=steps.device) < self.arch.halt_exploration_prob
-        least = torch.randint(
-            2, self.arch.halt_max_steps + 1, steps.shape, generator=generator, device=steps.device, dtype=steps.dtype
-        )
-        return (last | stop) & (steps >= least * explore)
+        # Drawn for the global batch, of which a process takes its rows: the draws do not depend on how many processes there are.
+        rows, device = len(steps) * self.world.size, steps.device
+        explore = torch.rand(rows, generator=generator, device=device) < self.arch.halt_exploration_prob
+        least = torch.randint(2, self.arch.halt_max_steps + 1, (rows,), generator=generator, device=device, dtype=steps.dtype)
+        return (last | stop) & (steps >= self.world.part(least * explore))
 
     def _target(self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, last: Tensor) -> Tensor:
         """Bootstrapped value of going on: what the next step would say, without a target network or a replay buffer."""

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 from hrmdoc.errors import ConfigError
 
+from .parallel import World, local
 from .sparse import SparseEmbedding
 
 
@@ -97,6 +97,7 @@ class SignSGD(torch.optim.Optimizer):
     def __init__(self, embedding: SparseEmbedding, lr: float = 1e-2, weight_decay: float = 0.1) -> None:
         super().__init__([embedding.rows], {"lr": lr, "weight_decay": weight_decay})
         self.embedding = embedding
+        self.world = World()
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -107,8 +108,7 @@ class SignSGD(torch.optim.Optimizer):
         table, grad, ids = self.embedding.table, self.embedding.rows.grad, self.embedding.row_ids
         if grad is None:
             return loss
-        if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
-            grad, ids = _gather(grad), _gather(ids)
+        grad, ids = self.world.gather(grad), self.world.gather(ids)
         # A 0/1 matrix of equal ids sums duplicates in a fixed order and without asking the device how many there are.
         same = (ids.unsqueeze(0) == ids.unsqueeze(1)).to(grad.dtype)
         first = same.argmax(1)
@@ -116,12 +116,6 @@ class SignSGD(torch.optim.Optimizer):
         lr, decay = self.param_groups[0]["lr"], self.param_groups[0]["weight_decay"]
         table.index_copy_(0, ids, table[ids].mul_(1 - lr * decay).add_(total.sign_(), alpha=-lr))
         return loss
-
-
-def _gather(x: Tensor) -> Tensor:
-    parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
-    dist.all_gather(parts, x.contiguous())
-    return torch.cat(parts)
 
 
 class EMA:
@@ -132,7 +126,7 @@ class EMA:
             raise ConfigError(f"ema decay {decay} must lie in [0, 1)")
         self.decay = decay
         self.names = [name for name, _ in model.named_parameters()]
-        self._live: list[Tensor] = list(model.parameters())
+        self._live: list[Tensor] = [local(p) for p in model.parameters()]
         self.average = [p.detach().clone() for p in self._live]
 
     @torch.no_grad()

@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from hrmdoc.errors import ConfigError, did_you_mean
 
 PRESETS = Path(__file__).parent / "presets"
+AUTO = "auto"  # resume=auto: go on if there is something to go on with
 HYDRA_ONLY = ("defaults", "hydra")  # HRM's own YAML holds them; they choose files, not values
 
 

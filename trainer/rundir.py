@@ -9,6 +9,7 @@
     heartbeat.json  {"time", "step", "pid", "state"}, replaced at most once a second, from the training loop itself
     checkpoints/    step_<N>
     control/        actions for the live run
+    rank<N>.log     what each process of several saw of a step, see `ranklog`
 
 Metrics go only where training can go on without them: a disk that fails is told once in each file's stead and never ends the run.
 """
@@ -24,7 +25,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from hrmdoc.errors import ConfigError
 
@@ -35,6 +36,15 @@ SCHEMA = "hrmdoc.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
 HEARTBEAT_S = 1.0
 Say = Callable[[str], None]
+
+
+class Scalars(Protocol):
+    """Where numbers go. `write` never waits and never raises; `error` tells if the place failed."""
+
+    error: OSError | None
+
+    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None: ...
+    def close(self) -> None: ...
 
 
 def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path = Path("runs")) -> Path:
@@ -66,10 +76,11 @@ class RunDir:
     def __init__(self, path: Path, say: Say) -> None:
         self.path = path
         self.checkpoints, self.control = path / "checkpoints", path / "control"
+        self.log_name = "train.log"
         try:
             for folder in (path, self.checkpoints, self.control):
                 folder.mkdir(parents=True, exist_ok=True)
-            self.scalars = EventFile(path)
+            self.scalars: Scalars = EventFile(path)
         except OSError as error:
             raise ConfigError(f"cannot write the run: {error.strerror}", file=path, hint="choose another run_dir") from error
         self._say = say
@@ -105,9 +116,13 @@ class RunDir:
         self._guard("events.jsonl", lambda: self._append("events.jsonl", line))
 
     def log(self, line: str) -> None:
-        """Appends to train.log and tells the terminal."""
-        self._guard("train.log", lambda: self._append("train.log", line + "\n"))
+        """Appends to the log and tells the terminal."""
+        self.append(self.log_name, line)
         self._say(line)
+
+    def append(self, name: str, line: str) -> None:
+        """Appends a line to the file `name` of the run."""
+        self._guard(name, lambda: self._append(name, line + "\n"))
 
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
         """Replaces heartbeat.json, at most once a second. Call it from the loop: a loop that hangs must fall silent."""

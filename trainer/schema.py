@@ -35,7 +35,8 @@ class LossKeys:
 class ArchKeys:
     """`arch.*`: the model. `puzzle_emb_ndim` None means `hidden_size`; `forward_dtype` None leaves the choice to the device.
 
-    The last five are the switches of the Tiny Recursive Model (arXiv 2510.04871), all off.
+    From `single_net` on come the switches of the Tiny Recursive Model (arXiv 2510.04871), all off; then `causal` for text, and
+    `q_target`, whose 'reuse' saves HRM's second forward pass and learns a little else (see `model.ArchConfig`).
     """
 
     name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
@@ -59,6 +60,8 @@ class ArchKeys:
     no_act_continue: bool = False
     mlp_t: bool = False
     puzzle_emb_len: Index | None = None
+    causal: bool = False
+    q_target: Literal["separate", "reuse"] = "separate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,14 @@ class EarlyStopping:
     patience: Index = 0
     min_delta: Rate = 0.001
     metric: Literal["lm_loss", "accuracy", "exact_accuracy"] = "lm_loss"
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelKeys:
+    """`parallel.*`: how several processes share a run. ddp: each has the whole model; fsdp: each keeps a part (FSDP2)."""
+
+    strategy: Literal["ddp", "fsdp"] = "ddp"
+    timeout_s: Count = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +126,5 @@ class TrainConfig:
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
     threads: Count | None = None
+    parallel: ParallelKeys = field(default_factory=ParallelKeys)
     fault: str | None = None

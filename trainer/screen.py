@@ -10,15 +10,21 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Call `say` with lines, and `progress` with metrics once `begin` told how many steps there are."""
+    """Call `say` with lines, and `progress` with metrics once `begin` told how many steps there are.
 
-    def __init__(self) -> None:
-        self.terminal = sys.stderr.isatty()
+    Args:
+        quiet: shows nothing, as in all processes of a run but the first.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet, self.terminal = quiet, sys.stderr.isatty() and not quiet
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
     def say(self, line: str) -> None:
         """One line. A step's own line is left to the bar where there is one."""
+        if self.quiet:
+            return
         if self._bar is None:
             try:
                 sys.stderr.write(line + "\n")

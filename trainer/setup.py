@@ -19,13 +19,14 @@ import torch
 from hrmdoc.errors import ConfigError
 
 from . import config as configs
-from . import devices, rundir
-from .checkpoint import NAME
+from . import devices, parallel, rundir
+from . import place as places
 from .data import BUILTIN, PuzzleData, TrainIterator, builtin, dataset_hash
 from .faults import fault_of
 from .feed import Feed
 from .job import Job
 from .keeper import Keeper
+from .ranklog import RankLog
 from .schema import TrainConfig
 from .state import build
 
@@ -91,10 +92,14 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         ConfigError, InputError: the configuration, the data or the checkpoint is wrong. A new run directory is made only after
             the configuration and the data were found good.
     """
-    _check_processes(config)
+    configs.check_world(config, parallel.world_size(os.environ))
     fault = fault_of(config.fault)
     config = fault.config(config)
-    path = open_data(config.data_path)
+    plan = make_plan(config, os.environ)
+    if plan.scaler and config.parallel.strategy == "fsdp" and parallel.world_size(os.environ) > 1:
+        raise ConfigError("parallel=fsdp does not go with float16", hint="dtype=bfloat16, or parallel=ddp")
+    world = parallel.start(plan.device, config.parallel.timeout_s, os.environ)
+    path = world.from_first(lambda: open_data(config.data_path))
     digest = dataset_hash(path)
     if config.data_hash is not None and config.data_hash.removeprefix("sha256:") != digest:
         raise ConfigError(
@@ -103,20 +108,20 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     data = PuzzleData(path, "train")
     test = PuzzleData(path, "test") if (path / "test").is_dir() else None
     total = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples)
-    plan = make_plan(config, os.environ)
     device = devices.apply(plan)
-    stream = fault.source(TrainIterator(data, config.global_batch_size, config.seed))
+    stream = fault.source(TrainIterator(data, config.global_batch_size, config.seed, world.rank, world.size))
     feed = Feed(stream, device, pin=plan.pin_memory, ahead=plan.num_workers)
-    state = build(config, plan, data.info, feed, digest, config.global_batch_size)
+    state = build(config, plan, data.info, feed, digest, config.global_batch_size // world.size, world)
     fault.built(state)
 
-    resumed = None if config.resume is None else Path(config.resume)
-    run = rundir.RunDir(_where(config, resumed), say)
+    place = world.from_first(lambda: places.choose(config, os.environ))
+    resumed = place.resume
+    run = rundir.RunDir(place.path, say) if world.chief else RankLog(place.path, world.rank)
     folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
     keeper = Keeper(run, folder, config.checkpoint_keep, lambda saved, file: fault.write(saved, file, torch.save), fault.saved)
     if resumed is not None:
         keeper.resume(state, resumed, accept_data=config.data_hash is not None)
-    facts = _facts(config, plan, source) | {
+    facts = _facts(config, plan, source, world) | {
         "data_path": str(path),
         "data_hash": digest,
         "samples": data.examples,
@@ -129,48 +134,41 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     }
     # Without these three the file starts a new run of its own when it is used again, as after a patch.
     run.describe(configs.dump(replace(config, run_dir=None, run_name=None, resume=None)), facts)
+    if place.again:
+        run.log("warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again")
     run.event(
         "started" if resumed is None else "resumed", state.step, restarts=state.restarts, total_steps=total, fault=config.fault
     )
     run.scalars.write(state.step, {"num_params": float(facts["parameters"])})
-    _tell(config, plan, run, state.step, total, facts)
+    _tell(config, plan, run, state.step, total, facts, world)
     full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
     eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
-    return Job(config, plan, run, state, keeper, fault, test, total, eval_steps)
+    return Job(config, plan, run, state, keeper, fault, test, total, eval_steps, world)
 
 
-def _tell(config: TrainConfig, plan: devices.Plan, run: rundir.RunDir, step: int, total: int, facts: dict[str, Any]) -> None:
+def _tell(
+    config: TrainConfig,
+    plan: devices.Plan,
+    run: rundir.RunDir,
+    step: int,
+    total: int,
+    facts: dict[str, Any],
+    world: parallel.World,
+) -> None:
     """The head of the log: where the run is, what runs, and what is odd about it."""
     run.log(f"run directory {run.path} (watch it with: hrmdoc watch {run.path})")
     run.log(
         f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {step} to {total} | "
         f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
     )
+    if world.size > 1:
+        talk = parallel.settings(plan.device, config.parallel.timeout_s, os.environ)
+        run.log(
+            f"{world.size} processes ({config.parallel.strategy}), {config.global_batch_size // world.size} rows each: {talk}"
+        )
     for warning in (*plan.warnings, *configs.schedule_warnings(config, total)):
         run.event("warning", step, message=warning)
         run.log(f"warning: {warning}")
-
-
-def _where(config: TrainConfig, resumed: Path | None) -> Path:
-    if resumed is None or config.run_dir:
-        same = resumed is not None and config.run_dir is not None and Path(config.run_dir).resolve() == resumed.resolve()
-        return resumed.resolve() if same and resumed else rundir.choose(config.run_dir, config.run_name, config.data_path)
-    run = resumed.parent.parent if NAME.fullmatch(resumed.name) else resumed
-    if not (run / "config.yaml").is_file():
-        raise ConfigError(
-            "there is no run to resume here", file=resumed, hint="name a run directory, or one of its checkpoints/step_<N>"
-        )
-    return run.resolve()  # runs/latest is a link, and is set anew to this folder's own name
-
-
-def _check_processes(config: TrainConfig) -> None:
-    world = os.environ.get("WORLD_SIZE", "1")
-    size = int(world) if world.isdigit() and int(world) > 0 else 1
-    configs.check_world(config, size)
-    if size > 1:
-        raise ConfigError(
-            f"WORLD_SIZE={size}: this trainer runs in one process", hint="start it without torchrun, or unset WORLD_SIZE"
-        )
 
 
 def _classes(data: PuzzleData) -> int:
@@ -179,7 +177,7 @@ def _classes(data: PuzzleData) -> int:
     return int((labels != data.info.ignore_label_id).sum()) if data.info.ignore_label_id is not None else len(labels)
 
 
-def _facts(config: TrainConfig, plan: devices.Plan, source: str | None) -> dict[str, Any]:
+def _facts(config: TrainConfig, plan: devices.Plan, source: str | None, world: parallel.World) -> dict[str, Any]:
     machine = devices.probe()
     return {
         "framework": "hrm",
@@ -192,7 +190,8 @@ def _facts(config: TrainConfig, plan: devices.Plan, source: str | None) -> dict[
         "device_name": machine.name,
         "device_memory_gib": None if machine.memory_bytes is None else round(machine.memory_bytes / (1 << 30), 2),
         "cpu_count": machine.cpus,
-        "world_size": 1,
+        "world_size": world.size,
+        **parallel.describe(os.environ),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}[plan.dtype],
         "plan": asdict(plan),
         "env": {key: os.environ[key] for key in ("OMP_NUM_THREADS", "DISABLE_COMPILE", "USE_FLASH_ATTN") if key in os.environ},

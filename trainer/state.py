@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.amp.grad_scaler import GradScaler
 
 from .data import DataInfo
@@ -15,6 +17,7 @@ from .devices import Plan
 from .feed import Feed
 from .model import HRM, ArchConfig, Carry
 from .optim import EMA, AdamATan2, SignSGD
+from .parallel import World, local
 from .schema import ArchKeys, TrainConfig
 
 
@@ -46,6 +49,7 @@ class TrainState:
         step: optimizer steps taken.
         lr_scale: changed by a `set_lr` action; multiplies the schedule.
         rollbacks, skipped, restarts: how often the run was saved from itself.
+        split: the weights are FSDP's; `dense` steps this process's parts of them.
     """
 
     model: HRM
@@ -63,16 +67,31 @@ class TrainState:
     skipped: int = 0
     restarts: int = 0
     stopper: Stopper = field(default_factory=Stopper)
+    world: World = field(default_factory=World)
+    split: bool = False
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients."""
+        self.dense.zero_grad(set_to_none=True)
+        self.model.zero_grad(set_to_none=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """Tensors and plain values only, so that it can be loaded without running code."""
-        carry = self.carry
+        """Tensors and plain values only, so that it can be loaded without running code. Every process has to call it.
+
+        The rows in flight of all processes come together; of a split model only what every process has whole is in here.
+        """
+        model, optimizer = self.model.state_dict(), self.dense.state_dict()
+        ema = None if self.ema is None else self.ema.state_dict()
+        if self.split:
+            model = {name: tensor for name, tensor in model.items() if name not in dict(self.model.named_parameters())}
+            optimizer, ema = {**optimizer, "state": {}}, None if ema is None else {**ema, "average": {}}
         return {
-            "model": self.model.state_dict(),
-            "optimizer": self.dense.state_dict(),
+            "split": [name for name, _ in self.model.named_parameters()] if self.split else None,
+            "model": model,
+            "optimizer": optimizer,
             "scaler": self.scaler.state_dict(),
-            "ema": None if self.ema is None else self.ema.state_dict(),
-            "carry": None if carry is None else {name: getattr(carry, name) for name in Carry.__dataclass_fields__},
+            "ema": ema,
+            "carry": None if self.carry is None else gather_rows(self.carry, self.world.gather),
             "data": self.feed.state_dict(),
             "data_hash": self.data_hash,
             "rng": rng_state(self.generator),
@@ -86,12 +105,22 @@ class TrainState:
         Raises:
             RuntimeError, KeyError, ValueError: the checkpoint belongs to another model.
         """
-        self.model.load_state_dict(state["model"])
+        if self.split:
+            from .shards import take_parts
+
+            state = take_parts(self.model, state)
+        with torch.no_grad():
+            if self.split:
+                for name, tensor in {**dict(self.model.named_parameters()), **dict(self.model.named_buffers())}.items():
+                    if name in state["model"]:
+                        local(tensor).copy_(state["model"][name])
+            else:
+                self.model.load_state_dict(state["model"])
         self.dense.load_state_dict(state["optimizer"])
         self.scaler.load_state_dict(state["scaler"])
         if self.ema is not None and state["ema"] is not None:
             self.ema.load_state_dict(state["ema"])
-        self.carry = None if state["carry"] is None else Carry(**state["carry"])
+        self.carry = None if state["carry"] is None else Carry(**gather_rows(Carry(**state["carry"]), self.world.part))
         self.feed.load_state_dict(state["data"])
         self.stopper = Stopper(**state["stopper"])
         set_rng_state(self.generator, state["rng"])
@@ -107,22 +136,50 @@ class TrainState:
         self.generator.manual_seed(seed + 1_000_003 * rollbacks)
 
 
-def build(config: TrainConfig, plan: Plan, info: DataInfo, feed: Feed, data_hash: str, batch_size: int) -> TrainState:
-    """Model, optimizers and the rest for a run that begins, seeded."""
+def gather_rows(carry: Carry, gather: Callable[[Tensor], Tensor]) -> dict[str, Any]:
+    """The fields of `carry`, each tensor with its rows gone through `gather`."""
+
+    def through(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: through(inner) for key, inner in value.items()}
+        if value is None or value.dtype != torch.bool:
+            return None if value is None else gather(value)
+        return gather(value.to(torch.uint8)).bool()  # not every collective knows bool
+
+    return {name: through(getattr(carry, name)) for name in Carry.__dataclass_fields__}
+
+
+def build(
+    config: TrainConfig, plan: Plan, info: DataInfo, feed: Feed, data_hash: str, batch_size: int, world: World
+) -> TrainState:
+    """Model, optimizers and the rest for a run that begins, seeded. `batch_size` counts the rows of this process."""
     seed_all(config.seed)
     device = torch.device(plan.device)
     model = HRM(arch_config(config.arch, plan.dtype), info, batch_size, attention=plan.attention).to(device)
-    if plan.compile_backend is not None:
+    model.world = world
+    world.copy_from_first([*model.parameters(), *model.buffers()])
+    split = world.size > 1 and config.parallel.strategy == "fsdp"
+    if split:
+        from .shards import shard
+
+        shard(model, world, plan.device, plan.compile_backend, plan.compile_mode)
+    elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
+    weights = [local(p) for p in model.parameters()] if split else list(model.parameters())
+    sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay)
+    if sparse is not None:
+        sparse.world = world
     return TrainState(
         model=model,
-        dense=AdamATan2(model.parameters(), 0.0, (config.beta1, config.beta2), config.weight_decay),
-        sparse=None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay),
+        dense=AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay),
+        sparse=sparse,
         scaler=GradScaler(plan.device, enabled=plan.scaler),
         feed=feed,
         generator=torch.Generator(device).manual_seed(config.seed),
         ema=EMA(model, config.ema_rate) if config.ema else None,
         data_hash=data_hash,
+        world=world,
+        split=split,
     )
 
 
