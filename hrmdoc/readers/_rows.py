@@ -5,7 +5,8 @@ Rows with the same names form a shape; a shape is converted column by column, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ from hrmdoc.readers.base import Context
 from hrmdoc.run import FloatArray, IntArray, Points
 
 _MAX_SHAPES = 2000
+_SECONDS = (1e9, 1e11)  # numbers between them are seconds since 1970 beyond doubt
 
 
 class _Shape:
     """Rows of one set of names in the block at hand."""
 
-    __slots__ = ("cells", "names", "nested", "order", "place", "split")
+    __slots__ = ("names", "nested", "order", "place", "rows", "split")
 
     def __init__(self, names: tuple[str, ...], nested: bool, split: str) -> None:
         self.names = names
@@ -42,7 +44,12 @@ class _Shape:
         self.nested = nested
         self.place: Places = places(names)
         self.order: list[int] = []
-        self.cells: list[Sequence[Any]] = []
+        self.rows: list[dict[str, Any]] = []
+
+    def column(self, at: int) -> list[Any]:
+        """The cells of one column as they were written."""
+        name = self.names[at]
+        return [row[name] for row in self.rows]
 
 
 class Rows:
@@ -75,8 +82,28 @@ class Rows:
             self.add(dict(flatten(row)), line)
             return
         shape.order.append(len(self._lines))
-        shape.cells.append(tuple(row.values()))
+        shape.rows.append(row if isinstance(row, dict) else dict(row))
         self._lines.append(line)
+
+    def add_all(self, rows: list[dict[str, Any]], first: int, *, alike: bool) -> None:
+        """Takes rows of consecutive lines in, the first at line `first`; `alike`: all have the same keys in the same order."""
+        shape = self._plain_shape(tuple(rows[0]), rows[0]) if alike else None
+        if shape is None:
+            for offset, row in enumerate(rows):
+                self.add(row, first + offset)
+            return
+        count = len(self._lines)
+        shape.order.extend(range(count, count + len(rows)))
+        shape.rows.extend(rows)
+        self._lines.extend(range(first, first + len(rows)))
+
+    def _plain_shape(self, names: tuple[str, ...], row: Mapping[str, Any]) -> _Shape | None:
+        """The shape of a row that is known already, is flat, and has no cell that names its split."""
+        split = self._split_in(names, row)
+        if self._split_keys.get(names, "") is not None:
+            return None
+        shape = self._shapes.get((names, split))
+        return None if shape is None or shape.nested else shape
 
     def _split_in(self, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
         """The part of the data that a cell of the row names (`"split": "val"`), else that of the file."""
@@ -103,12 +130,12 @@ class Rows:
             if place.epoch is not None:
                 epoch[order] = cells[place.epoch]
             if place.time is not None:
-                time[order] = _times(shape)
+                time[order] = _times(shape, cells[place.time])
         steps, axes = self._counter.steps(step, epoch, restarting)
         lines = np.array(self._lines, np.int64)
         for shape, cells in zip(used, columns, strict=True):
             self._take(shape, cells, steps, axes, time, lines)
-            shape.order, shape.cells = [], []
+            shape.order, shape.rows = [], []
         self._lines = []
         yield from self._columns.points()
 
@@ -117,14 +144,20 @@ class Rows:
     ) -> None:
         order = np.array(shape.order, np.int64)
         clock = shape.place.time if np.isfinite(times[order]).any() else None
+        kinds = axes[order]
+        whole = (steps[order], times[order], lines[order]) if (kinds == kinds[0]).all() else None
         for at, name in enumerate(shape.names):
             if name == shape.place.step or name == clock:
                 continue
             values = cells[name]
-            here = self._gaps.present(shape.names, name, [row[at] for row in shape.cells], values)
+            here = self._gaps.present(shape, at, values)
             if not here.any():
                 continue
-            chosen, kept, metric = order[here], values[here], with_split(name, shape.split)
+            metric = with_split(name, shape.split)
+            if whole is not None and here.all():
+                self._columns.add(metric, order, values, steps=whole[0], times=whole[1], lines=whole[2], axis=AXES[kinds[0]])
+                continue
+            chosen, kept = order[here], values[here]
             for axis in np.unique(axes[chosen]):
                 same = axes[chosen] == axis
                 n = chosen[same]
@@ -133,13 +166,16 @@ class Rows:
 
 def _columns(shape: _Shape) -> dict[str, FloatArray]:
     """The cells as numbers, name -> shape [n]; NaN for what is missing or no number."""
+    width = len(shape.names)
     try:
-        matrix = np.array(shape.cells, np.float64)
-        return {name: matrix[:, at] for at, name in enumerate(shape.names)}
+        flat = np.fromiter(chain.from_iterable(map(dict.values, shape.rows)), np.float64, width * len(shape.rows))
+        matrix = np.ascontiguousarray(flat.reshape(-1, width).T)
+        return {name: matrix[at] for at, name in enumerate(shape.names)}
     except (ValueError, TypeError, OverflowError):
         pass
     found: dict[str, FloatArray] = {}
-    for name, column in zip(shape.names, zip(*shape.cells, strict=True), strict=True):
+    for at, name in enumerate(shape.names):
+        column = shape.column(at)
         try:
             found[name] = np.array(column, np.float64)
         except (ValueError, TypeError, OverflowError):
@@ -149,9 +185,11 @@ def _columns(shape: _Shape) -> dict[str, FloatArray]:
     return found
 
 
-def _times(shape: _Shape) -> FloatArray:
-    at = shape.names.index(shape.place.time or "")
-    return np.array([unix_time(row[at]) for row in shape.cells])
+def _times(shape: _Shape, cells: FloatArray) -> FloatArray:
+    """Unix seconds of every row, shape [n]; `cells` is the column of the clock as numbers."""
+    if ((cells > _SECONDS[0]) & (cells < _SECONDS[1])).all():
+        return cells
+    return np.array([unix_time(cell) for cell in shape.column(shape.names.index(shape.place.time or ""))])
 
 
 class _Gaps:
@@ -164,16 +202,16 @@ class _Gaps:
     def __init__(self) -> None:
         self._always: dict[tuple[tuple[str, ...], str], int] = {}
 
-    def present(
-        self, names: tuple[str, ...], name: str, cells: list[Any], values: FloatArray
-    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def present(self, shape: _Shape, at: int, values: FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which rows of the column hold a value (NaN among them), shape [n]."""
+        names, name = shape.names, shape.names[at]
         here = np.isfinite(values)
         if here.all():
             seen = self._always.get((names, name), 0)
             if seen >= 0:
-                self._always[names, name] = seen + len(cells)
+                self._always[names, name] = seen + len(values)
             return here
+        cells = shape.column(at)
         for at in np.flatnonzero(~here).tolist():
             here[at] = isinstance(cells[at], float) or (isinstance(cells[at], str) and number(cells[at]) is not None)
         for at in np.flatnonzero(~here).tolist():

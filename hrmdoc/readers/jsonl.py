@@ -57,6 +57,7 @@ _EVENTS: dict[str, EventKind] = {
 _EVENT_KEYS = ("event", "kind", "type")
 _NO_DETAIL = frozenset({"time", "step", "timestamp", "traceback", "metrics"})
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
+_NOT_METRICS = frozenset({*_EVENT_KEYS, *_TEXT_KEYS})
 _TRUST = 20  # so many objects in a row tell what a file is
 
 
@@ -129,6 +130,31 @@ class _Session:
         yield from self._block(rest)
 
     def _block(self, block: bytes) -> Iterator[Record]:
+        if not self._alike(block):
+            yield from self._one_by_one(block)
+        yield from self._rows.points()
+
+    def _alike(self, block: bytes) -> bool:
+        """Takes a block in at once whose lines are all objects with nothing but metrics; whether it was one."""
+        if not block.startswith(b"{") or len(block) > MAX_LINE:
+            return False
+        count = block.count(b"\n")
+        try:
+            # A line feed in a string is no JSON, so one torn line cannot swallow the next.
+            rows = orjson.loads(b"[" + block[:-1].replace(b"\n", b",\n") + b"]")
+        except orjson.JSONDecodeError:
+            return False
+        if len(rows) != count or set(map(type, rows)) != {dict}:
+            return False
+        names = tuple(rows[0])
+        alike = all(map(names.__eq__, map(tuple, rows)))
+        if not all(map(_NOT_METRICS.isdisjoint, (names,) if alike else map(tuple, rows))):
+            return False
+        self._rows.add_all(rows, self._lines.number, alike=alike)
+        self._lines.number += count
+        return True
+
+    def _one_by_one(self, block: bytes) -> Iterator[Record]:
         first = self._lines.number
         lines = self._lines.split(block) if block else []
         texts = self._wanted(block, lines) if block else set()
@@ -144,7 +170,6 @@ class _Session:
         for number_ in self._lines.too_long:
             yield Damage(self._context.path, number_, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
         self._lines.too_long.clear()
-        yield from self._rows.points()
 
     def _wanted(self, block: bytes, lines: list[bytes]) -> set[int]:
         """Which lines of the block hold a literal that a signature asks for."""

@@ -16,6 +16,7 @@ _MOST_COUNTED = 4096
 _NUMBER = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _PLAIN = re.compile(_NUMBER)
 _GROUP = re.compile(r",(?:\d|\Z)")
+_MAY_BEGIN = ("+", "-", ".")
 _MAY_GO_ON = frozenset("0123456789.eE+-")
 
 Gaps = tuple[str, ...]
@@ -56,7 +57,9 @@ class Forms:
 
 
 def _is_plain(gaps: Gaps, numbers: list[str]) -> bool:
-    """Whether digits alone make the numbers, and nothing after a number could be more of it."""
+    """Whether digits alone make the numbers, and nothing before or after a number could be more of it."""
+    if any(gap[-1:] in _MAY_BEGIN for gap in gaps[:-1]):
+        return False
     between = all(gap and gap[0] not in _MAY_GO_ON and not _GROUP.match(gap) for gap in gaps[1:-1])
     last = not gaps[-1] or gaps[-1][0] not in _MAY_GO_ON
     return between and last and all(_PLAIN.fullmatch(number) for number in numbers)

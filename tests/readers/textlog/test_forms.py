@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hrmdoc.readers._textlog.forms import Forms
@@ -27,6 +27,7 @@ def _line(gaps: list[str], numbers: list[str]) -> str:
     return "step" + "".join(gap + number for gap, number in zip(gaps, numbers, strict=True)) + gaps[0]
 
 
+@example([(" -", "-3", "1")])
 @given(st.lists(st.tuples(GAPS, NUMBERS, NUMBERS), min_size=1, max_size=6))
 def test_a_form_learned_from_one_line_cuts_another_as_the_search_does(parts: list[tuple[str, str, str]]) -> None:
     gaps = [gap for gap, _, _ in parts]
