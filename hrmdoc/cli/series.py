@@ -50,25 +50,32 @@ def _table(patient: object) -> None:
     from hrmdoc.reports.sparkline import sparkline
 
     assert isinstance(patient, Patient)
+    out = console()
+    several = len({series.key.source for series in patient.run.series.values()}) > 1
+    columns = ["metric", "role", "points", "steps", *(["range"] if out.width >= 90 else []), "curve", *(["source"] if several else [])]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("metric", "role", "points", "steps", "range", "curve", "source"):
-        table.add_column(column, overflow="fold" if column in ("metric", "source") else "ellipsis", no_wrap=column == "curve")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in ("metric", "source"))
     for series in sorted(patient.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
         finite = series.values[np.isfinite(series.values)]
         low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
         broken = len(series) - len(finite)
         role = (series.role.role or "-") + ("?" if series.role.guessed else "")
         rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"
-        table.add_row(
-            safe(series.key.metric, 60) + rank,
-            role,
-            f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
-            f"{series.axis} {int(series.steps.min())}–{int(series.steps.max())}",
-            f"{low} … {high}",
-            sparkline(series.values, 24),
-            safe(series.key.source, 80),
-        )
-    console().print(table)
+        cells = {
+            "metric": safe(series.key.metric, 60) + rank,
+            "role": role,
+            "points": f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
+            "steps": ("" if series.axis == "step" else f"{series.axis} ") + f"{int(series.steps.min())}–{int(series.steps.max())}",
+            "range": f"{low} … {high}",
+            "curve": sparkline(series.values, 24 if out.width >= 90 else 12),
+            "source": safe(series.key.source, 80),
+        }
+        table.add_row(*(cells[column] for column in columns))
+    if not patient.run.series:
+        click.echo("no metric was read", err=True)
+        return
+    out.print(table)
     console(err=True).print("a role with ? is a guess; correct it with --role ROLE=METRIC", style="dim")
 
 

@@ -152,7 +152,7 @@ def _next(analysis: Analysis, console: Console) -> None:
     wide = max((len(command) for command, _ in commands), default=0)
     lead = "Next: "
     for command, what in commands:
-        line = Text(lead, style="bold").append(command.ljust(wide), style="not bold cyan")
         fits = len(lead) + wide + 3 + len(what) <= width(console)
+        line = Text(lead, style="bold").append(command.ljust(wide) if fits else command, style="not bold cyan")
         console.print(line.append(f"   {what}", style="not bold dim") if fits else line, soft_wrap=True)
         lead = " " * len(lead)

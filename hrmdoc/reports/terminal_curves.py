@@ -69,6 +69,8 @@ def _mark(symptom: Symptom, series: Series, indent: int, room: int, wide: int) -
     """A mark under the step with the symptom's name on the side where it fits."""
     at = indent + column(series.steps, symptom.first_step or 0, room)
     label = f"{symptom.id} from step {symptom.first_step}" + (" (over)" if symptom.state == "resolved" else "")
+    if max(at, wide - at) < len(label) + 2:
+        label = symptom.id
     if at + 2 + len(label) <= wide or at < len(label) + 1:
         return Text(" " * at).append(MARK, style="red").append(f" {label}", style="dim")
     return Text(" " * (at - len(label) - 1)).append(f"{label} ", style="dim").append(MARK, style="red")

@@ -1,0 +1,81 @@
+"""The command itself: help, loading, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hrmdoc.cli.main import COMMANDS
+
+Command = Callable[..., Any]
+HEAVY = ("numpy", "pandas", "scipy", "tensorboard", "torch")
+
+
+def loaded_by(code: str) -> set[str]:
+    """Which heavy packages a piece of Python loads."""
+    told = f"import sys\n{code}\nprint('\\nLOADED', *[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded_by("from hrmdoc.cli.main import main; main(['--help'])") == set()
+
+
+def test_analyzing_a_text_log_loads_no_heavy_package_but_numpy(sick: Path) -> None:
+    assert loaded_by(f"from hrmdoc.cli.main import main; main(['analyze', {str(sick)!r}])") == {"numpy"}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"train", "evaluate"}))
+def test_every_command_has_help(hrmdoc: Command, name: str) -> None:
+    done = hrmdoc(name, "--help")
+    assert done.status == 0
+    assert done.out.startswith(f"Usage: hrmdoc {name}")
+
+
+def test_a_misspelt_command_gets_a_suggestion(hrmdoc: Command) -> None:
+    done = hrmdoc("analyse", "x")
+    assert done.status == 2
+    assert "did you mean 'analyze'?" in done.err
+
+
+def test_no_argument_is_a_matter_of_usage(hrmdoc: Command) -> None:
+    assert hrmdoc("analyze").status == 2
+
+
+@pytest.mark.parametrize("name", ["formats", "rules"])
+def test_lists_go_to_stdout(hrmdoc: Command, name: str) -> None:
+    done = hrmdoc(name, *(["list"] if name == "rules" else []))
+    assert done.status == 0
+    assert len(done.out.splitlines()) > 5
+    assert done.err == ""
+
+
+@pytest.mark.parametrize("name", ["loss-spike", "learning-rate-too-high", "reduce-learning-rate", "oom-cuda"])
+def test_every_kind_of_rule_is_explained(hrmdoc: Command, name: str) -> None:
+    done = hrmdoc("explain", name)
+    assert done.status == 0
+    assert done.out.startswith("# ")
+
+
+def test_a_misspelt_id_gets_a_suggestion(hrmdoc: Command) -> None:
+    done = hrmdoc("explain", "loss-spik")
+    assert done.status == 2
+    assert "did you mean 'loss-spike'?" in done.err
+
+
+def test_a_terminal_code_in_the_name_of_a_file_is_not_echoed(hrmdoc: Command) -> None:
+    assert "\x1b" not in hrmdoc("analyze", "\x1b[31mred").err
+
+
+def test_broken_settings_are_told_with_their_file(hrmdoc: Command, sick: Path, apart: Path) -> None:
+    (apart / "hrmdoc.toml").write_text("fail-on = 'never'\n")
+    done = hrmdoc("analyze", sick)
+    assert done.status == 2
+    assert "hrmdoc.toml" in done.err
+    assert "did you mean 'fail_on'?" in done.err
