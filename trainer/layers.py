@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -95,25 +96,28 @@ def rotate(x_BSHK: Tensor, rotary: Rotary) -> Tensor:
     return cast(torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin), x_BSHK.dtype)
 
 
-def _sdpa(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+def _sdpa(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor, causal: bool = False) -> Tensor:
     # scaled_dot_product_attention attends over the second last axis: without the transposes it would mix heads.
-    out = F.scaled_dot_product_attention(q_BSHK.transpose(1, 2), k_BSHK.transpose(1, 2), v_BSHK.transpose(1, 2))
-    return out.transpose(1, 2)
+    q, k, v = q_BSHK.transpose(1, 2), k_BSHK.transpose(1, 2), v_BSHK.transpose(1, 2)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(1, 2)
 
 
-def _naive(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+def _naive(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor, causal: bool = False) -> Tensor:
     score_BHQS = torch.einsum("bqhk,bshk->bhqs", q_BSHK, k_BSHK) * q_BSHK.shape[-1] ** -0.5
+    if causal:
+        later = torch.ones(score_BHQS.shape[-2:], dtype=torch.bool, device=score_BHQS.device).triu(1)
+        score_BHQS = score_BHQS.masked_fill(later, -math.inf)
     return torch.einsum("bhqs,bshk->bqhk", score_BHQS.softmax(-1), v_BSHK)
 
 
-def _flash(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
+def _flash(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor, causal: bool = False) -> Tensor:
     from flash_attn import flash_attn_func
 
-    out: Tensor = flash_attn_func(q_BSHK, k_BSHK, v_BSHK, causal=False)
+    out: Tensor = flash_attn_func(q_BSHK, k_BSHK, v_BSHK, causal=causal)
     return out
 
 
-BACKENDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"sdpa": _sdpa, "flash": _flash, "naive": _naive}
+BACKENDS: dict[str, Callable[..., Tensor]] = {"sdpa": _sdpa, "flash": _flash, "naive": _naive}
 
 
 def check_backend(name: str, dtype: torch.dtype) -> None:
@@ -134,23 +138,71 @@ def check_backend(name: str, dtype: torch.dtype) -> None:
         ) from error
 
 
-class Attention(nn.Module):
-    """Bidirectional multi-head attention with one fused query-key-value projection, no biases, no dropout."""
+class Cache:
+    """Keys and values of the positions seen so far, for generating token by token with a causal model.
 
-    def __init__(self, hidden_size: int, num_heads: int, backend: str = "sdpa") -> None:
+    HRM passes its blocks many times for one token, and each pass has keys of its own: the entries are kept in the order of
+    the calls, and `rewind` goes back to the first before the next token.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._entries: list[tuple[Tensor, Tensor]] = []
+        self._next = 0
+
+    def extend(self, k_BSHK: Tensor, v_BSHK: Tensor) -> tuple[Tensor, Tensor]:
+        """Appends the new positions to this call's entry and returns all of it."""
+        if self._next < len(self._entries):
+            old_k, old_v = self._entries[self._next]
+            k_BSHK, v_BSHK = torch.cat((old_k, k_BSHK), 1), torch.cat((old_v, v_BSHK), 1)
+            self._entries[self._next] = (k_BSHK, v_BSHK)
+        else:
+            self._entries.append((k_BSHK, v_BSHK))
+        self._next += 1
+        return k_BSHK, v_BSHK
+
+    def rewind(self, added: int) -> None:
+        """Ends the passes over `added` new positions."""
+        self.length, self._next = self.length + added, 0
+
+
+class Attention(nn.Module):
+    """Multi-head attention with one fused query-key-value projection, no biases, no dropout; `causal` hides later positions."""
+
+    def __init__(self, hidden_size: int, num_heads: int, backend: str = "sdpa", causal: bool = False) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.backend = BACKENDS[backend]
+        self.backend: Callable[..., Tensor] = partial(BACKENDS[backend], causal=True) if causal else BACKENDS[backend]
         self.qkv = Linear(hidden_size, 3 * hidden_size)
         self.out = Linear(hidden_size, hidden_size)
 
-    def forward(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+    def forward(self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False) -> Tensor:
+        """[B, S, D]; with `first` only position 0, [B, 1, D]."""
+        if first:
+            return self._first(x_BSD, rotary)
         B, S, D = x_BSD.shape
         H = self.num_heads
         qkv = self.qkv(x_BSD).view(B, S, 3 * H, D // H)
         qk, v = qkv.split((2 * H, H), 2)
         q, k = (qk if rotary is None else rotate(qk, rotary)).split(H, 2)
-        return self.out(self.backend(q, k, v).reshape(B, S, D))  # type: ignore[no-any-return]
+        if cache is None or cache.length == 0:
+            if cache is not None:
+                cache.extend(k, v)
+            return self.out(self.backend(q, k, v).reshape(B, S, D))  # type: ignore[no-any-return]
+        assert S == 1, "after the prompt, tokens come one at a time: a single query sees every key, so no mask is needed"
+        return self.out(_sdpa(q, *cache.extend(k, v)).reshape(B, S, D))  # type: ignore[no-any-return]
+
+    def _first(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+        """The other positions only give their keys and values."""
+        B, S, D = x_BSD.shape
+        H = self.num_heads
+        q = F.linear(x_BSD[:, :1], cast(self.qkv.weight[:D], x_BSD.dtype)).view(B, 1, H, D // H)
+        kv = F.linear(x_BSD, cast(self.qkv.weight[D:], x_BSD.dtype)).view(B, S, 2 * H, D // H)
+        k, v = kv.split(H, 2)
+        if rotary is not None:
+            cos, sin = rotary
+            q, k = rotate(q, (cos[:1], sin[:1])), rotate(k, rotary)
+        return self.out(self.backend(q, k, v).reshape(B, 1, D))  # type: ignore[no-any-return]
 
 
 def inner_size(size: int, expansion: float) -> int:
@@ -176,19 +228,28 @@ class Block(nn.Module):
     """A post-norm transformer block. With `mix_length` an MLP over that many positions takes the place of attention (TRM)."""
 
     def __init__(
-        self, hidden_size: int, num_heads: int, expansion: float, eps: float, backend: str = "sdpa", mix_length: int | None = None
+        self,
+        hidden_size: int,
+        num_heads: int,
+        expansion: float,
+        eps: float,
+        backend: str = "sdpa",
+        mix_length: int | None = None,
+        causal: bool = False,
     ) -> None:
         super().__init__()
         self.eps = eps
-        self.attention = None if mix_length is not None else Attention(hidden_size, num_heads, backend)
+        self.attention = None if mix_length is not None else Attention(hidden_size, num_heads, backend, causal)
         self.mixer = None if mix_length is None else SwiGLU(mix_length, expansion)
         self.mlp = SwiGLU(hidden_size, expansion)
 
-    def forward(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+    def forward(self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False) -> Tensor:
+        """[B, S, D]; with `first` only position 0, [B, 1, D], at a fraction of the work."""
         if self.mixer is not None:
             x_BDS = x_BSD.transpose(1, 2)
             x = rms_norm(x_BDS + self.mixer(x_BDS), self.eps).transpose(1, 2)  # normed over the positions, as TRM does
+            x = x[:, :1] if first else x
         else:
             assert self.attention is not None
-            x = rms_norm(x_BSD + self.attention(x_BSD, rotary), self.eps)
+            x = rms_norm((x_BSD[:, :1] if first else x_BSD) + self.attention(x_BSD, rotary, cache, first), self.eps)
         return rms_norm(x + self.mlp(x), self.eps)

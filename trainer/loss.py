@@ -89,6 +89,8 @@ def compute_loss(
     q_loss = F.binary_cross_entropy_with_logits(q_halt, exact_B.to(q_halt.dtype), weight_B, reduction="sum")
     metrics |= {"lm_loss": lm_loss.detach(), "q_halt_loss": q_loss.detach()}
     if "target_q_continue" in outputs:
+        if "q_continue_rows" in outputs:
+            weight_B = weight_B * outputs["q_continue_rows"]
         going_on = F.binary_cross_entropy_with_logits(
             outputs["q_continue_logits"], outputs["target_q_continue"], weight_B, reduction="sum"
         )

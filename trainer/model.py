@@ -18,19 +18,25 @@ from torch import Tensor, nn
 from hrmdoc.errors import ConfigError
 
 from .data.info import DataInfo
-from .layers import Block, Embedding, Linear, Rotary, RotaryEmbedding, check_backend, trunc_normal
+from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, check_backend, trunc_normal
 from .parallel import World
 from .sparse import SparseEmbedding
 
 Batch = dict[str, Tensor]
 POSITIONS = ("rope", "learned", "none")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+Q_TARGETS = ("separate", "reuse")
 Q_BIAS = -5.0  # both values start near "neither": halting is learned, not guessed
 
 
 @dataclass
 class ArchConfig:
-    """HRM's `arch.*` keys with their defaults, then TRM's switches (all off, `puzzle_emb_len` derived)."""
+    """HRM's `arch.*` keys with their defaults, then TRM's switches (all off, `puzzle_emb_len` derived).
+
+    `causal` hides later positions and reads the halting values at the last position. `q_target` says where the value of
+    going on comes from: 'separate' is HRM's second forward pass; 'reuse' takes the next step's own forward pass, a step
+    late, which saves the second pass but trains that value through the Q head only, and not for rows that have halted.
+    """
 
     name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
     halt_exploration_prob: float = 0.1
@@ -53,6 +59,8 @@ class ArchConfig:
     no_act_continue: bool = False
     mlp_t: bool = False
     puzzle_emb_len: int | None = None
+    causal: bool = False
+    q_target: str = "separate"
 
     @property
     def prefix_len(self) -> int:
@@ -76,6 +84,10 @@ class ArchConfig:
             raise ConfigError(f"unknown arch.pos_encodings {self.pos_encodings!r}", hint=f"one of: {', '.join(POSITIONS)}")
         if self.forward_dtype not in DTYPES:
             raise ConfigError(f"unknown arch.forward_dtype {self.forward_dtype!r}", hint=f"one of: {', '.join(DTYPES)}")
+        if self.q_target not in Q_TARGETS:
+            raise ConfigError(f"unknown arch.q_target {self.q_target!r}", hint=f"one of: {', '.join(Q_TARGETS)}")
+        if self.causal and self.mlp_t:
+            raise ConfigError("arch.causal=true and arch.mlp_t=true: an MLP over the positions sees the later ones")
         if not 0 <= self.halt_exploration_prob <= 1:
             raise ConfigError(f"arch.halt_exploration_prob is {self.halt_exploration_prob}, it must be between 0 and 1")
         if self.puzzle_emb_ndim < 0 or self.prefix_len * self.hidden_size < self.puzzle_emb_ndim:
@@ -87,7 +99,8 @@ class Carry:
     """What one ACT step hands to the next, a row per puzzle in flight.
 
     z_H, z_L: [B, S, D] in the forward dtype. steps: int32 [B], ACT steps taken. halted: bool [B], the row is replaced at
-    the next call. current_data: the batch of puzzles in flight.
+    the next call. current_data: the batch of puzzles in flight. q_state: [B, D], what the Q head read in this step; only
+    with `q_target='reuse'`.
     """
 
     z_H: Tensor
@@ -95,6 +108,7 @@ class Carry:
     steps: Tensor
     halted: Tensor
     current_data: Batch
+    q_state: Tensor | None = None
 
 
 class Level(nn.Module):
@@ -104,10 +118,13 @@ class Level(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(blocks)
 
-    def forward(self, state_BSD: Tensor, injection_BSD: Tensor, rotary: Rotary | None) -> Tensor:
+    def forward(
+        self, state_BSD: Tensor, injection_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False
+    ) -> Tensor:
+        """The new state [B, S, D]; with `first` only position 0, [B, 1, D]: the last block need not compute the rest."""
         x = state_BSD + injection_BSD
-        for block in self.layers:
-            x = block(x, rotary)
+        for index, block in enumerate(self.layers, 1):
+            x = block(x, rotary, cache, first and index == len(self.layers))
         return x
 
 
@@ -118,12 +135,16 @@ class Core(nn.Module):
         super().__init__()
         self.H_cycles, self.L_cycles = arch.H_cycles, arch.L_cycles
         self.full_backprop = arch.full_backprop
+        self.causal = arch.causal
+        # The halting values need one position. It is the first, which in a causal model has seen nothing: there it is the last.
+        self.q_place = -1 if arch.causal else 0
+        self.short = not arch.causal
         length = data.seq_len + arch.prefix_len
 
         def level(count: int) -> Level:
             mix = length if arch.mlp_t else None
             sizes = (arch.hidden_size, arch.num_heads, arch.expansion, arch.rms_norm_eps)
-            return Level([Block(*sizes, attention, mix) for _ in range(count)])
+            return Level([Block(*sizes, attention, mix, arch.causal) for _ in range(count)])
 
         self.L_level = level(arch.L_layers)
         self.H_level = None if arch.single_net else level(arch.H_layers)
@@ -137,27 +158,33 @@ class Core(nn.Module):
             self.q_head.bias.fill_(Q_BIAS)
 
     def forward(
-        self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, logits: bool = True
+        self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, logits: bool = True, cache: Cache | None = None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Returns (z_H, z_L, q float32 [B, 2] as halt and continue, logits [B, S, V] or None)."""
+        """Returns (z_H, z_L, q float32 [B, 2] as halt and continue, logits [B, S, V]).
+
+        Without `logits` only q is wanted: the logits are None and z_H may be that of the first position alone.
+        """
         rotary = None if self.rotary is None else self.rotary()
+        if rotary is not None and cache is not None:
+            here = slice(cache.length, cache.length + x_BSD.shape[1])
+            rotary = rotary[0][here], rotary[1][here]
         L_level: Level = self.L_level
         H_level: Level = self.L_level if self.H_level is None else self.H_level
         with torch.no_grad():
             for _ in range(self.H_cycles - 1):
                 injection = z_H + x_BSD
                 for _ in range(self.L_cycles):
-                    z_L = L_level(z_L, injection, rotary)
-                z_H = H_level(z_H, z_L, rotary)
+                    z_L = L_level(z_L, injection, rotary, cache)
+                z_H = H_level(z_H, z_L, rotary, cache)
         # HRM's one-step gradient reaches the last pass of each level; TRM's goes through the whole last cycle.
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.full_backprop):
             if self.L_cycles > 1:
                 injection = z_H + x_BSD
                 for _ in range(self.L_cycles - 1):
-                    z_L = L_level(z_L, injection, rotary)
-        z_L = L_level(z_L, z_H + x_BSD, rotary)
-        z_H = H_level(z_H, z_L, rotary)
-        return z_H, z_L, self.q_head(z_H[:, 0]).float(), self.lm_head(z_H) if logits else None
+                    z_L = L_level(z_L, injection, rotary, cache)
+        z_L = L_level(z_L, z_H + x_BSD, rotary, cache)
+        z_H = H_level(z_H, z_L, rotary, cache, not logits and self.short)
+        return z_H, z_L, self.q_head(z_H[:, self.q_place]).float(), self.lm_head(z_H) if logits else None
 
 
 class HRM(nn.Module):
@@ -209,7 +236,13 @@ class HRM(nn.Module):
             steps=torch.zeros(B, dtype=torch.int32, device=device),
             halted=torch.ones(B, dtype=torch.bool, device=device),
             current_data={key: torch.zeros_like(value, device=device) for key, value in batch.items()},
+            q_state=state[:, 0].clone() if self.reuses else None,
         )
+
+    @property
+    def reuses(self) -> bool:
+        """Whether the value of going on is learned a step late, without a second forward pass."""
+        return self.arch.q_target == "reuse" and not self.arch.no_act_continue and self.arch.halt_max_steps > 1
 
     def embed(self, inputs_BS: Tensor, ids_B: Tensor) -> Tensor:
         """Token, position and puzzle embeddings [B, S, D], of about unit variance."""
@@ -231,7 +264,8 @@ class HRM(nn.Module):
 
         Returns:
             The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits, q_continue_logits and,
-            in training, target_q_continue, float32 [B].
+            in training, target_q_continue, float32 [B]. With `q_target='reuse'` q_continue_logits are then those of the
+            step before, and q_continue_rows [B] tells which rows have one.
         """
         fresh = carry.halted
         data = {
@@ -251,9 +285,16 @@ class HRM(nn.Module):
             halted = last
             if self.training and self.arch.halt_max_steps > 1:
                 halted = self._halting(steps, last, q, generator)
-                if not self.arch.no_act_continue:
+                if not (self.arch.no_act_continue or self.reuses):
                     outputs["target_q_continue"] = self._target(z_H, z_L, x, last)
-        return Carry(z_H, z_L, steps, halted, data), outputs
+        if not self.reuses:
+            return Carry(z_H, z_L, steps, halted, data), outputs
+        if self.training:
+            assert carry.q_state is not None
+            outputs["q_continue_logits"] = self.core.q_head(carry.q_state)[:, 1].float()
+            outputs["target_q_continue"] = q.detach().amax(1).sigmoid()
+            outputs["q_continue_rows"] = ~fresh
+        return Carry(z_H, z_L, steps, halted, data, z_H[:, self.core.q_place].clone()), outputs
 
     def _halting(self, steps: Tensor, last: Tensor, q: Tensor, generator: torch.Generator | None) -> Tensor:
         """Which rows stop: at the last step, or when halting is worth more; exploration can only put a stop off."""

@@ -327,3 +327,52 @@ def test_half_precision_states_keep_float32_values_and_weights():
     assert carry.z_H.dtype == torch.bfloat16
     assert outputs["q_halt_logits"].dtype == torch.float32
     assert all(p.dtype == torch.float32 for p in model.parameters())
+
+
+@pytest.mark.parametrize("changes", [{}, {"H_layers": 2}, {"mlp_t": True}, {"pos_encodings": "none"}])
+def test_the_values_alone_are_those_of_the_whole_pass(changes):
+    model = build(**changes)
+    with torch.no_grad():
+        model.core.q_head.weight.normal_()
+    x, z_H, z_L = torch.randn(3, 4, 17, 8)
+    whole = model.core(z_H, z_L, x)[2]
+    alone = model.core(z_H, z_L, x, logits=False)[2]
+    assert torch.allclose(whole, alone, atol=1e-5)
+
+
+def test_a_reused_target_comes_from_the_next_step_and_only_for_rows_that_went_on():
+    model = build(q_target="reuse", halt_exploration_prob=0.0)
+    seen = passes(model)
+    carry, first = model(model.initial_carry(batch()), batch())
+    assert len(seen) == 6
+    assert not first["q_continue_rows"].any()
+    said = carry.q_state @ model.core.q_head.weight[1] + model.core.q_head.bias[1]
+    carry.halted[2] = True
+    carry, second = model(carry, batch())
+    assert second["q_continue_rows"].tolist() == [True, True, False, True]
+    assert torch.allclose(second["q_continue_logits"], said)
+    assert torch.allclose(second["target_q_continue"], torch.full((4,), -5.0).sigmoid())
+
+
+def test_a_reused_target_trains_the_value_of_going_on_through_its_head_alone():
+    model = build(q_target="reuse", halt_exploration_prob=0.0)
+    carry, _ = model(model.initial_carry(batch()), batch())
+    _, outputs = model(carry, batch())
+    outputs["q_continue_logits"].sum().backward()
+    assert model.core.q_head.weight.grad[1].abs().sum() > 0
+    assert all(p.grad is None for p in model.core.L_level.parameters())
+
+
+def test_a_causal_model_does_not_see_later_tokens():
+    model = build(causal=True).eval()
+    one, other = batch(), batch()
+    other["inputs"] = one["inputs"].clone()
+    other["inputs"][:, 9:] = 1 + other["inputs"][:, 9:] % 5
+    logits = [model(model.initial_carry(b), b)[1]["logits"] for b in (one, other)]
+    assert torch.allclose(logits[0][:, :9], logits[1][:, :9], atol=1e-5)
+    assert not torch.allclose(logits[0][:, 9:], logits[1][:, 9:], atol=1e-3)
+
+
+def test_a_causal_model_cannot_mix_positions_by_an_mlp():
+    with pytest.raises(ConfigError, match="causal"):
+        build(causal=True, mlp_t=True)

@@ -115,6 +115,7 @@ class AttentionLayoutWrong(Fault):
     cause = "attention-layout-wrong"
 
     def built(self, state: TrainState) -> None:
+        state.model.core.short = False
         for module in state.model.modules():
             if isinstance(module, Attention):
                 module.backend = _over_heads

@@ -1,0 +1,100 @@
+"""The trainer's speed against a reconstruction of the reference's step (`trainer_baseline.py`), in one process, interleaved.
+
+    python benchmarks/trainer_speed.py [a] [b] [c] [--compile] [--steps N]
+
+A step is the whole optimizer step on random 9x9 boards, in float32 on one thread: forward, Q-target, backward, both
+optimizers, metrics. Both trainers begin with the same weights and see the same batches; their losses are compared before
+anything is timed. Times are CPU seconds of this process, which other processes disturb less than the clock on the wall; a
+round times one step of each in turn, and the medians of all rounds are given. The exploration of halting is off: it draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.trainer_baseline import Baseline
+from hrmdoc.trainer.benchmark import Stepper, gemm_rate, random_batch, step_flops
+from hrmdoc.trainer.data import DataInfo
+from hrmdoc.trainer.layers import inner_size
+from hrmdoc.trainer.model import HRM, ArchConfig, Batch
+
+SUDOKU = DataInfo(vocab_size=11, seq_len=81)
+SMALL = ArchConfig(hidden_size=32, H_layers=1, L_layers=1, num_heads=1, expansion=2, puzzle_emb_ndim=32)
+MIDDLE = ArchConfig(hidden_size=64, H_layers=2, L_layers=2, num_heads=1, expansion=4, puzzle_emb_ndim=64)
+CONFIGS = {"a": (SMALL, 4, 200), "b": (MIDDLE, 8, 60), "c": (ArchConfig(), 8, 5)}  # architecture, batch, rounds
+LR, DECAY, AGREE = 1e-4, 1.0, 1e-4
+Step = Callable[[Batch], float]
+
+
+def contestants(arch: ArchConfig, rows: int, compiled: bool) -> dict[str, Step]:
+    """The baseline and the trainer, with the reference's Q-target and with the reused one."""
+    torch.manual_seed(0)
+    models = [HRM(replace(arch, q_target=target), SUDOKU, rows) for target in ("separate", "reuse")]
+    models[1].load_state_dict(models[0].state_dict())
+    baseline = Baseline(models[0], rows, LR, DECAY, compiled)
+    if compiled:
+        for model in models:
+            model.core.compile(dynamic=False)
+    ours, reuse = (Stepper(model, LR, DECAY) for model in models)
+    return {
+        "baseline": lambda batch: baseline.step(batch)["lm_loss"],
+        "trainer": lambda batch: float(ours.step(batch)["lm_loss"]),
+        "q_target=reuse": lambda batch: float(reuse.step(batch)["lm_loss"]),
+    }
+
+
+def race(name: str, compiled: bool, rounds: int | None) -> None:
+    arch, rows, usual = CONFIGS[name]
+    arch = replace(arch, forward_dtype="float32", halt_exploration_prob=0.0)
+    steps = contestants(arch, rows, compiled)
+    batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(8)]
+    losses = {who: [step(batch) for batch in batches[:3]] for who, step in steps.items()}
+    apart = max(abs(x - y) / x for x, y in zip(losses["baseline"], losses["trainer"], strict=True))
+    assert apart < AGREE, f"the trainers differ: {losses}"
+    spent: dict[str, list[float]] = {who: [] for who in steps}
+    for number in range(rounds or usual):
+        for who, step in steps.items():
+            begun = time.process_time()
+            step(batches[number % len(batches)])
+            spent[who].append(time.process_time() - begun)
+    tokens, inner = rows * (SUDOKU.seq_len + arch.prefix_len), inner_size(arch.hidden_size, arch.expansion)
+    rate = gemm_rate(tokens, arch.hidden_size, 2 * inner, torch.float32, torch.device("cpu"), clock=time.process_time)
+    flops = {
+        "trainer": step_flops(arch, SUDOKU, rows),
+        "q_target=reuse": step_flops(replace(arch, q_target="reuse"), SUDOKU, rows),
+    }
+    print(
+        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; first losses apart by {apart:.1e}; ", end=""
+    )
+    print(f"matrix products at {rate / 1e9:.0f} GFLOP/s")
+    middle = {who: statistics.median(times) for who, times in spent.items()}
+    for who, each in middle.items():
+        share = f"{flops[who] / 1e9:8.3f} GFLOP {flops[who] / each / rate:5.0%} of matmul" if who in flops else " " * 29
+        low = min(spent[who])
+        print(f"  {who:<16}{each * 1e3:9.2f} ms (best {low * 1e3:.2f}) {1 / each:8.2f} steps/s {share}", end="")
+        print(f"  {middle['baseline'] / each:.2f}x")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("configs", nargs="*", default=["a", "b", "c"], help="of a, b, c")
+    parser.add_argument("--compile", action="store_true", help="torch.compile on both sides")
+    parser.add_argument("--steps", type=int, help="rounds")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in given.configs:
+        race(name, given.compile, given.steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+import pytest
+import torch
+
+from hrmdoc.errors import UsageError
+from hrmdoc.trainer import benchmark
+from hrmdoc.trainer.data import DataInfo
+from hrmdoc.trainer.model import HRM, ArchConfig
+
+SMALL = ["arch.hidden_size=8", "arch.num_heads=2", "arch.H_layers=1", "arch.L_layers=1", "arch.expansion=1", "device=cpu"]
+ARCH = ArchConfig(hidden_size=8, num_heads=2, expansion=1, H_layers=1, L_layers=1, puzzle_emb_ndim=8, forward_dtype="float32")
+
+
+def test_every_backend_is_measured_or_its_absence_explained(capsys):
+    assert benchmark.command(["--benchmark", "--seq-len", "16", "--batch=2", "--seconds", "1", "threads=1", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "float32 matmul precision" in lines[0]
+    assert "batch 2 x 16 tokens (+1)" in lines[1]
+    assert [line.split()[0] for line in lines[3:]] == ["sdpa", "flash", "naive"]
+    assert "computes in float16 or bfloat16 only" in lines[4]
+    assert lines[3].endswith("%")
+
+
+@pytest.mark.parametrize(
+    "words", [["--batch", "many"], ["--seq-len"], ["--benchmrk", "2"], ["--batch", "0"], ["a.yaml", "b.yaml"]]
+)
+def test_a_mistake_is_told_with_the_options(words):
+    with pytest.raises(UsageError):
+        benchmark.command(words)
+
+
+def test_operations_are_those_of_the_matrix_products():
+    info = DataInfo(vocab_size=11, seq_len=81)
+    tokens, h, inner, heads = 2 * 82, 8, 256, 2
+    projections = 2 * tokens * (4 * h * h + 3 * h * inner)
+    attention = 2 * 2 * 2 * heads * 82 * 82 * (h // heads)
+    assert heads * (h // heads) == h
+    low_and_high = 12 * (projections + attention) + 4 * projections + 4 * attention  # two passes have gradients
+    counted = benchmark.step_flops(ARCH, info, 2)
+    assert counted < low_and_high + 6 * tokens * h * 13  # the heads
+    assert counted > 0.9 * low_and_high  # the last pass of the target needs one position only
+
+
+def test_operations_grow_with_the_batch_and_fall_with_a_reused_target():
+    info = DataInfo(vocab_size=11, seq_len=81)
+    assert benchmark.step_flops(ARCH, info, 6) == 3 * benchmark.step_flops(ARCH, info, 2)
+    reuse = ArchConfig(**{name: getattr(ARCH, name) for name in ARCH.__dataclass_fields__} | {"q_target": "reuse"})
+    assert benchmark.step_flops(reuse, info, 2) < 0.7 * benchmark.step_flops(ARCH, info, 2)
+
+
+def test_a_step_learns():
+    torch.manual_seed(0)
+    info = DataInfo(vocab_size=6, seq_len=16)
+    stepper = benchmark.Stepper(HRM(ARCH, info, 4), lr=1e-2, weight_decay=0.0)
+    batch = benchmark.random_batch(info, 4, "cpu")
+    first = stepper.step(batch)["lm_loss"]
+    for _ in range(30):
+        last = stepper.step(batch)["lm_loss"]
+    assert last < 0.8 * first
