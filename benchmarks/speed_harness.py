@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+_COMPILED = tempfile.TemporaryDirectory(prefix="hrmdoc-speed-pyc-")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
 
 
@@ -70,7 +71,7 @@ def run(command: Sequence[str]) -> Sample:
         RuntimeError: it failed; says how.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, **ONE_THREAD}, cwd=HERE)
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=_environment(), cwd=HERE)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -82,6 +83,12 @@ def run(command: Sequence[str]) -> Sample:
     if lines and lines[-1].startswith("{"):
         told = json.loads(lines[-1])
     return Sample(usage.ru_utime + usage.ru_stime, told)
+
+
+def _environment() -> dict[str, str]:
+    """One thread; compiled modules are kept as they are for any user, but in a folder of this run."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, **ONE_THREAD, "PYTHONPYCACHEPREFIX": _COMPILED.name}
 
 
 def compare(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Figure]:

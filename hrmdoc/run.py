@@ -217,6 +217,8 @@ class Run:
     clock: Tick | None = None
     line_count: int = 0
     version: int = 0
+    _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _best_of: tuple[int, int] = field(default=(-1, -1), init=False, repr=False, compare=False)
 
     def add(self, record: Record) -> None:
         """Takes one record in."""
@@ -272,9 +274,13 @@ class Run:
         )
 
     def best(self, role: str) -> Series | None:
-        """The best source of `role`, or None."""
-        found = self.with_role(role)
-        return found[0] if found else None
+        """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record is added."""
+        stand = (self.version, len(self.series))
+        if stand != self._best_of:
+            self._best, self._best_of = {}, stand
+        if role not in self._best:
+            self._best[role] = next(iter(self.with_role(role)), None)
+        return self._best[role]
 
     @property
     def points(self) -> int:
