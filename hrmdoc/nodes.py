@@ -329,6 +329,11 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
             raise expressions.MissingInput(symptom)
         return finding.state == "present"
 
+    def seen(symptom: str) -> bool:
+        """It is present or was, whatever its inputs."""
+        finding = scene.found(symptom)
+        return finding is not None and finding.state in ("present", "resolved")
+
     def count(role: str) -> int:
         series = scene.run.best(role)
         return 0 if series is None else len(series)
@@ -365,6 +370,7 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "count": count,
         "last_step": last_step,
         "present": present,
+        "seen": seen,
         "known": lambda name: scene.facts.get(name) is not None,
     }
 
