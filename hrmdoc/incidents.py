@@ -42,8 +42,8 @@ class Incident:
 class IncidentLog:
     """The open incidents of a run, and their history as JSON lines.
 
-    A critical incident is told at once. A warning is told once it has lasted `settle` seconds: at the start of a run many
-    come and go within a few points.
+    A critical incident is told at once. A warning, and an incident that opens again where it began before, is told once it
+    has lasted `settle` seconds: at the start of a run many come and go within a few points.
 
     Args:
         path: where the history is kept; what stands there already is not told again. None, or a file that cannot be
@@ -56,8 +56,9 @@ class IncidentLog:
         self.settle = settle
         self.latest: dict[str, Incident] = {}
         self._waiting: dict[str, float] = {}
+        self._began: dict[str, int | None] = {}
         for incident in _history(path):
-            self.latest[incident.symptom] = incident
+            self._take(incident)
 
     @property
     def open(self) -> list[Incident]:
@@ -75,9 +76,14 @@ class IncidentLog:
         showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
         self._waiting = {name: since for name, since in self._waiting.items() if name in showing}
         for incident in changes:
-            self.latest[incident.symptom] = incident
+            self._take(incident)
         self._store(changes)
         return changes
+
+    def _take(self, incident: Incident) -> None:
+        self.latest[incident.symptom] = incident
+        if incident.is_open:
+            self._began[incident.symptom] = incident.step
 
     def _change(self, analysis: Analysis, symptom: Symptom, now: float) -> Incident | None:
         known = self.latest.get(symptom.id)
@@ -90,14 +96,13 @@ class IncidentLog:
             return replace(known, change="resolved", at=now, step=symptom.last_step)
         if known is not None and known.is_open:
             return None if known.severity == severity else _incident(analysis, symptom, "changed", now)
-        if known is not None and known.step == symptom.first_step:
-            # The same beginning was told before: a judgement that wavers is not a new incident.
-            self.latest[symptom.id] = replace(known, change="reopened")
-            return None
         return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
 
     def _settled(self, change: Incident, now: float) -> bool:
-        if change.change not in ("opened", "reopened") or change.severity == "critical" or self.settle <= 0:
+        if change.change not in ("opened", "reopened") or self.settle <= 0:
+            return True
+        wavers = self._began.get(change.symptom, -1) == change.step  # the same beginning was told before
+        if change.severity == "critical" and not wavers:
             return True
         if now - self._waiting.setdefault(change.symptom, now) < self.settle:
             return False

@@ -52,7 +52,9 @@ def _table(patient: object) -> None:
     assert isinstance(patient, Patient)
     out = console()
     several = len({series.key.source for series in patient.run.series.values()}) > 1
-    columns = ["metric", "role", "points", "steps", *(["range"] if out.width >= 90 else []), "curve", *(["source"] if several else [])]
+    wide = out.width >= 90
+    shown = {"range": wide, "source": several}
+    columns = [name for name in ("metric", "role", "points", "steps", "range", "curve", "source") if shown.get(name, True)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column not in ("metric", "source"))
@@ -62,13 +64,14 @@ def _table(patient: object) -> None:
         broken = len(series) - len(finite)
         role = (series.role.role or "-") + ("?" if series.role.guessed else "")
         rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"
+        axis = "" if series.axis == "step" else f"{series.axis} "
         cells = {
             "metric": safe(series.key.metric, 60) + rank,
             "role": role,
             "points": f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
-            "steps": ("" if series.axis == "step" else f"{series.axis} ") + f"{int(series.steps.min())}–{int(series.steps.max())}",
+            "steps": axis + f"{int(series.steps.min())}–{int(series.steps.max())}",
             "range": f"{low} … {high}",
-            "curve": sparkline(series.values, 24 if out.width >= 90 else 12),
+            "curve": sparkline(series.values, 24 if wide else 12),
             "source": safe(series.key.source, 80),
         }
         table.add_row(*(cells[column] for column in columns))

@@ -1,0 +1,182 @@
+"""`hrmdoc.live.watch` on files that grow, shrink, rotate and move."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.incidents import Incident
+from hrmdoc.live.watch import Look, Watch
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def points(first: int, last: int, value: str = "") -> str:
+    return "".join(f"step {i} | loss {value or 2 - i / 200} | lr 5e-05 | epoch {i / 100}\n" for i in range(first, last))
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.time = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+class Followed:
+    """A watch that is asked to look, one look at a time."""
+
+    def __init__(self, path: Path, **options: object) -> None:
+        self.clock = Clock()
+        self.watch = Watch(str(path), interval=0.1, now=self.clock, **options)  # type: ignore[arg-type]
+        self._looks: Iterator[Look] = iter(self.watch.looks())
+
+    def until(self, symptom: str, change: str = "opened") -> Incident:
+        """Looks until that incident is told."""
+        for look in self._looks:
+            for incident in look.changes:
+                if (incident.symptom, incident.change) == (symptom, change):
+                    return incident
+            self.clock.time += 2
+        raise AssertionError(f"{symptom} was not {change}")
+
+    def look(self) -> Look:
+        return next(self._looks)
+
+    def end(self) -> list[Look]:
+        self.watch.stop()
+        return list(self._looks)
+
+
+def test_a_finding_is_told_once_it_is_written(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 50))
+    followed = Followed(log)
+    assert followed.look().changes == []
+    with log.open("a") as file:
+        file.write(points(50, 54, "nan"))
+    incident = followed.until("loss-nonfinite")
+    assert (incident.severity, incident.step, incident.line) == ("critical", 50, 51)
+    last = followed.end()[-1]
+    assert last.analysis.verdict == "critical"
+
+
+def test_a_restarted_watch_repeats_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 50) + points(50, 54, "nan"))
+    first = Followed(log)
+    first.until("loss-nonfinite")
+    first.end()
+    second = Followed(log)
+    assert [one.symptom for one in second.watch.incidents.open] == ["loss-nonfinite"]
+    looks = [second.look(), *second.end()]
+    assert [incident.symptom for look in looks for incident in look.changes] == []
+
+
+def test_a_truncated_file_is_read_from_its_start(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 50))
+    followed = Followed(log)
+    followed.look()
+    log.write_text(points(0, 20))
+    assert followed.look().analysis.run.points == 2 * 70
+    followed.end()
+
+
+def test_a_rotated_file_goes_on_in_the_new_one(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 50))
+    followed = Followed(log)
+    followed.look()
+    log.rename(tmp_path / "a.log.1")
+    log.write_text(points(50, 60, "nan"))
+    assert followed.until("loss-nonfinite").step == 50
+    followed.end()
+
+
+def test_a_new_file_in_the_folder_is_found(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    followed = Followed(run)
+    assert followed.look().analysis.verdict == "no_data"
+    (run / "late.log").write_text(points(0, 30) + points(30, 33, "nan"))
+    assert followed.until("loss-nonfinite").step == 30
+    followed.end()
+
+
+def test_a_link_that_moves_leads_to_the_other_run(tmp_path: Path) -> None:
+    for name, value in (("one", ""), ("two", "nan")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text(points(0, 30) + points(30, 33, value))
+    latest = tmp_path / "latest"
+    latest.symlink_to("one")
+    followed = Followed(latest)
+    assert followed.look().changes == []
+    (tmp_path / "next").symlink_to("two")
+    (tmp_path / "next").rename(latest)
+    look = followed.look()
+    assert look.moved
+    assert [incident.symptom for incident in look.changes] == ["loss-nonfinite"]
+    followed.end()
+
+
+def test_a_file_that_vanishes_is_told_and_the_rest_kept(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "a.log").write_text(points(0, 30))
+    followed = Followed(run)
+    followed.look()
+    (run / "a.log").unlink()
+    last = followed.end()[-1]
+    assert last.analysis.run.points == 60
+    assert "has vanished" in last.analysis.run.damages[0].what
+
+
+def test_the_watch_ends_with_the_run(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "x"}')
+    (run / "train.log").write_text(points(0, 30))
+    (run / "events.jsonl").write_text('{"event": "ended", "state": "finished", "step": 30, "time": 1700000000.0}\n')
+    followed = Followed(run)
+    assert [look.analysis.state for look in followed._looks][-1] == "finished"
+
+
+def test_a_run_that_cannot_be_written_to_keeps_its_state_with_the_user(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 30) + points(30, 33, "nan"))
+    followed = Followed(log)
+    followed.until("loss-nonfinite")
+    followed.end()
+    assert followed.watch.folder is not None
+    assert followed.watch.folder.is_relative_to(tmp_path / "state")
+    assert {path.name for path in followed.watch.folder.iterdir()} == {"diagnosis.json", "incidents.jsonl"}
+    assert sorted(os.listdir(tmp_path)) == ["a.log", "state"]
+
+
+def test_without_state_nothing_is_written(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 30) + points(30, 33, "nan"))
+    followed = Followed(log, remember=False)
+    followed.until("loss-nonfinite")
+    followed.end()
+    assert os.listdir(tmp_path) == ["a.log"]
+
+
+def test_a_state_folder_that_cannot_be_made_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(points(0, 30) + points(30, 33, "nan"))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    followed = Followed(log)
+    assert followed.until("loss-nonfinite").step == 30
+    followed.end()
