@@ -21,8 +21,9 @@ class Guessing(WholeSeries):
     """How far a cross-entropy and the accuracy beside it are from guessing among K equal classes, for the K that fits best.
 
     Uniform guessing gives a loss of ln K and an accuracy of 1/K at once. The score is the larger of two relative distances over
-    the trailing part of the run: of the loss from ln K, and a fifth of that of the accuracy from 1/K, since an accuracy counted on
-    few samples scatters more; nine tenths of the blocks must lie within it. Judged only while the accuracy is at most a half: a coin toss is the best that guessing can do.
+    the trailing part of the run: of the loss from ln K, and a fifth of that of the accuracy from 1/K, since an accuracy counted
+    on few samples scatters more; nine tenths of the blocks must lie within it. Judged only while the accuracy is at most about a
+    half: a coin toss is the best that guessing can do.
 
     Args:
         share: trailing share of the run that is looked at.
