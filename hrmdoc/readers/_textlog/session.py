@@ -29,6 +29,12 @@ _LOOKS = 200
 """So many lines with a framework's word that teach nothing new end the search for it."""
 _OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
 _BLOCK_COST = 20
+_NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_DIGITS_MATTER = (b"restart", b"using ", b"precision")
+"""Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`."""
+_MOST_CHATTER = 4096
+_LONGEST_CHATTER = 600
 
 
 class TextSession:
@@ -50,6 +56,8 @@ class TextSession:
         self._framework, self._looks = 0, _LOOKS
         self._hungry = False
         self._rank: int | None = context.rank
+        self._chatter: set[bytes] = set()
+        self._told = False
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Records that the new bytes complete."""
@@ -91,7 +99,20 @@ class TextSession:
                 return
             raw = block.data[starts[row] : ends[row]]
             if raw and not raw.isspace():
-                self._piece(_cleaned(raw), int(lines[row]), int(kinds[row]), bool(kept[row]))
+                self._line(raw, int(lines[row]), int(kinds[row]), bool(kept[row]))
+
+    def _line(self, raw: bytes, line: int, kinds: int, kept: bool) -> None:
+        """Reads a line, unless one that differs in nothing but digits was chatter: libraries say the same all day."""
+        plain = not (self._hungry or kept or kinds & _NEVER_CHATTER) and len(raw) < _LONGEST_CHATTER
+        key = raw.translate(_DIGITS_ALIKE) if plain else b""
+        if key in self._chatter:
+            return
+        self._told = False
+        self._piece(_cleaned(raw), line, kinds, kept)
+        if plain and not self._told and not self._hungry and not any(word in raw.lower() for word in _DIGITS_MATTER):
+            if len(self._chatter) >= _MOST_CHATTER:
+                self._chatter.clear()
+            self._chatter.add(key)
 
     def _piece(self, text: str, line: int, kinds: int, kept: bool) -> None:
         message = self._peeler.peel(text)
@@ -125,7 +146,7 @@ class TextSession:
         if (kinds & scan.TROUBLE or state.traceback or state.summary) and self._broken(state, text, mark, kept):
             return
         if kinds & scan.MOMENT:
-            self._trouble.moment(state, text, mark)
+            self._told = self._trouble.moment(state, text, mark) or self._told
         if state.config and self._config_row(state, text, mark):
             return
         open_block = state.block or state.rows or state.table is not None
@@ -211,6 +232,7 @@ class TextSession:
 
     def _fact(self, key: str, value: Value, scope: str, mark: Mark) -> None:
         """Adds a fact once; a later line that says otherwise replaces it."""
+        self._told = True
         if self._facts.get((scope, key), self) == value or len(self._facts) > 20_000:
             return
         self._facts[scope, key] = value
