@@ -13,6 +13,11 @@ from hrmdoc.run import Run, Series
 GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
 """HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
 
+ENOUGH = 5
+"""Gradient norms before the break that tell what is usual."""
+EXPLODED = 10.0
+"""A gradient norm so many times its median has left its range."""
+
 
 def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Derived canonical facts; those already known are not given again."""
@@ -23,6 +28,7 @@ def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
         | dict(_checkpoint(run))
         | dict(_expected(facts))
         | dict(_phase(run, facts))
+        | dict(_broken(run))
     )
     return {key: value for key, value in found.items() if facts.get(key) is None}
 
@@ -84,6 +90,29 @@ def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     elif isinstance(total, int | float) and total > 0:
         share = step / total
         yield "run.phase", "early" if share < 0.1 else "end" if share > 0.9 else "middle"
+
+
+def _broken(run: Run) -> Iterator[tuple[str, Any]]:
+    """Which pass broke first when the loss is not finite: `backward` where the gradient norm went before it, else `forward`.
+
+    Forward is claimed only where every step is logged, since between two points the gradients may have exploded unseen.
+    """
+    loss, grad = run.best("train.loss"), run.best("grad_norm")
+    if loss is None or grad is None:
+        return
+    broken = np.flatnonzero(~np.isfinite(loss.values))
+    if not len(broken):
+        return
+    at = int(loss.steps[broken[0]])
+    earlier = grad.values[grad.steps < at]
+    usual = earlier[np.isfinite(earlier)]
+    if len(usual) < ENOUGH:
+        return
+    before = float(earlier[-1])
+    if not math.isfinite(before) or before > EXPLODED * float(np.median(usual)):
+        yield "run.nonfinite_from", "backward"
+    elif at - int(grad.steps[grad.steps < at][-1]) <= 1:
+        yield "run.nonfinite_from", "forward"
 
 
 def rank_levels(run: Run, role: str) -> dict[int, float]:
