@@ -51,6 +51,9 @@ smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
 bench: $(READY) ## speed, as ratios against named alternatives
 	$(BIN)/python benchmarks/speed.py
 
+soak: $(READY) ## kill a training run 200 times and see it come back
+	$(BIN)/python tests/soak.py
+
 accuracy: $(READY) ## how often the doctor is right, on the fault lab
 	$(BIN)/python -m benchmarks.lab --matrix small
 

@@ -24,6 +24,12 @@ class Journal:
         self.lm_loss: float | None = None
         self._since, self._steps = time.perf_counter(), 0
         self._process = psutil.Process()
+        self._first: int | None = None
+
+    def compiling(self, step: int) -> bool:
+        """Whether `step` is one in which a compiled model is compiled: the first two, of which one starts from no carry."""
+        self._first = step if self._first is None else self._first
+        return self.job.plan.compile_backend is not None and step < self._first + 2
 
     def count_step(self) -> None:
         """Counts one step."""

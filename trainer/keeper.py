@@ -132,12 +132,15 @@ class Keeper:
         """Takes the run back to its newest good checkpoint; whether there was one."""
         before = state.step
         try:
-            state.roll_back(self.newest_good(state), config.seed)
+            reduced = config.rollback_lr_factor if config.on_rollback == "reduce_lr" else None
+            state.roll_back(self.newest_good(state), config.seed, reduced)
         except InputError as error:
             self.run.log(f"error: no rollback: {error}")
             return False
-        self.run.event("rollback", state.step, from_step=before, rollbacks=state.rollbacks)
-        self.run.log(f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run)")
+        done = {"policy": config.on_rollback, "lr_scale": state.lr_scale}
+        self.run.event("rollback", state.step, from_step=before, rollbacks=state.rollbacks, **done)
+        how = "the learning rate is lowered" if reduced else "the batches since then are skipped"
+        self.run.log(f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run); {how}")
         return True
 
     def resume(self, state: TrainState, source: Path, *, accept_data: bool) -> None:

@@ -94,7 +94,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
         for _ in range(config.grad_accum):
             with clock.section("data"):
                 batch = fault.batch(step, state.feed.next())
-            with clock.section("compute"):
+            with clock.section("compute"), run.busy(state.step) if log.compiling(step) else nullcontext():
                 if state.carry is None:
                     state.carry = model.initial_carry(batch)
                 with _precision(job.plan):
@@ -143,7 +143,8 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             job.keeper.save(state, log.lm_loss)
 
         # listen
-        number, waiting = world.agree(int(interrupts.received or 0), int(inbox.waiting()))
+        waiting = inbox.waiting()
+        number, waiting = world.agree(int(interrupts.received or 0), int(waiting))
         if waiting:
             ended = inbox.answer(log.lm_loss) or ended
         if number:

@@ -10,15 +10,21 @@ from pathlib import Path
 from hrmdoc.errors import HrmdocError, UsageError
 
 from . import config as configs
+from . import launch
 from .overrides import AUTO, Settings, parse_overrides, read_yaml
 from .schema import TrainConfig
 from .screen import Screen
 
-USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...]
+USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
+       hrmdoc train --slurm [--account A] [--qos Q] [--constraint C] [--partition P] [--nodes N] [--gpus-per-node G]
+                    [--cpus-per-task T] [--time HH:MM:SS] [--dry-run] [CONFIG.yaml] [key=value ...]
+       hrmdoc train --benchmark [--seq-len S] [--batch B] [key=value ...]
+       torchrun --nproc-per-node N -m hrmdoc.trainer train [CONFIG.yaml] [key=value ...] [parallel=ddp|fsdp]
        hrmdoc evaluate CHECKPOINT [key=value ...]
 
 train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
-(presets: demo tiny small medium full stable mps), resume=runs/latest. evaluate scores a checkpoint or a run's newest good one.
+(presets: demo tiny small medium full stable mps), resume=runs/latest.
+--detach runs in the background; --slurm submits a batch job. evaluate scores a checkpoint or a run's newest good one.
 """
 
 
@@ -44,8 +50,21 @@ def main(argv: list[str]) -> int:
 
 def train(words: list[str]) -> int:
     """`hrmdoc train`: trains, and prints the run directory to stdout."""
-    file, overrides = split_words(words)
+    if "--benchmark" in words:
+        from .benchmark import command
+
+        return command(words)
+    request = launch.parse(words)
+    file, overrides = split_words(request.words)
     config = read_config(file, overrides)
+    if request.detach or request.job is not None:
+        run = launch.name_of(config.run_dir, config.run_name)
+        if request.job is None:
+            sys.stderr.write(launch.detach(request.words, run))
+            sys.stdout.write(f"{run}\n")
+        else:
+            sys.stdout.write(launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run))
+        return 0
     from .loop import train as run_loop
     from .parallel import is_chief
     from .setup import make_job

@@ -157,7 +157,11 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
         torch.cuda.set_device(local)
     if not dist.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if kind == "cuda" else "gloo"
-        dist.init_process_group(backend, rank=rank, world_size=size, timeout=timedelta(seconds=timeout_s))
+        timeout = timedelta(seconds=timeout_s)
+        store, _, _ = next(iter(dist.rendezvous("env://", rank, size, timeout=timeout)))
+        # torchrun keeps its store over restarts, with the addresses of processes that are gone.
+        fresh = dist.PrefixStore(f"start{env.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        dist.init_process_group(backend, store=fresh, rank=rank, world_size=size, timeout=timeout)
     return World(rank, size, local, Clock(cuda=kind == "cuda"))
 
 

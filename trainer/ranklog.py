@@ -7,7 +7,8 @@ all processes are as slow as the slowest and the slow one cannot be told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ class RankLog(RunDir):
 
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
         """One heart is enough: a collective that waits for this process stops the first one too."""
+
+    @contextmanager
+    def busy(self, step: int, limit_s: float = 0.0) -> Iterator[None]:
+        """The first process beats."""
+        del step, limit_s
+        yield
 
     def close(self, step: int, state: State) -> None:
         """Nothing is open."""

@@ -20,9 +20,11 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -35,14 +37,15 @@ from .tb import EventFile
 SCHEMA = "hrmdoc.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
 HEARTBEAT_S = 1.0
+BUSY_LIMIT_S = 1800.0  # no model takes longer to compile
 Say = Callable[[str], None]
 
 
 class Scalars(Protocol):
     """Where numbers go. `write` never waits and never raises; `error` tells if the place failed."""
 
-    error: OSError | None
-
+    @property
+    def error(self) -> OSError | None: ...
     def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None: ...
     def close(self) -> None: ...
 
@@ -132,6 +135,24 @@ class RunDir:
         self._beat = now
         text = json.dumps({"time": time.time(), "step": step, "pid": os.getpid(), "state": state}) + "\n"
         self._guard("heartbeat.json", lambda: write_atomic(self.path / "heartbeat.json", text))
+
+    @contextmanager
+    def busy(self, step: int, limit_s: float = BUSY_LIMIT_S) -> Iterator[None]:
+        """Beats from a thread while the loop cannot, as when a model is compiled; at most `limit_s`, for that can hang too."""
+        done = threading.Event()
+
+        def beat() -> None:
+            end = time.monotonic() + limit_s
+            while not done.wait(HEARTBEAT_S) and time.monotonic() < end:
+                self.heartbeat(step)
+
+        thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def close(self, step: int, state: State) -> None:
         """Writes the last heartbeat and state, and closes the event file."""

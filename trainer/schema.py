@@ -16,11 +16,13 @@ Count = Annotated[int, Meta(ge=1)]
 Index = Annotated[int, Meta(ge=0)]
 Rate = Annotated[float, Meta(ge=0.0)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Factor = Annotated[float, Meta(gt=0.0, le=1.0)]
 Decay = Annotated[float, Meta(ge=0.0, lt=1.0)]
 
 DeviceChoice = Literal["auto", "cpu", "cuda", "mps"]
 DtypeChoice = Literal["auto", "float32", "bfloat16", "float16"]
 OnNonfinite = Literal["off", "stop", "skip", "rollback"]
+OnRollback = Literal["skip_batches", "reduce_lr"]  # go on with later batches, or with the same ones more slowly
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ class TrainConfig:
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     on_nonfinite: OnNonfinite = "stop"
     max_rollbacks: Index = 3
+    on_rollback: OnRollback = "skip_batches"
+    rollback_lr_factor: Factor = 0.5
     checkpoint_interval: Count | None = None
     checkpoint_keep: Count = 3
     log_interval: Count = 10
@@ -127,4 +131,7 @@ class TrainConfig:
     compile: bool | None = None
     threads: Count | None = None
     parallel: ParallelKeys = field(default_factory=ParallelKeys)
+    wandb: bool | Literal["offline"] = False
+    profile: Annotated[str, Meta(pattern=r"^\d+-\d+$")] | None = None
+    autotune: bool = False
     fault: str | None = None

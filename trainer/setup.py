@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ import torch
 from hrmdoc.errors import ConfigError
 
 from . import config as configs
-from . import devices, parallel, rundir
+from . import devices, parallel, rundir, slurm
 from . import place as places
 from .data import BUILTIN, PuzzleData, TrainIterator, builtin, dataset_hash
 from .faults import fault_of
@@ -29,6 +29,7 @@ from .keeper import Keeper
 from .ranklog import RankLog
 from .schema import TrainConfig
 from .state import build
+from .wandb_sink import Tee, WandbSink, project_of, run_of
 
 BUILTIN_PREFIX = "builtin:"
 # What the published recipes call their data, and the options that build it.
@@ -117,6 +118,11 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     place = world.from_first(lambda: places.choose(config, os.environ))
     resumed = place.resume
     run = rundir.RunDir(place.path, say) if world.chief else RankLog(place.path, world.rank)
+    if config.wandb and world.chief:
+        name = config.run_name or run_of(config.arch.name, run.path.name)
+        project = config.project_name or project_of(config.data_path)
+        mode: Literal["online", "offline"] = "offline" if config.wandb == "offline" else "online"
+        run.scalars = Tee(run.scalars, WandbSink(mode, run.path, project, name, asdict(config), run.log))
     folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
     keeper = Keeper(run, folder, config.checkpoint_keep, lambda saved, file: fault.write(saved, file, torch.save), fault.saved)
     if resumed is not None:
@@ -166,7 +172,8 @@ def _tell(
         run.log(
             f"{world.size} processes ({config.parallel.strategy}), {config.global_batch_size // world.size} rows each: {talk}"
         )
-    for warning in (*plan.warnings, *configs.schedule_warnings(config, total)):
+    login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
+    for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, total)):
         run.event("warning", step, message=warning)
         run.log(f"warning: {warning}")
 

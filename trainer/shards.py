@@ -1,8 +1,8 @@
 """FSDP2: weights, gradients and moments of which every process keeps a part, and checkpoints that are written in parts.
 
-The optimizer works on the local parts alone, which AdamATan2 allows because it is elementwise. A checkpoint's parts are written
-by all processes at once (`torch.distributed.checkpoint`) and read as whole tensors, of which each process takes what is its own: so
-the number of processes, and the strategy, may differ between saving and loading.
+The optimizer works on the local parts alone, which AdamATan2 allows because it is elementwise. All processes write a
+checkpoint's parts at once (`torch.distributed.checkpoint`); they are read as whole tensors, of which each process takes what is
+its own. So the number of processes, and the strategy, may differ between saving and loading.
 """
 
 from __future__ import annotations

@@ -127,11 +127,19 @@ class TrainState:
         for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts"):
             setattr(self, name, state[name])
 
-    def roll_back(self, state: dict[str, Any], seed: int) -> None:
-        """Weights, optimizer and schedule as in `state`, but with new data and new draws, or the same failure would come."""
-        place, rollbacks, skipped = self.feed.state_dict(), self.rollbacks + 1, self.skipped
+    def roll_back(self, state: dict[str, Any], seed: int, lr_factor: float | None = None) -> None:
+        """Weights, optimizer and schedule as in `state`, with something changed, or the same failure would come.
+
+        Args:
+            lr_factor: what the learning rate is multiplied by, with the same batches again; None leaves the rate alone and goes
+                on with the batches after those that were used. The draws are new ones in any case.
+        """
+        place, rollbacks, skipped, lr_scale = self.feed.state_dict(), self.rollbacks + 1, self.skipped, self.lr_scale
         self.load_state_dict(state)
-        self.feed.load_state_dict(place)
+        if lr_factor is None:
+            self.feed.load_state_dict(place)
+        else:
+            self.lr_scale = lr_scale * lr_factor
         self.rollbacks, self.skipped, self.carry = rollbacks, skipped, None
         self.generator.manual_seed(seed + 1_000_003 * rollbacks)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..parallel import restarted
 from .base import Fault
 
 if TYPE_CHECKING:
@@ -37,13 +38,17 @@ class Hang(Fault):
 
 @dataclass
 class Kill(Fault):
-    """scheduler-killed: before `@step` the process kills itself with SIGKILL, as the system does when memory runs out."""
+    """scheduler-killed: before `@step` the process kills itself with SIGKILL, as the system does when memory runs out.
+
+    Of several processes it is the last one, and only at the first start: torchrun's restart is to go on.
+    """
 
     step: int = STEP
     cause = "scheduler-killed"
 
     def before_step(self, state: TrainState) -> None:
-        if state.step + 1 == self.step:
+        last = state.world.rank == state.world.size - 1
+        if state.step + 1 == self.step and last and not restarted(os.environ):
             os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
