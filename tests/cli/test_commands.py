@@ -1,0 +1,255 @@
+"""The other commands, as users meet them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hrmdoc.resources import data_dir
+
+Command = Callable[..., Any]
+CONFIG = "# mine\ndata_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2  # high\nlr_warmup_steps: 0\nseed: 1\n"
+SECRET = "sk-" + "abcdefghijklmnopqrstuvwx"
+HOSTILE = (
+    "".join(f'{{"step": {i}, "<img src=x onerror=alert(1)>loss": {2 - i / 100}, "loss": {2 - i / 100}}}\n' for i in range(50))
+    + "\n"
+)
+
+
+@pytest.fixture
+def run(apart: Path) -> Path:
+    """A run of hrmdoc's own trainer whose loss climbs away, with its config."""
+    folder = apart / "run"
+    folder.mkdir()
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "run", "framework": "hrm"}')
+    (folder / "config.yaml").write_text(CONFIG)
+    losses = [1.5 - i / 100 for i in range(60)] + [1.0 + i / 20 for i in range(80)]
+    lines = (f"step {i}/140 | lm_loss {loss:.4f} | grad_norm {1 + loss:.3f} | lr 1.0e-02\n" for i, loss in enumerate(losses))
+    (folder / "train.log").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture
+def hostile(apart: Path) -> Path:
+    folder = apart / "hostile"
+    folder.mkdir()
+    (folder / "metrics.jsonl").write_text(HOSTILE)
+    traceback = (
+        f'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: <script>x</script> {SECRET}\x1b[31m\n'
+    )
+    (folder / "train.log").write_text("step 1 loss 2.0\nAPI_KEY=topsecretvalue\n" + traceback)
+    return folder
+
+
+def test_apply_shows_a_diff_and_writes_nothing(hrmdoc: Command, run: Path) -> None:
+    done = hrmdoc("apply", run)
+    assert done.status == 0
+    assert "-lr: 1e-2  # high" in done.out
+    assert f"hrmdoc apply {run} --write" in done.err
+    assert (run / "config.yaml").read_text() == CONFIG
+
+
+def test_apply_writes_once_and_takes_back_byte_for_byte(hrmdoc: Command, run: Path) -> None:
+    assert hrmdoc("apply", run, "--write").status == 0
+    written = (run / "config.yaml").read_text()
+    assert written != CONFIG
+    assert "# high" in written
+    again = hrmdoc("apply", run, "--write")
+    assert again.status == 2
+    assert "no run has shown its effect yet" in again.err
+    assert (run / "config.yaml").read_text() == written
+    assert hrmdoc("apply", run, "--undo").status == 0
+    assert (run / "config.yaml").read_text() == CONFIG
+    assert hrmdoc("apply", run, "--undo").status == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--remedy", "reduce-learning-rat"), "did you mean 'reduce-learning-rate'?"),
+        (("--rerun",), "--rerun needs --write"),
+        (("--config", "nowhere.yaml"), "nowhere.yaml: no such file or folder"),
+    ],
+)
+def test_apply_says_what_it_cannot_do(hrmdoc: Command, run: Path, words: tuple[str, ...], said: str) -> None:
+    done = hrmdoc("apply", run, *words)
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_a_healthy_run_gets_no_patch(hrmdoc: Command, healthy: Path) -> None:
+    done = hrmdoc("apply", healthy)
+    assert done.status == 2
+    assert "nothing to patch" in done.err
+
+
+@pytest.mark.parametrize("ending", ["html", "md"])
+def test_a_report_carries_neither_markup_nor_secrets_of_the_run(hrmdoc: Command, hostile: Path, apart: Path, ending: str) -> None:
+    assert hrmdoc("report", hostile, "-o", f"r.{ending}").status == 0
+    text = (apart / f"r.{ending}").read_text()
+    assert "<script>" not in text
+    assert "<img" not in text
+    assert SECRET not in text
+    assert "\x1b" not in text
+
+
+def test_a_report_loads_nothing_and_leads_with_the_verdict(hrmdoc: Command, sick: Path, healthy: Path, apart: Path) -> None:
+    assert hrmdoc("report", sick, healthy).status == 0
+    page = (apart / "report.html").read_text()
+    assert "default-src 'none'" in page
+    assert "http://" not in page
+    assert "https://" not in page.replace("https://json-schema.org", "")
+    assert page.index("Loss is NaN or infinite") < page.index("Probable causes")
+
+
+@pytest.mark.parametrize("target", ["missing/r.html", "r.pdf"])
+def test_a_report_that_cannot_be_written_is_an_error(hrmdoc: Command, sick: Path, target: str) -> None:
+    assert hrmdoc("report", sick, "-o", target).status == 2
+
+
+def test_one_unreadable_run_among_several_is_passed_over(hrmdoc: Command, sick: Path, apart: Path) -> None:
+    (apart / "empty.log").write_text("")
+    done = hrmdoc("report", sick, "empty.log")
+    assert done.status == 0
+    assert "passed over: empty.log" in done.err
+
+
+def test_a_bundle_holds_what_a_helper_asks_for_and_no_secret(hrmdoc: Command, hostile: Path, apart: Path) -> None:
+    done = hrmdoc("bundle", hostile, "-o", "b.zip")
+    assert done.status == 0
+    with zipfile.ZipFile(apart / "b.zip") as archive:
+        names = archive.namelist()
+        content = b"".join(archive.read(name) for name in names)
+    assert names == done.out.split()
+    assert {"diagnosis.json", "report.html", "environment.json"} < set(names)
+    assert SECRET.encode() not in content
+    assert b"topsecretvalue" not in content
+
+
+def test_series_are_exported_and_roles_can_be_corrected(hrmdoc: Command, sick: Path, apart: Path) -> None:
+    assert hrmdoc("series", sick, "-o", "x.csv").status == 0
+    assert (apart / "x.csv").read_text().splitlines()[0].startswith("step,")
+    assert len((apart / "x.csv").read_text().splitlines()) == 121
+    shown = hrmdoc("series", sick, "--role", "eval.loss=grad_norm").out
+    assert "eval.loss" in shown
+    assert hrmdoc("series", sick, "--role", "nonsense").status == 2
+    assert hrmdoc("series", sick, "-o", "x.txt").status == 2
+
+
+def test_a_comparison_names_what_differs_and_where_the_curves_part(hrmdoc: Command, sick: Path, healthy: Path) -> None:
+    done = hrmdoc("compare", sick, healthy)
+    assert done.status == 0
+    assert "parts first, at step" in done.out
+    assert "loss-nonfinite" in done.out
+    assert json.loads(hrmdoc("compare", "--json", sick, healthy).out)["schema"] == "hrmdoc.comparison/1"
+    assert "no shared metric parts for good" in hrmdoc("compare", healthy, healthy).out
+
+
+def test_preflight_names_the_line_of_a_config_that_cannot_work(hrmdoc: Command, apart: Path) -> None:
+    text = CONFIG + "arch:\n  hidden_size: 32\n  num_heads: 3\n  H_layers: 1\n  L_layers: 1\n"
+    (apart / "c.yaml").write_text(text)
+    done = hrmdoc("preflight", "c.yaml")
+    assert done.status == 1
+    assert "heads-do-not-divide-hidden" in done.out
+    assert "c.yaml:10" in done.out
+    (apart / "c.yaml").write_text(text.replace("num_heads: 3", "num_heads: 4"))
+    assert "heads-do-not-divide-hidden" not in hrmdoc("preflight", "c.yaml").out
+
+
+def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
+    (apart / "c.yaml").write_text(CONFIG)
+    schema = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())
+    Draft202012Validator(schema).validate(json.loads(hrmdoc("preflight", "--json", "c.yaml").out))
+
+
+@pytest.mark.parametrize("content", [b"\0\0\0", b"a: [", b"\xff\xfe"])
+def test_preflight_of_a_broken_config_is_one_error(hrmdoc: Command, apart: Path, content: bytes) -> None:
+    (apart / "c.yaml").write_bytes(content)
+    done = hrmdoc("preflight", "c.yaml")
+    assert (done.status, done.out) == (2, "")
+    assert "c.yaml" in done.err
+
+
+def test_a_rule_of_ones_own_is_scaffolded_tested_and_used(hrmdoc: Command, apart: Path) -> None:
+    assert hrmdoc("rules", "new", "my-level", "--in", "mine").status == 0
+    done = hrmdoc("rules", "test", "mine")
+    assert (done.status, done.out) == (0, "2 cases passed, 0 failed\n")
+    assert "my-level" in hrmdoc("rules", "list", "mine").out
+    (apart / "hrmdoc.toml").write_text('rules = ["mine"]\n')
+    (apart / "high.jsonl").write_text("".join(f'{{"step": {i}, "loss": {2 if i < 20 else 15}}}\n' for i in range(60)))
+    document = json.loads(hrmdoc("analyze", "--json", "high.jsonl").out)
+    assert "my-level" in [symptom["id"] for symptom in document["symptoms"]]
+    assert hrmdoc("rules", "new", "my-level", "--in", "mine").status == 2
+    assert hrmdoc("rules", "new", "My Level").status == 2
+
+
+def test_a_failing_case_of_ones_own_is_told(hrmdoc: Command, apart: Path) -> None:
+    hrmdoc("rules", "new", "my-level", "--in", "mine")
+    cases = apart / "mine" / "tests" / "my-level.yaml"
+    cases.write_text(cases.read_text().replace("expect: absent", "expect: present"))
+    done = hrmdoc("rules", "test", "mine")
+    assert done.status == 1
+    assert "expected present, found absent" in done.out
+
+
+def test_a_broken_rule_is_named_with_its_place(hrmdoc: Command, apart: Path) -> None:
+    hrmdoc("rules", "new", "my-level", "--in", "mine")
+    rule = apart / "mine" / "symptoms" / "my-level.yaml"
+    rule.write_text(rule.read_text().replace("severity:", "severitty:"))
+    done = hrmdoc("rules", "check", "mine")
+    assert done.status == 2
+    assert "my-level.yaml:4" in done.err
+    assert "did you mean" in done.err
+
+
+PRINTS = "import sys\nfor i in range(40): print({'loss': 2.0 if i < 20 else float('nan'), 'epoch': i}, flush=True)\n"
+
+
+def test_a_supervised_command_keeps_its_output_and_exit_status(spawn: Command, apart: Path) -> None:
+    done = spawn("run", "--log", "o.log", "--", sys.executable, "-c", PRINTS + "sys.exit(7)")
+    assert done.status == 7
+    assert done.out.count("loss") == 40
+    assert (apart / "o.log").read_text() == done.out
+    assert "loss-nonfinite" in done.err
+
+
+def test_a_supervised_command_is_stopped_when_it_is_lost(spawn: Command) -> None:
+    endless = PRINTS + "import time\nwhile True: time.sleep(0.1)"
+    done = spawn("run", "--log", "o.log", "--stop-on", "critical", "--", sys.executable, "-c", endless)
+    assert done.status == 1
+    assert "stopped for loss-nonfinite" in done.err
+
+
+def test_a_command_that_cannot_start_leaves_no_log(hrmdoc: Command, apart: Path) -> None:
+    assert hrmdoc("run", "--log", "o.log", "--", "no-such-command").status == 2
+    assert not (apart / "o.log").exists()
+
+
+@pytest.mark.parametrize("number", ["INT", "TERM"])
+def test_a_signal_ends_a_watch_with_a_summary(sick: Path, number: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hrmdoc", "watch", str(sick)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "loss-nonfinite" in line:
+            break
+    subprocess.run(["kill", f"-{number}", str(process.pid)], check=True)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert "✗ CRITICAL" in out
+
+
+def test_watch_once_looks_once(hrmdoc: Command, sick: Path) -> None:
+    done = hrmdoc("watch", "--once", sick)
+    assert done.status == 1
+    assert "loss-nonfinite" in done.out
+    assert hrmdoc("watch", "--once", "nowhere").status == 2
