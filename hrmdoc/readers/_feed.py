@@ -17,6 +17,7 @@ from hrmdoc.readers.base import Context, Session
 from hrmdoc.run import Damage, Record, Run
 
 BLOCK = 1 << 20
+_LARGER_BLOCKS = {"tfevents": 4 * BLOCK}  # its columns are cut out of a whole block, at some cost for every tag of it
 Wanted = Callable[[bytes], Iterable[int]]
 
 
@@ -68,7 +69,7 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
             while block:
                 run.line_count += block.count(b"\n") if source.reader == "text" else 0
                 yield from session.feed(block)
-                block = file.read(BLOCK)
+                block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
             yield from session.close()
     except OSError as error:
         yield Damage(source.path, None, f"cannot be read: {error.strerror or error}")

@@ -29,6 +29,7 @@ WHOLE = False
 _PIECE = 4 << 20
 _FEW = 4  # fewer alike records than this are parsed one by one
 _MAX_PASSES = 16
+_MAX_LAYOUTS = 4096
 _MAX_TOLD = 50  # damaged places that are reported one by one
 _SPLIT_FOLDERS = frozenset({"train", "training", "validation", "valid", "val", "eval", "test"})
 _CONFIG_TEXT = re.compile(
@@ -56,6 +57,7 @@ class _Session:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._framer = Framer()
+        self._layouts: Layouts = {}
         self._damaged = 0
         folder = Path(context.path).parent.name.lower()
         self._split = folder if folder in _SPLIT_FOLDERS else ""
@@ -73,7 +75,7 @@ class _Session:
             yield Damage(self._context.path, None, f"{self._damaged - _MAX_TOLD} further damaged places")
 
     def _block(self, block: Block, final: bool = False) -> Iterator[Record]:
-        gathered = Gathered(block)
+        gathered = Gathered(block, self._layouts)
         columns = Columns(self._context, precision=2)
         for tag, order, steps, values, times in gathered.points():
             places = block.base + gathered.starts[order] - 12
@@ -113,14 +115,16 @@ def _text_facts(text: str, path: str) -> Iterator[Fact]:
     yield from flat_facts(tree, path)
 
 
+Layouts = dict[tuple[bytes, int, int], "_Layout | None"]
 Found = tuple[str, IntArray, IntArray, FloatArray, FloatArray]
 
 
 class Gathered:
     """The numbers of one block of records, by tag, and the events that were parsed one by one."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, layouts: Layouts) -> None:
         self._block = block
+        self._layouts = layouts
         self.starts = np.array(block.starts, np.int64)
         self.events: list[_event.Event] = []
         self.unreadable: list[int] = []
@@ -167,7 +171,7 @@ class Gathered:
         order = np.argsort(keys, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
             equal = (constant[group] == constant[group[0]]).all(axis=1)
-            own = _Layout.of(rows[group[0]].tobytes(), layout.width)
+            own = self._own_layout(constant[group[0]].tobytes(), rows[group[0]], layout.width)
             if own is None or own.numbers != layout.numbers or not equal.all():
                 self._one_by_one(indices[group])
                 continue
@@ -175,6 +179,15 @@ class Gathered:
             steps, times = layout.steps(chosen), _column(chosen, 1, "<f8")
             for tag, (at, dtype) in zip(own.tags, own.numbers, strict=True):
                 self._found.append((tag, indices[group], steps, _column(chosen, at, dtype), times))
+
+    def _own_layout(self, constant: bytes, row: ByteRows, width: int) -> _Layout | None:
+        """The layout of records with these constant bytes, which a log repeats for ever; parsed once."""
+        key = (constant, len(row), width)
+        if key not in self._layouts:
+            if len(self._layouts) >= _MAX_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[key] = _Layout.of(row.tobytes(), width)
+        return self._layouts[key]
 
     def _one_by_one(self, indices: IntArray) -> None:
         data, starts, lengths = self._block.data, self._block.starts, self._block.lengths
