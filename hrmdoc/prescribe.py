@@ -19,6 +19,8 @@ REMEDIES = 4
 WORTH_TREATING = 0.05
 SO_ALREADY = "nothing to change"
 """How a patch begins its refusal where the config has the value already; such a remedy is not offered."""
+NO_KEY = " has no key for "
+"""What a patch says in its refusal where the framework cannot be told; such a remedy is offered only when there is no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: S
     """The first remedies of these names that suit the run's framework and would change something in its config `files`."""
     remedies = [book.remedies[name] for name in names if name in book.remedies]
     suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
-    tried = (_one(remedy, situation, book, files) for remedy in suited or remedies)
-    return list(islice(_different(one for one in tried if not one.obstacle.startswith(SO_ALREADY)), REMEDIES))
+    tried = [_one(remedy, situation, book, files) for remedy in suited or remedies]
+    useful = [one for one in tried if not one.obstacle.startswith(SO_ALREADY)]
+    possible = [one for one in useful if NO_KEY not in one.obstacle]
+    return list(islice(_different(possible or useful), REMEDIES))
 
 
 def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:

@@ -1,0 +1,85 @@
+"""The user's own settings."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from hrmdoc import rulebook, settings
+from hrmdoc.analysis import Patient
+from hrmdoc.errors import ConfigError
+from hrmdoc.settings import Acknowledgement, Settings, Threshold
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    assert settings.load(tmp_path).fail_on == "warning"
+
+
+def test_the_nearest_file_upwards_wins_and_its_rule_folders_are_relative_to_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hrmdoc]\nfail_on = "info"\n')
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert settings.load(inner).fail_on == "info"
+    (tmp_path / "a" / "hrmdoc.toml").write_text('fail_on = "critical"\nrules = ["own"]\n')
+    found = settings.load(inner)
+    assert (found.fail_on, found.rules) == ("critical", (str(tmp_path / "a" / "own"),))
+
+
+def test_a_pyproject_of_others_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+    assert settings.load(tmp_path).origin == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fail-on = 'info'", "did you mean 'fail_on'"),
+        ("fail_on = 'never ever'", "fail_on"),
+        ("fail_on = ", "cannot read the settings"),
+        ("[[acknowledge]]\nsymptom = 'loss-spike'", "reason"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "hrmdoc.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"hrmdoc\.toml") as caught:
+        settings.load(tmp_path)
+    assert said in str(caught.value)
+
+
+def test_a_threshold_of_an_unknown_symptom_is_refused() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'loss-spike'"):
+        settings.adjusted(rulebook.load(), Settings(thresholds={"loss-spik": Threshold(enter=3.0)}))
+
+
+def test_a_threshold_changes_its_rule_and_no_other() -> None:
+    book = rulebook.load()
+    found = settings.adjusted(book, Settings(thresholds={"loss-spike": Threshold(enter=99.0, severity="info")}))
+    assert (found.symptoms["loss-spike"].when.enter, found.symptoms["loss-spike"].severity) == (99.0, "info")
+    assert found.symptoms["loss-plateau"] == book.symptoms["loss-plateau"]
+
+
+def test_an_acknowledgement_holds_until_its_day() -> None:
+    known = Acknowledgement("loss-spike", "we know", until=datetime.date(2030, 1, 2))
+    assert known.holds(datetime.date(2030, 1, 2))
+    assert not known.holds(datetime.date(2030, 1, 3))
+
+
+@pytest.mark.parametrize(("until", "severity"), [(datetime.date(2000, 1, 1), "critical"), (None, "info")])
+def test_an_acknowledged_symptom_is_shown_as_information(tmp_path: Path, until: datetime.date | None, severity: str) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("".join(f"step {i} | loss {2 - i / 100 if i < 40 else 'nan'} | lr 1e-4\n" for i in range(60)))
+    patient = Patient(str(log), settings=Settings(acknowledge=(Acknowledgement("loss-nonfinite", "known", until),)))
+    patient.read([str(log)])
+    analysis = patient.look(closed=True)
+    symptom = next(one for one in analysis.symptoms if one.id == "loss-nonfinite")
+    assert (symptom.state, analysis.severity(symptom)) == ("present", severity)
+
+
+def test_a_disabled_symptom_is_not_looked_for(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("".join(f"step {i} | loss nan | lr 1e-4\n" for i in range(20)))
+    patient = Patient(str(log), settings=Settings(disable=("loss-nonfinite",)))
+    patient.read([str(log)])
+    assert "loss-nonfinite" not in [symptom.id for symptom in patient.look(closed=True).symptoms]
