@@ -1,12 +1,13 @@
 """`make calibrate`: writes rules/rates.yaml, the measured `leak` of symptoms and `w` of causes, and benchmarks/calibration.md.
 
 Learns from the lab's training programs alone (`benchmarks.lab.spec.TRAINING`), from what the last `python -m benchmarks.lab`
-examined. Every rate starts at the value written in its rule, worth as many runs as makes all counts likeliest (empirical Bayes),
-and moves with the counts. Runs that differ only in their seed count as one, since they are not independent.
+examined. Every rate starts at the value written in its rule and moves with the counts; how fast is chosen by leaving out one
+training program after the other. Runs that differ only in their seed count as one, since they are not independent.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -16,10 +17,11 @@ from ruamel.yaml import YAML
 
 from benchmarks.lab.judge import Examined, Verdict, load_examined, verdict_of
 from benchmarks.lab.metrics import brier, mean_reciprocal_rank, wilson
+from benchmarks.lab.report import commit
 from benchmarks.lab.spec import TRAINING, Spec
 from hrmdoc import rulebook
-from hrmdoc.calibrate import Prior, estimate, fit_strength
-from hrmdoc.rulebook import EVERY_SYMPTOM, RATES, Rate, Rulebook
+from hrmdoc.calibrate import STRENGTHS, Prior, estimate
+from hrmdoc.rulebook import RATES, Rate, Rulebook
 
 ROOT = Path(__file__).parents[1]
 REPORT = Path(__file__).with_name("calibration.md")
@@ -27,8 +29,14 @@ HEADER = (
     "Written by `make calibrate` from measured runs; do not edit. It takes the place of the rates in the rules of the same names."
 )
 
+FAMILIES_NEEDED = 2
+"""What was seen on a single program is not carried over to others."""
+
 Run = tuple[Spec, Examined]
-Counts = tuple[int, int]
+Counts = dict[str, tuple[int, int]]
+"""By family of programs: hits, and kinds of runs in which the symptom could be evaluated."""
+Key = tuple[str, ...]
+"""A symptom, or a cause and a symptom."""
 
 
 def main() -> int:
@@ -52,38 +60,68 @@ def main() -> int:
 def measured_leaks(runs: Sequence[Run], book: Rulebook) -> dict[str, Rate]:
     """How often each symptom shows on a healthy run on which nothing harmless explains it."""
     healthy = [run for run in runs if run[0].healthy]
-    excused = _excused(book)
-    counts: dict[str, Counts] = {}
-    for name in book.symptoms.keys() - _good_signs(book):
-        found = _count(healthy, lambda one, name=name: _shows(one, name, excused))  # type: ignore[misc]
-        if found[1]:
-            counts[name] = found
-    strength = fit_strength([(hits, total, book.symptoms[name].leak.p) for name, (hits, total) in counts.items()])
-    return {
-        name: _rounded(
-            estimate(hits, total, Prior(book.symptoms[name].leak.p, strength), f"{hits} of {total} kinds of healthy runs")
-        )
-        for name, (hits, total) in counts.items()
-        if 0 < book.symptoms[name].leak.p < 1
+    excused, can_show = _excused(book), _shown_anywhere(runs)
+    written: dict[Key, float] = {
+        (name,): book.symptoms[name].leak.p for name in can_show & book.symptoms.keys() - _good_signs(book)
     }
+    counts: dict[Key, Counts] = {
+        key: found
+        for key in written
+        if (found := _count(healthy, lambda one, name=key[0]: _shows(one, name, excused)))  # type: ignore[misc]
+    }
+    rates = _estimates(counts, written, "kinds of healthy runs")
+    return {name: rate for (name,), rate in rates.items()}
 
 
 def measured_weights(runs: Sequence[Run], book: Rulebook) -> dict[str, dict[str, Rate]]:
     """How often each cause showed each symptom that it is said to produce."""
-    counts: dict[tuple[str, str], Counts] = {}
+    can_show = _shown_anywhere(runs)
+    written: dict[Key, float] = {}
+    counts: dict[Key, Counts] = {}
     for name, cause in book.causes.items():
         sick = [run for run in runs if name == next(iter(run[0].causes), "")]
-        for symptom in cause.produces:
-            found = (0, 0) if symptom == EVERY_SYMPTOM else _count(sick, lambda one, symptom=symptom: _shows(one, symptom, {}))  # type: ignore[misc]
-            if found[1]:
-                counts[name, symptom] = found
-    written = {pair: book.causes[pair[0]].produces[pair[1]] for pair in counts}
-    strength = fit_strength([(*found, written[pair]) for pair, found in counts.items()])
+        for symptom in cause.produces.keys() & can_show:
+            if found := _count(sick, lambda one, symptom=symptom: _shows(one, symptom, {})):  # type: ignore[misc]
+                written[name, symptom], counts[name, symptom] = cause.produces[symptom], found
     weights: dict[str, dict[str, Rate]] = defaultdict(dict)
-    for (name, symptom), (hits, total) in counts.items():
-        basis = f"{hits} of {total} kinds of runs with this fault"
-        weights[name][symptom] = _rounded(estimate(hits, total, Prior(written[name, symptom], strength), basis))
+    for (name, symptom), rate in _estimates(counts, written, "kinds of runs with this fault").items():
+        weights[name][symptom] = rate
     return dict(weights)
+
+
+def _shown_anywhere(runs: Iterable[Run]) -> set[str]:
+    """Symptoms that showed in some run: of others, the lab cannot tell how often they show elsewhere."""
+    return {symptom.id for _, one in runs for symptom in one.symptoms if symptom.seen}
+
+
+def _estimates(counts: dict[Key, Counts], written: dict[Key, float], what: str) -> dict[Key, Rate]:
+    usable = {key: found for key, found in counts.items() if 0 < written[key] < 1 and len(found) >= FAMILIES_NEEDED}
+    strength = strength_across_programs(usable, written)
+    rates = {}
+    for key, found in usable.items():
+        hits, total = (sum(column) for column in zip(*found.values(), strict=True))
+        basis = f"{hits} of {total} {what}; the written {written[key]:g} counts as {strength:g}"
+        rates[key] = _rounded(estimate(hits, total, Prior(written[key], strength), basis))
+    return rates
+
+
+def strength_across_programs(counts: dict[Key, Counts], written: dict[Key, float]) -> float:
+    """How many runs a written rate is worth, so that rates learnt on some programs foretell another best.
+
+    Each family of training programs is left out in turn and its counts are foretold from the others; the strength under which
+    they are likeliest wins. Programs, not runs, are what rates must carry over.
+    """
+
+    def foretold(strength: float) -> float:
+        total = 0.0
+        for key, found in counts.items():
+            for program, (hits, runs) in found.items():
+                others = [pair for name, pair in found.items() if name != program]
+                before = estimate(sum(h for h, _ in others), sum(r for _, r in others), Prior(written[key], strength), "")
+                total += hits * math.log(before.p) + (runs - hits) * math.log1p(-before.p)
+        return total
+
+    return max(STRENGTHS, key=foretold)
 
 
 def _good_signs(book: Rulebook) -> set[str]:
@@ -115,12 +153,18 @@ def _shows(one: Examined, name: str, excused: dict[str, set[str]]) -> bool | Non
 
 
 def _count(runs: Iterable[Run], shows: Callable[[Examined], bool | None]) -> Counts:
-    """Hits and kinds of runs; each kind (a program and what is done to it) counts once, by the share of its seeds."""
-    kinds: dict[tuple[str, str, str, str], list[bool]] = defaultdict(list)
+    """By family, hits and kinds of runs; a kind (what is done to a program) counts once, by the share of its seeds."""
+    kinds: dict[str, dict[tuple[str, ...], list[bool]]] = defaultdict(lambda: defaultdict(list))
     for spec, one in runs:
         if (seen := shows(one)) is not None:
-            kinds[spec.program, spec.fault, spec.note, str(sorted(spec.settings.items()))].append(seen)
-    return round(sum(sum(found) / len(found) for found in kinds.values())), len(kinds)
+            what = (spec.program, spec.fault, spec.note, str(sorted(spec.settings.items())))
+            kinds[family(spec.program)][what].append(seen)
+    return {name: (round(sum(sum(seen) / len(seen) for seen in found.values())), len(found)) for name, found in kinds.items()}
+
+
+def family(program: str) -> str:
+    """Programs that share their code, such as the sizes of the reference patient, are one when rates are to carry over."""
+    return program.split("-")[0]
 
 
 def _rounded(rate: Rate) -> Rate:
@@ -183,7 +227,7 @@ def report(
     lines = [
         "# Calibration",
         "",
-        f"Written by `make calibrate` from {len(training)} runs of {', '.join(TRAINING)}:",
+        f"Written by `make calibrate` from {len(training)} runs of {', '.join(TRAINING)} at commit {commit()}:",
         f"{len(leaks)} leaks and {len(pairs)} weights. Held-out programs were never used for an estimate.",
         "",
         "| programs | rates as written in the rules | rates as measured |",

@@ -58,19 +58,6 @@ def fit_prior(counts: Sequence[tuple[int, int]]) -> Prior:
     return max(grid, key=lambda prior: sum(_log_evidence(hits, runs, prior) for hits, runs in informative))
 
 
-def fit_strength(counts: Sequence[tuple[int, int, float]]) -> float:
-    """How many runs the rates set by hand are worth, from (hits, runs, rate set by hand): the strength under which all counts are
-    likeliest. The strongest of the grid without counts."""
-    informative = [(hits, runs, mean) for hits, runs, mean in counts if runs > 0 and 0 < mean < 1]
-    if not informative:
-        return STRENGTHS[-1]
-
-    def evidence(strength: float) -> float:
-        return sum(_log_evidence(hits, runs, Prior(mean, strength)) for hits, runs, mean in informative)
-
-    return max(STRENGTHS, key=evidence)
-
-
 def _log_evidence(hits: int, runs: int, prior: Prior) -> float:
     """Log beta-binomial probability, without the binomial coefficient, which does not depend on the prior."""
     a, b = prior.mean * prior.strength, (1 - prior.mean) * prior.strength

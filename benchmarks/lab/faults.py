@@ -69,6 +69,7 @@ _EVERY = [
 ]
 _GPT_NOT = (
     "all-detached",
+    "killed",
     "malformed",
     "leakage",
     "too-small",

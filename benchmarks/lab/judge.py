@@ -91,8 +91,13 @@ def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
 
 def load_examined() -> list[tuple[Spec, Examined]]:
     """What the last `judge` kept."""
-    rows = EXAMINED.read_bytes().splitlines()
-    return [(spec, one) for spec, one in (msgspec.json.decode(row, type=tuple[Spec, Examined]) for row in rows)]
+    rows = (msgspec.json.decode(row) for row in EXAMINED.read_bytes().splitlines())
+    return [(Spec(**{**spec, "causes": tuple(spec["causes"])}), _examined(one)) for spec, one in rows]
+
+
+def _examined(data: dict[str, Any]) -> Examined:
+    symptoms = tuple(Symptom(**{**one, "missing": tuple(one["missing"])}) for one in data["symptoms"])
+    return Examined(**{**data, "symptoms": symptoms, "steps": tuple(data["steps"])})
 
 
 def examine(spec: Spec) -> Examined:

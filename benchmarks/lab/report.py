@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,15 +15,15 @@ from benchmarks.lab.spec import TRAINING
 
 INTRODUCTION = """# Accuracy on the fault lab
 
-Written by `python -m benchmarks.lab --matrix {matrix}`; no number is typed by hand. {total} runs: {faulty} with one known fault
-put into data, model, optimizer, schedule, precision or process (never into a log), {healthy} healthy ones, many of odd shapes.
-Each was examined with the public `hrmdoc.analyze` and default settings. Intervals are Wilson's, 95 %; runs that differ only in
-their seed are not independent, so the intervals are somewhat too narrow.
+Written by `python -m benchmarks.lab --matrix {matrix}` at commit {commit}; no number is typed by hand. {total} runs: {faulty}
+with one known fault put into data, model, optimizer, schedule, precision or process (never into a log), {healthy} healthy ones,
+many of odd shapes. Each was examined with the public `hrmdoc.analyze` and default settings. Intervals are Wilson's, 95 %; runs
+that differ only in their seed are not independent, so the intervals are somewhat too narrow.
 
 - *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true cause is the first, or
   one of the first three, faults that the diagnosis lists. Where two causes describe one defect, either counts.
 - *false alarm*: a healthy run whose verdict is `warning` or `critical`.
-- Rates (`rules/rates.yaml`) are learnt on {training} alone. Nothing was ever estimated from the other programs.
+- *learnt on*: {training}, the programs that `make calibrate` may learn rates from. Nothing is estimated from the others.
 - A fault counts whether or not it did visible harm, and whether or not the program's logs can show it: some cannot be found.
 """
 
@@ -37,7 +38,12 @@ def write(verdicts: Sequence[Verdict], path: Path, matrix: str) -> None:
     picture.write_text(reliability_svg(reliability(stated, true)))
     parts = [
         INTRODUCTION.format(
-            matrix=matrix, total=len(verdicts), faulty=len(faulty), healthy=len(healthy), training=", ".join(TRAINING)
+            matrix=matrix,
+            commit=commit(),
+            total=len(verdicts),
+            faulty=len(faulty),
+            healthy=len(healthy),
+            training=", ".join(TRAINING),
         ),
         "## Summary\n\n" + _table(("programs", *_COLUMNS), _groups(verdicts)),
         "## By program\n\n"
@@ -50,6 +56,12 @@ def write(verdicts: Sequence[Verdict], path: Path, matrix: str) -> None:
         "## Calibration\n\n" + _calibration((stated, true), held_out, picture.name),
     ]
     path.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
+
+
+def commit() -> str:
+    """Short id of the commit at hand."""
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 _COLUMNS = ("faulty", "found", "named first", "among three", "MRR", "healthy", "false alarms", "per 1,000 points")

@@ -10,22 +10,22 @@ from benchmarks import calibrate
 from benchmarks.lab.judge import Examined
 from benchmarks.lab.spec import Spec
 from hrmdoc import rulebook
-from hrmdoc.calibrate import fit_strength
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import Rate
 from hrmdoc.symptom import Symptom
 
 
-def run(note: str, seed: int, *symptoms: Symptom, fault: str = "", cause: str = "") -> calibrate.Run:
+def run(note: str, seed: int, *symptoms: Symptom, fault: str = "", cause: str = "", program: str = "gpt") -> calibrate.Run:
     examined = Examined(f"{note}{seed}", "unknown", "unknown", "finished", {}, symptoms, (), 10)
-    return Spec("gpt", fault, (cause,) if cause else (), seed, note=note), examined
+    return Spec(program, fault, (cause,) if cause else (), seed, note=note), examined
 
 
 def test_seeds_of_one_kind_of_run_count_once() -> None:
     spike, none = Symptom("loss-spike", state="present"), Symptom("loss-spike", state="absent")
-    runs = [run("a", 0, none), run("a", 1, none), run("a", 2, none), run("b", 0, spike), run("b", 1, spike)]
+    gpt = [run("a", 0, none), run("a", 1, none), run("a", 2, none)]
+    runs = [*gpt, *(run("b", seed, spike, program="classifier") for seed in range(2))]
     rate = calibrate.measured_leaks(runs, rulebook.load(measured=False))["loss-spike"]
-    assert rate.basis == "1 of 2 kinds of healthy runs"
+    assert rate.basis.startswith("1 of 2 kinds of healthy runs")
 
 
 def test_what_could_not_be_evaluated_counts_neither_way() -> None:
@@ -35,25 +35,39 @@ def test_what_could_not_be_evaluated_counts_neither_way() -> None:
 
 def test_what_a_benign_cause_explains_is_no_leak() -> None:
     excused = [run("a", 0, Symptom("grad-norm-spike", state="present"), Symptom("learns-well", state="present"))]
-    bare = [run("a", 0, Symptom("grad-norm-spike", state="present"))]
+    bare = [run("a", 0, Symptom("grad-norm-spike", state="present"), program=name) for name in ("gpt", "classifier")]
     book = rulebook.load(measured=False)
     assert "grad-norm-spike" not in calibrate.measured_leaks(excused, book)
-    assert calibrate.measured_leaks(bare, book)["grad-norm-spike"].basis == "1 of 1 kinds of healthy runs"
+    assert calibrate.measured_leaks(bare, book)["grad-norm-spike"].basis.startswith("2 of 2 kinds")
+
+
+def test_what_was_seen_on_one_program_alone_is_not_carried_over() -> None:
+    runs = [run(str(i), 0, Symptom("loss-spike", state="present")) for i in range(5)]
+    assert calibrate.measured_leaks(runs, rulebook.load(measured=False)) == {}
 
 
 def test_a_weight_moves_from_what_is_written_towards_what_was_counted() -> None:
     cause, symptom = "learning-rate-too-high", "loss-divergence"
-    runs = [run(str(i), 0, Symptom(symptom, state="present"), fault="lr-too-high", cause=cause) for i in range(6)]
+    seen = Symptom(symptom, state="present")
+    programs = ("gpt", "classifier", "hrm-small")
+    runs = [run(str(i), 0, seen, fault="lr-too-high", cause=cause, program=programs[i % 3]) for i in range(6)]
     book = rulebook.load(measured=False)
     rate = calibrate.measured_weights(runs, book)[cause][symptom]
     assert book.causes[cause].produces[symptom] < rate.p < 1.0
     assert rate.low < rate.p < rate.high
 
 
-def test_rates_that_agree_with_what_was_written_make_it_worth_more() -> None:
-    agreeing = fit_strength([(3, 10, 0.3), (5, 10, 0.5), (8, 10, 0.8)])
-    contradicting = fit_strength([(10, 10, 0.3), (0, 10, 0.5), (1, 10, 0.8)])
-    assert agreeing > contradicting
+def test_rates_that_carry_over_to_another_program_leave_what_was_written_less_weight() -> None:
+    written: dict[calibrate.Key, float] = {("a",): 0.1}
+    alike: dict[calibrate.Key, calibrate.Counts] = {("a",): {"gpt": (8, 10), "classifier": (9, 10)}}
+    unlike: dict[calibrate.Key, calibrate.Counts] = {("a",): {"gpt": (9, 10), "classifier": (0, 10)}}
+    assert calibrate.strength_across_programs(alike, written) < calibrate.strength_across_programs(unlike, written)
+
+
+def test_a_symptom_that_never_showed_in_the_lab_keeps_its_rate() -> None:
+    silent, seen = Symptom("tokenizers-fork", state="absent"), Symptom("loss-spike", state="present")
+    runs = [run("a", 0, silent, seen), run("a", 0, silent, seen, program="classifier")]
+    assert calibrate.measured_leaks(runs, rulebook.load(measured=False)).keys() == {"loss-spike"}
 
 
 def test_the_file_of_rates_takes_the_place_of_what_rules_say(tmp_path: Path) -> None:
