@@ -6,8 +6,10 @@ tested without having the device. `probe` finds out what the machine can do; `ap
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +26,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Attention = Literal["sdpa", "flash"]
 
 MPS_HIGH_WATERMARK = 0.9  # of the recommended memory; the rest stays with the desktop
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 SMALL_MODEL = 64  # hidden size up to which one CPU thread is fastest: the work of an operator is less than waking a thread
 
 
@@ -43,7 +46,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the configuration asks for. `compile` None lets the device decide."""
+    """What the configuration asks for. `compile` None lets the device decide; `processes` share the machine."""
 
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
@@ -52,6 +55,7 @@ class Request:
     deterministic: bool = False
     hidden_size: int = 512
     grad_accum: int = 1
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
         autocast=kind == "cuda" and dtype != "float32",
         scaler=kind == "cuda" and dtype == "float16",
         pin_memory=kind == "cuda",
-        num_workers=1 if kind == "cuda" else 0,
+        num_workers=batches_ahead(kind, machine.cpus // max(1, request.processes)),
         compile_backend=backend,
         compile_mode=mode,
         attention=attention,
@@ -116,6 +120,17 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
         env=_environment(kind, request, env),
         warnings=tuple(warnings),
     )
+
+
+def batches_ahead(kind: Kind, cpus: int) -> int:
+    """How many batches a background thread keeps ready, for a process that has `cpus` cores to itself.
+
+    A GPU must find the next batch waiting, and more in reserve evens out a disk that stutters. On a CPU the thread would take
+    its time from the step itself; a Mac's has cores to spare.
+    """
+    if kind == "cuda":
+        return max(1, min(4, cpus // 2))
+    return 1 if kind == "mps" and cpus >= 4 else 0
 
 
 def probe() -> Machine:
@@ -146,7 +161,25 @@ def apply(chosen: Plan) -> torch.device:
     torch.use_deterministic_algorithms(chosen.deterministic, warn_only=True)
     torch.backends.cudnn.deterministic = chosen.deterministic
     torch.backends.cudnn.benchmark = False
+    if chosen.device == "cpu":
+        keep_memory()
     return torch.device(chosen.device)
+
+
+def keep_memory() -> bool:
+    """Makes the C library keep the memory of freed tensors; whether it could be told to (glibc only).
+
+    By default it returns blocks of some 100 KiB and more to the system at once, so that every activation of a larger model
+    costs fresh pages, which takes longer than most elementwise operations on it.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return False
+    largest = (1 << 31) - 1
+    return bool(mallopt(_M_MMAP_THRESHOLD, 1 << 30)) and bool(mallopt(_M_TRIM_THRESHOLD, largest))
 
 
 def _device(asked: DeviceChoice, machine: Machine) -> Kind:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import torch
 
+from .autotune import out_of_memory
 from .data import EvalBatch, test_batches
 from .devices import Plan
 from .evaluate import evaluate
@@ -23,6 +24,7 @@ from .journal import Journal
 from .loss import compute_loss
 from .meter import Meter
 from .optim import cosine_schedule
+from .profile import Profiler, record_memory
 from .rundir import State as RunState
 
 Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
@@ -55,6 +57,8 @@ def train(job: Job) -> Outcome:
             outcome = _loop(job, interrupts)
     except BaseException as error:
         text = traceback.format_exc()
+        if out_of_memory(error):
+            record_memory(run, state.step)
         run.event("exception", state.step, type=type(error).__name__, message=str(error), traceback=text)
         run.log(text.rstrip())
         run.event("ended", state.step, state="crashed", reason="exception")
@@ -74,6 +78,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     examples = config.global_batch_size * config.grad_accum
     share = examples / world.size if state.split else examples  # FSDP averages the gradients of the processes, DDP adds them up
     meter, log, inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
+    profiler = Profiler(config.profile, run, world.rank)
     model.train()
     run.heartbeat(state.step, force=True)
     if config.on_nonfinite == "rollback" and state.step == 0:
@@ -84,6 +89,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     while ended is None and state.step < job.total_steps:
         fault.before_step(state)
         step = state.step + 1
+        profiler.before(step)
 
         # schedule
         factor = cosine_schedule(step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio)
@@ -125,6 +131,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             step, norm, {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
         )
         log.count_step()
+        profiler.after(step)
         due = step % config.log_interval == 0 or step == job.total_steps
         evaluates, saves = _due(job, step)
         if due or evaluates or saves:
@@ -152,6 +159,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             run.event("signal", step, signal=name)
             run.log(f"{name} received at step {step}: saving a checkpoint and ending")
 
+    profiler.close(state.step)
     if (bad := log.write(meter.fetch(), line=True)) is not None and config.on_nonfinite in ("stop", "rollback"):
         ended = _nonfinite(job, meter, bad) or ended
     if job.keeper.last_step != state.step and ended != "nonfinite":

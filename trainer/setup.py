@@ -18,14 +18,15 @@ import torch
 
 from hrmdoc.errors import ConfigError
 
+from . import autotune, devices, parallel, rundir, slurm
 from . import config as configs
-from . import devices, parallel, rundir, slurm
 from . import place as places
-from .data import BUILTIN, PuzzleData, TrainIterator, builtin, dataset_hash
+from .data import BUILTIN, DataInfo, PuzzleData, TrainIterator, builtin, dataset_hash
 from .faults import fault_of
 from .feed import Feed
 from .job import Job
 from .keeper import Keeper
+from .overrides import AUTO
 from .ranklog import RankLog
 from .schema import TrainConfig
 from .state import build
@@ -78,6 +79,7 @@ def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
         deterministic=config.deterministic,
         hidden_size=config.arch.hidden_size,
         grad_accum=config.grad_accum,
+        processes=int(env.get("LOCAL_WORLD_SIZE") or 1),
     )
     return devices.plan(request, devices.probe(), env)
 
@@ -108,8 +110,9 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         )
     data = PuzzleData(path, "train")
     test = PuzzleData(path, "test") if (path / "test").is_dir() else None
-    total = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples)
     device = devices.apply(plan)
+    config, tuning = _autotuned(config, plan, data.info, world)
+    total = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples)
     stream = fault.source(TrainIterator(data, config.global_batch_size, config.seed, world.rank, world.size))
     feed = Feed(stream, device, pin=plan.pin_memory, ahead=plan.num_workers)
     state = build(config, plan, data.info, feed, digest, config.global_batch_size // world.size, world)
@@ -140,6 +143,8 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     }
     # Without these three the file starts a new run of its own when it is used again, as after a patch.
     run.describe(configs.dump(replace(config, run_dir=None, run_name=None, resume=None)), facts)
+    if tuning:
+        run.log(tuning)
     if place.again:
         run.log("warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again")
     run.event(
@@ -150,6 +155,17 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
     eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
     return Job(config, plan, run, state, keeper, fault, test, total, eval_steps, world)
+
+
+def _autotuned(config: TrainConfig, plan: devices.Plan, info: DataInfo, world: parallel.World) -> tuple[TrainConfig, str]:
+    """The configuration with the batch that fits, and what to say of it. A run that is resumed keeps its batch."""
+    if not config.autotune or (config.resume is not None and config.resume != AUTO):
+        return config, ""
+    if plan.device == "cpu":
+        return config, "warning: autotune needs a GPU: a host that runs out of memory kills the process instead of saying so"
+    found = autotune.tune(config, plan, info, world)
+    told = f"autotune: {found.fits} rows fit; global_batch_size={found.global_batch_size} grad_accum={found.grad_accum}"
+    return autotune.tuned(config, found), told
 
 
 def _tell(

@@ -78,7 +78,9 @@ def test_a_mistake_ends_in_one_message_and_status_2(
     assert told.out == ""
 
 
-def test_processes_that_cannot_share_the_batch_or_find_each_other_are_refused(lab: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_processes_that_cannot_share_the_batch_or_find_each_other_are_refused(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "3")
     assert main(lab.words()) == 2
     assert "cannot be shared evenly by 3 processes" in capsys.readouterr().err
@@ -106,7 +108,8 @@ def test_threads_beyond_the_cores_are_warned_about(
 def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
     script = (
         "import os, signal, sys; from hrmdoc.trainer import inbox; from hrmdoc.trainer.main import main\n"
-        "inbox.Inbox.waiting = lambda self: self.job.state.step == 3 and bool(os.kill(os.getpid(), signal.SIGINT))\n"
+        "inbox.Inbox.waiting = lambda self: (\n"
+        "  self.job.state.step == 3 and bool(os.kill(os.getpid(), signal.SIGINT)))\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     done = subprocess.run([sys.executable, "-c", script, *lab.words()], capture_output=True, text=True, timeout=60, check=False)

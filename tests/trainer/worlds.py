@@ -1,7 +1,7 @@
-"""Runs of several processes for the tests: torch is imported once, then each run forks its processes, as torchrun would start them.
+"""Runs of several processes for the tests: torch is imported once, then each run forks its processes, as torchrun does.
 
-`python worlds.py '[{"size": 2, "words": [...], "signal": ["SIGTERM", 0, 4]}, ...]'` prints a list of the processes' exit statuses
-for each run. A `signal` is sent by process 0 to process `[1]` of the run when it is about to look into its inbox after step `[2]`.
+`python worlds.py '[{"size": 2, "words": [...], "signal": ["SIGTERM", 0, 4]}, ...]'` prints the processes' exit statuses for
+each run. A `signal` is sent by process 0 to process `[1]` of the run when it is about to look into its inbox after step `[2]`.
 """
 
 from __future__ import annotations
