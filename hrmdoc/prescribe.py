@@ -17,8 +17,8 @@ from hrmdoc.run import Run
 CAUSES = 3
 REMEDIES = 4
 WORTH_TREATING = 0.05
-SO_ALREADY = "nothing to change"
-"""How a patch begins its refusal where the config has the value already; such a remedy is not offered."""
+SO_ALREADY = ("nothing to change", "within its bounds already")
+"""What a patch says in its refusal where the config has the value already; such a remedy is not offered."""
 NO_KEY = " has no key for "
 """What a patch says in its refusal where the framework cannot be told; such a remedy is offered only when there is no other."""
 
@@ -65,7 +65,7 @@ def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: S
     remedies = [book.remedies[name] for name in names if name in book.remedies]
     suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
     tried = [_one(remedy, situation, book, files) for remedy in suited or remedies]
-    useful = [one for one in tried if not one.obstacle.startswith(SO_ALREADY)]
+    useful = [one for one in tried if not any(words in one.obstacle for words in SO_ALREADY)]
     possible = [one for one in useful if NO_KEY not in one.obstacle]
     return list(islice(_different(possible or useful), REMEDIES))
 

@@ -51,7 +51,8 @@ def test_the_rank_of_a_line_is_read_from_its_prefix() -> None:
     case = Case(
         title="x",
         lines=(
-            "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.77 GiB of which 1.00 GiB is free.",
+            "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+            "GPU 0 has a total capacity of 15.77 GiB of which 1.00 GiB is free.",
         ),
         expect="present",
     )

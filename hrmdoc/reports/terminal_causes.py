@@ -65,7 +65,7 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
     """The first remedies of a cause that were not shown yet, neither by name nor by what they change."""
     shown = 0
     for one in analysis.prescriptions.get(hypothesis.cause, ()):
-        changes = {(change.path, change.after) for change in one.changes}
+        changes = {change.path for change in one.changes}  # another value for the same key is an alternative, not more to do
         if one.remedy.id in offered or (changes and changes <= offered):
             continue
         offered |= {one.remedy.id, *changes}
