@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from hrmdoc import readers, rulebook
+from hrmdoc import flight, readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
@@ -92,6 +92,7 @@ class Patient:
         book = rulebook.load(Path(folder) for folder in self.settings.rules)
         self.book = own_settings.adjusted(book, self.settings)
         self.matcher = SignatureMatcher(self.book)
+        self.other_runs = ""
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
         stated = {**self.settings.facts, **(facts or {})}
         disabled = frozenset(self.settings.disable)
@@ -102,13 +103,19 @@ class Patient:
     def read(self, paths: Sequence[str]) -> None:
         """Reads everything under `paths`; what could not be read becomes damage of the run.
 
+        Where one path holds several runs, the newest is read, and `other_runs` names the rest.
+
         Raises:
             InputError: a path does not exist, or nothing at all could be read.
         """
         problems: list[Damage] = []
-        sources = readers.discover(paths, problems)
+        sources: Sequence[readers.Source] = readers.discover(paths, problems)
         self.run.extend(problems)
+        if len(paths) == 1:
+            groups = readers.runs_in(sources)
+            self.other_runs, sources = readers.told(groups), groups[-1].sources
         readers.read_into(self.run, sources, self.matcher.wanted)
+        self.run.extend(list(flight.compare(self.run)))
 
     def try_to_read(self, paths: Sequence[str]) -> None:
         """As `read`, but paths that exist and hold nothing readable leave a run without data.

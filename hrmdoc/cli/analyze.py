@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_options, stated_facts, status
+from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_options, stated_facts, status, tell_of_other_runs
 
 
 @click.command("analyze")
@@ -31,6 +31,7 @@ def command(
 
     patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     patient.try_to_read(paths)
+    tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=True)
     if as_json:
         from hrmdoc.reports.as_json import dumps

@@ -89,3 +89,9 @@ def console(*, err: bool = False) -> Any:
     stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else PIPE_WIDTH
     return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
+
+
+def tell_of_other_runs(note: str) -> None:
+    """Says on standard error that a folder held several runs; nothing when it held one."""
+    if note:
+        click.echo(f"hrmdoc: {note}", err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, tell_of_other_runs
 from hrmdoc.errors import UsageError
 
 
@@ -32,6 +32,7 @@ def command(
 
     patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     patient.read(paths)
+    tell_of_other_runs(patient.other_runs)
     if output is not None:
         _export(patient.run.frame(), output)
         return 0

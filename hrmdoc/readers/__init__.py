@@ -15,12 +15,20 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from hrmdoc.readers._discover import discover
     from hrmdoc.readers._feed import open_source, read_into
+    from hrmdoc.readers._groups import runs_in, told
     from hrmdoc.readers._source import Source
     from hrmdoc.readers.base import Reader
 
-__all__ = ["Source", "choose", "discover", "names", "open_source", "read_into", "reader"]
+__all__ = ["Source", "choose", "discover", "names", "open_source", "read_into", "reader", "runs_in", "told"]
 
-_LAZY = {"Source": "_source", "discover": "_discover", "open_source": "_feed", "read_into": "_feed"}
+_LAZY = {
+    "Source": "_source",
+    "discover": "_discover",
+    "open_source": "_feed",
+    "read_into": "_feed",
+    "runs_in": "_groups",
+    "told": "_groups",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -137,6 +137,11 @@ def attempt(path: str) -> int:
     return int(found["attempt"]) if found else 0
 
 
+def is_torchrun_part(path: str) -> bool:
+    """Whether the file lies in the log tree of torchrun, whose folders are restarts and ranks of one run."""
+    return _ATTEMPT.match(path.replace("\\", "/")) is not None
+
+
 def natural(path: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key in which `step_9` comes before `step_10`."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d{1,18}|\D+|\d+", path))

@@ -1,0 +1,99 @@
+"""Compares the flight records of all ranks: which collective some wait in, and which ranks never came to it.
+
+A rank is missing from a collective that others wait in when it has not enqueued it, by number and process group. Source: the
+checks of torch/distributed/flight_recorder (analyser) on sequence, operation and size.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hrmdoc.run import Fact, Line, Record, Run
+
+_SHOWN = 16
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the dump of one rank tells of one group."""
+
+    file: str
+    told: dict[str, int | str] = field(default_factory=dict)
+
+    def number(self, what: str) -> int:
+        value = self.told.get(what, -1)
+        return value if isinstance(value, int) else -1
+
+
+def compare(run: Run) -> Iterator[Record]:
+    """Lines that signatures match, and facts `fr.missing_ranks`, `fr.collective`, `fr.sequence`, `fr.group`, of the first group
+    in which ranks are apart. Yields nothing when no dump was read, or all ranks stand at the same point.
+    """
+    groups, members = _gather(run)
+    for name, ranks in sorted(groups.items()):
+        waiting = {rank: seen.number("waiting") for rank, seen in ranks.items() if seen.number("waiting") >= 0}
+        if not waiting:
+            continue
+        sequence = min(waiting.values())
+        rank = min(rank for rank, number in waiting.items() if number == sequence)
+        expected = members.get(name) or sorted(ranks)
+        absent = [one for one in expected if one not in ranks or ranks[one].number("enqueued") < sequence]
+        records = _missing(name, rank, ranks[rank], absent, ranks) if absent else _different(name, sequence, ranks, waiting)
+        found = list(records)
+        if found:
+            yield from found
+            return
+
+
+def _gather(run: Run) -> tuple[dict[str, dict[int, _Seen]], dict[str, list[int]]]:
+    """Group -> rank -> what its dump tells; group -> the ranks that belong to it."""
+    groups: dict[str, dict[int, _Seen]] = defaultdict(dict)
+    members: dict[str, list[int]] = {}
+    for (scope, key), fact in run.facts.items():
+        if scope != "run" or not key.startswith("fr."):
+            continue
+        if key.startswith("fr.members."):
+            members[key.removeprefix("fr.members.")] = [int(one) for one in str(fact.value).split(",")]
+        elif key.count(".") >= 3 and isinstance(fact.value, int | str):
+            rank, _, rest = key.removeprefix("fr.").partition(".")
+            name, _, what = rest.rpartition(".")
+            groups[name].setdefault(int(rank), _Seen(fact.file)).told[what] = fact.value
+    return groups, members
+
+
+def _missing(name: str, rank: int, seen: _Seen, absent: list[int], ranks: dict[int, _Seen]) -> Iterator[Record]:
+    sequence, operation = seen.number("waiting"), str(seen.told.get("operation") or "a collective")
+    silent = [one for one in absent if one not in ranks]
+    named = ", ".join(str(one) for one in absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+    last = max((ranks[one].number("completed") for one in absent if one in ranks), default=-1)
+    tail = f"; the last that they completed is number {last}" if last >= 0 else ""
+    tail += f"; no dump of rank {', '.join(str(one) for one in silent[:_SHOWN])}" if silent else ""
+    text = (
+        f"Flight recorder: rank {named} did not enter collective {sequence} ({operation}) of group {name}, "
+        f"in which rank {rank} waits {seen.told.get('place', '')}".rstrip()
+    )
+    yield Line(text + tail, seen.file, 1, rank=rank)
+    yield Fact("fr.missing_ranks", named, "run", seen.file)
+    yield Fact("fr.collective", operation, "run", seen.file)
+    yield Fact("fr.sequence", sequence, "run", seen.file)
+    yield Fact("fr.group", name, "run", seen.file)
+
+
+def _different(name: str, sequence: int, ranks: dict[int, _Seen], waiting: dict[int, int]) -> Iterator[Record]:
+    """Ranks that wait at the same number in another operation, or in one of another size."""
+    forms: dict[tuple[str, str], int] = {}
+    for rank in sorted(rank for rank, number in waiting.items() if number == sequence):
+        told = ranks[rank].told
+        forms.setdefault((str(told.get("operation")), str(told.get("sizes"))), rank)
+    if len(forms) < 2:
+        return
+    (one, first), (other, second) = list(forms.items())[:2]
+    text = (
+        f"Flight recorder: ranks {first} and {second} issue different collectives as number {sequence} of group {name}: "
+        f"{one[0]} [{one[1]}] against {other[0]} [{other[1]}]"
+    )
+    yield Line(text, ranks[first].file, 1, rank=first)
+    yield Fact("fr.sequence", sequence, "run", ranks[first].file)
+    yield Fact("fr.group", name, "run", ranks[first].file)

@@ -1,0 +1,134 @@
+"""Tells apart the runs that lie in one folder, such as `lightning_logs/version_*`, `runs/*`, or the runs of `mlruns` and `wandb`.
+
+A folder holds several runs when at least two of its children are named as loggers name runs and each holds records of its own.
+What belongs to one run stays together: ranks, restarts of torchrun, parts of one logger, event files beside one Trainer state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hrmdoc.readers import _names
+from hrmdoc.readers._source import Source
+
+_SETTINGS = frozenset({"configs", "run_json"})
+_COLLECTIONS = frozenset(["runs", "lightning_logs", "tb_logs", "multirun", "experiments", "ray_results", "sweeps", "wandb"])
+_RUN_NAME = re.compile(
+    r"version_\d+|(?:offline-)?run-\d{8}_\d{6}-[\w-]+|(?:run|exp|trial|seed|train|predict|val)[_-]?\d+|train|[0-9a-f]{32}"
+    r"|.*(?:19|20)\d\d-?[01]\d-?[0-3]\d.*|[0-2]\d-[0-5]\d-[0-5]\d|[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|[A-Z][A-Z0-9]{1,7}_\d+"
+)
+_ARRAY_TASK = re.compile(r"^(?P<job>.*slurm-\d+|.*?-\d{4,})_(?P<task>\d+)\.(?:out|err|log)$")
+_PART = re.compile(
+    r"(?:global_?|local_?)?(?:rank|worker|node|host|proc)[_-]?\d+|attempt_\d+|(?:training|val|valid|validation|test|eval"
+    r"|evaluation|dev)|(?:checkpoint|global_step|step|iter|epoch|ckpt)[_-]?\d+|loss_.*|metrics|params|tags|tensorboard|files|logs",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The sources of one run.
+
+    Attributes:
+        folder: the run's own folder, or for a Slurm array the name of its files; what a user names to examine this run.
+        sources: in the order in which they are to be read.
+        changed: when any of them was written last, Unix seconds.
+    """
+
+    folder: str
+    sources: tuple[Source, ...]
+    changed: float
+
+
+def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
+    """The runs that `sources` belong to, the one that changed last at the end; one group when nothing tells them apart.
+
+    Files outside of all run folders, such as a printed log beside `lightning_logs`, go to the last run if they were written
+    after it began, and settings always do.
+    """
+    owner = _owners(sources)
+    groups: dict[str, list[Source]] = defaultdict(list)
+    loose: list[Source] = []
+    for source in sources:
+        folder = owner.get(source.path)
+        (loose if folder is None else groups[folder]).append(source)
+    if len(groups) < 2:
+        return [_group(_common(sources), sources)] if sources else []
+    found = sorted(
+        (_group(folder, members) for folder, members in groups.items()), key=lambda g: (g.changed, _names.natural(g.folder))
+    )
+    begun = min(source.started for source in found[-1].sources)
+    kept = {source.path for source in loose if source.reader in _SETTINGS or source.mtime >= begun}
+    kept |= {source.path for source in found[-1].sources}
+    found[-1] = _group(found[-1].folder, [source for source in sources if source.path in kept])
+    return found
+
+
+def told(groups: Sequence[RunGroup], most: int = 5) -> str:
+    """One line that names the run that is read and the others; empty when there is one run."""
+    if len(groups) < 2:
+        return ""
+    others = [group.folder for group in reversed(groups[:-1])]
+    more = f" and {len(others) - most} more" if len(others) > most else ""
+    named = ", ".join(others[:most])
+    return f"{len(groups)} runs lie here; this is the newest, {groups[-1].folder}. To examine another, name it: {named}{more}"
+
+
+def _group(folder: str, sources: Iterable[Source]) -> RunGroup:
+    members = tuple(sources)
+    return RunGroup(folder, members, max(source.mtime for source in members))
+
+
+def _common(sources: Sequence[Source]) -> str:
+    """The folder of the first source; a lone run is named by what the user gave."""
+    return sources[0].path.replace("\\", "/").rpartition("/")[0] or sources[0].path
+
+
+def _owners(sources: Sequence[Source]) -> dict[str, str]:
+    """File -> the folder of its run, for files in a collection of runs. The innermost collection counts."""
+    children: dict[str, dict[str, list[Source]]] = defaultdict(lambda: defaultdict(list))
+    states = {source.logger.rpartition("/")[0] for source in sources if source.reader == "hf_state"}
+    owner: dict[str, str] = {}
+    tasks: dict[str, list[Source]] = defaultdict(list)
+    for source in sources:
+        parts = source.path.replace("\\", "/").split("/")
+        for depth in range(1, len(parts)):
+            children["/".join(parts[: depth - 1])]["/".join(parts[:depth])].append(source)
+        if array := _ARRAY_TASK.match("/".join(parts)):
+            tasks[f"{array['job']}_{array['task']}"].append(source)
+    for parent in sorted(children, key=lambda name: name.count("/"), reverse=True):
+        runs = {child: inside for child, inside in children[parent].items() if _is_run(parent, child, inside)}
+        if len(runs) < 2 or _one_trainer(parent, states) or _one_logger(runs.values()):
+            continue
+        for child, inside in runs.items():
+            for source in inside:
+                owner.setdefault(source.path, child)
+    if len(tasks) > 1 and not owner:
+        owner = {source.path: name for name, inside in tasks.items() for source in inside}
+    return owner
+
+
+def _is_run(parent: str, child: str, inside: Sequence[Source]) -> bool:
+    """Whether a folder looks like that of one run among several."""
+    name = child.rpartition("/")[2]
+    recorded = any(source.reader not in _SETTINGS for source in inside)
+    if not recorded or _names.is_torchrun_part(inside[0].path):
+        return False
+    above = parent.split("/")
+    if _PART.fullmatch(name):
+        return False
+    return above[-1] in _COLLECTIONS or _RUN_NAME.fullmatch(name) is not None or (name.isdigit() and "multirun" in above)
+
+
+def _one_trainer(parent: str, states: set[str]) -> bool:
+    """Event folders of restarts that went to the output folder of one Trainer."""
+    return parent.rpartition("/")[2] == "runs" and (parent.rpartition("/")[0] or ".") in states
+
+
+def _one_logger(runs: Iterable[Sequence[Source]]) -> bool:
+    """Whether all folders belong to the same logger, as the parts of one resumed W&B run do."""
+    loggers = [{source.logger for source in inside} for inside in runs]
+    return len({frozenset(one) for one in loggers}) == 1

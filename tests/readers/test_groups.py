@@ -1,0 +1,93 @@
+"""hrmdoc.readers._groups: several runs in one folder are told apart, the parts of one run are not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import Patient
+from hrmdoc.readers import discover, runs_in, told
+
+ROWS = "step,loss\n" + "".join(f"{step},{2.0 / (step + 1)}\n" for step in range(8))
+
+
+def lay(root: Path, *names: str) -> Path:
+    """Files with a small table each, the later ones newer."""
+    for age, name in enumerate(names):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(ROWS)
+        os.utime(path, (1_700_000_000 + age, 1_700_000_000 + age))
+    return root
+
+
+def folders(root: Path) -> list[str]:
+    return [Path(group.folder).relative_to(root).as_posix() for group in runs_in(discover(root))]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("train/metrics.csv", "validation/metrics.csv"),
+        ("rank_0/train.csv", "rank_1/train.csv"),
+        ("logs/x_1/attempt_0/0/stdout.log", "logs/x_1/attempt_0/1/stdout.log", "logs/x_1/attempt_1/0/stdout.log"),
+        ("checkpoint-10/log.csv", "checkpoint-20/log.csv"),
+        ("version_0/metrics.csv",),
+        ("a.csv", "b.csv"),
+        ("runs/train/metrics.csv", "runs/val/metrics.csv"),
+    ],
+)
+def test_parts_of_one_run_stay_together(tmp_path: Path, names: tuple[str, ...]) -> None:
+    groups = runs_in(discover(lay(tmp_path, *names)))
+    assert len(groups) == 1
+    assert told(groups) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("lightning_logs/version_0/metrics.csv", "lightning_logs/version_10/metrics.csv"), ["version_0", "version_10"]),
+        (("runs/blue/metrics.csv", "runs/red/metrics.csv"), ["blue", "red"]),
+        (("detect/train/results.csv", "detect/train2/results.csv"), ["train", "train2"]),
+        (("out/2026-01-02/10-00-00/m.csv", "out/2026-01-02/11-00-00/m.csv", "out/2026-01-03/09-00-00/m.csv"),
+         ["10-00-00", "11-00-00", "2026-01-03"]),
+        (("multirun/2026-01-02/10-00-00/0/m.csv", "multirun/2026-01-02/10-00-00/1/m.csv"), ["0", "1"]),
+    ],
+)  # fmt: skip
+def test_runs_side_by_side_are_told_apart_and_the_newest_comes_last(
+    tmp_path: Path, names: tuple[str, ...], expected: list[str]
+) -> None:
+    assert [folder.rpartition("/")[2] for folder in folders(lay(tmp_path, *names))] == expected
+
+
+def test_event_folders_of_one_trainer_are_one_run(tmp_path: Path) -> None:
+    lay(tmp_path, "out/runs/Jan01_10-00-00_host/log.csv", "out/runs/Jan01_11-00-00_host/log.csv")
+    assert len(runs_in(discover(tmp_path))) == 2
+    (tmp_path / "out/trainer_state.json").write_text('{"global_step": 2, "log_history": [{"loss": 1.0, "step": 2}]}')
+    assert len(runs_in(discover(tmp_path))) == 1
+
+
+def test_a_newer_log_beside_the_runs_goes_to_the_newest_and_an_older_one_does_not(tmp_path: Path) -> None:
+    lay(tmp_path, "old.csv", "runs/a/m.csv", "runs/b/m.csv", "new.csv")
+    newest = runs_in(discover(tmp_path))[-1]
+    assert [Path(source.path).name for source in newest.sources] == ["m.csv", "new.csv"]
+
+
+def test_tasks_of_a_slurm_array_are_runs(tmp_path: Path) -> None:
+    lay(tmp_path, "slurm-100_1.out", "slurm-100_2.out")
+    assert folders(tmp_path) == ["slurm-100_1", "slurm-100_2"]
+
+
+def test_a_patient_reads_the_newest_run_and_names_the_others(tmp_path: Path) -> None:
+    lay(tmp_path, "lightning_logs/version_0/metrics.csv", "lightning_logs/version_1/metrics.csv")
+    patient = Patient(str(tmp_path))
+    patient.read([str(tmp_path)])
+    assert len(patient.run.series) == 1
+    assert "2 runs lie here" in patient.other_runs
+    assert patient.other_runs.endswith("version_0")
+    both = Patient(str(tmp_path))
+    both.read([str(tmp_path / "lightning_logs/version_0"), str(tmp_path / "lightning_logs/version_1")])
+    assert both.other_runs == ""
+    assert len(both.run.series) == 2
