@@ -186,7 +186,10 @@ FAULTS: dict[str, list[Case]] = {
     ],
     "regression": _toy("regression", [n for n in _EVERY if n not in _REGRESSION_NOT]),
     "grpo": [Case(name, causes) for name, causes in _RL.items()],
-    "process": [Case(name, causes) for name, causes in _PROCESS.items()],
+    "process": [
+        *(Case(name, causes) for name, causes in _PROCESS.items()),
+        Case("hang", ("process-hung",), settings={"limit_s": 20}),
+    ],
     "hf-trainer": [
         *(
             Case(name, CAUSES[name])
