@@ -109,7 +109,7 @@ def trial(config: TrainConfig, plan: Plan, info: DataInfo, rows: int) -> None:
         with torch.amp.autocast_mode.autocast(plan.device, dtype=getattr(torch, plan.dtype), enabled=plan.autocast):
             carry, outputs = model(carry, batch)
             loss, _ = compute_loss(outputs, carry, config.arch.loss.loss_type)
-        (loss / rows).backward()
+        (loss / rows).backward()  # type: ignore[no-untyped-call]
         dense.step()
         dense.zero_grad(set_to_none=True)
 

@@ -52,7 +52,7 @@ class Clock:
     def _mark(on_device: bool) -> Any:
         if not on_device:
             return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         return event
 

@@ -150,8 +150,8 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             job.keeper.save(state, log.lm_loss)
 
         # listen
-        waiting = inbox.waiting()
-        number, waiting = world.agree(int(interrupts.received or 0), int(waiting))
+        asked = inbox.waiting()
+        number, waiting = world.agree(int(interrupts.received or 0), int(asked))
         if waiting:
             ended = inbox.answer(log.lm_loss) or ended
         if number:

@@ -15,6 +15,8 @@ from typing import Any, TypeVar, cast
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from hrmdoc.errors import ConfigError, HrmdocError
 
@@ -158,9 +160,9 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
     if not dist.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if kind == "cuda" else "gloo"
         timeout = timedelta(seconds=timeout_s)
-        store, _, _ = next(iter(dist.rendezvous("env://", rank, size, timeout=timeout)))
+        store, _, _ = next(iter(rendezvous("env://", rank, size, timeout=timeout)))
         # torchrun keeps its store over restarts, with the addresses of processes that are gone.
-        fresh = dist.PrefixStore(f"start{env.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        fresh = PrefixStore(f"start{env.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
         dist.init_process_group(backend, store=fresh, rank=rank, world_size=size, timeout=timeout)
     return World(rank, size, local, Clock(cuda=kind == "cuda"))
 
@@ -180,7 +182,7 @@ def settings(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> str:
     """One line on how the processes talk, with the NCCL settings that are in force."""
     if kind != "cuda":
         return f"gloo, timeout {timeout_s} s"
-    version = ".".join(str(part) for part in torch.cuda.nccl.version())
+    version = ".".join(str(part) for part in torch.cuda.nccl.version())  # type: ignore[no-untyped-call]
     given = [f"{key}={value}" for key, value in sorted(env.items()) if key.startswith(("NCCL_", "TORCH_NCCL_"))]
     return f"NCCL {version}, timeout {timeout_s} s, {' '.join(given) or 'NCCL_* unset (NCCL_DEBUG=INFO shows the transports)'}"
 
@@ -201,7 +203,7 @@ def launch_of(env: Mapping[str, str]) -> str | None:
 
 def local(tensor: Tensor) -> Tensor:
     """This process's part of `tensor` without its history, sharing its memory; a tensor that is not split is whole."""
-    part: Tensor = getattr(tensor.detach(), "_local_tensor", None)  # the attribute of a split tensor (DTensor)
+    part: Tensor | None = getattr(tensor.detach(), "_local_tensor", None)  # the attribute of a split tensor (DTensor)
     return tensor.detach() if part is None else part
 
 

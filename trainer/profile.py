@@ -56,11 +56,11 @@ class Profiler:
 def record_memory(run: RunDir, step: int) -> Path:
     """Writes what the device's memory holds, after it ran out: a table, and on CUDA a snapshot for pytorch.org/memory_viz."""
     file = run.path / f"out_of_memory_step_{step}.txt"
-    cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+    cuda = torch.cuda.is_available()
     try:
         file.write_text(torch.cuda.memory_summary() if cuda else "the host's memory ran out\n", encoding="utf-8")
         if cuda:
-            torch.cuda.memory._dump_snapshot(str(file.with_suffix(".pickle")))
+            torch.cuda.memory._dump_snapshot(str(file.with_suffix(".pickle")))  # type: ignore[no-untyped-call]
     except (OSError, RuntimeError) as error:
         run.log(f"warning: the memory snapshot cannot be written: {error}")
     run.event("out_of_memory", step, path=str(file))

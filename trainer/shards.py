@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.distributed.checkpoint as dcp
 from torch import Tensor, nn
 from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from torch.distributed.checkpoint.metadata import Metadata, StorageMeta, TensorStorageMetadata
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.fsdp._fully_shard._fsdp_collectives import DefaultAllGather, DefaultReduceScatter
@@ -139,7 +140,7 @@ def write(folder: Path, tensors: dict[str, Tensor]) -> None:
         OSError: a process could not write; raised in all of them.
     """
     try:
-        dcp.save(dict(tensors), storage_writer=dcp.FileSystemWriter(folder, sync_files=True))
+        save(dict(tensors), storage_writer=FileSystemWriter(folder, sync_files=True))
     except CheckpointException as error:
         inner = next(iter(error.failures.values()))[0]
         if isinstance(inner, OSError):
@@ -161,7 +162,7 @@ def read(folder: Path) -> dict[str, Tensor]:
             for name, entry in found.items()
             if isinstance(entry, TensorStorageMetadata)
         }
-        dcp.load(tensors, storage_reader=reader, no_dist=True)
+        load(tensors, storage_reader=reader, no_dist=True)
     except (CheckpointException, OSError, pickle.UnpicklingError, RuntimeError, EOFError, AttributeError, ValueError) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"the parts of the checkpoint cannot be read: {what}", file=folder) from error
