@@ -13,9 +13,10 @@ import msgspec
 from hrmdoc import roles
 from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
-from hrmdoc.nodes import Finding, Node, Scene, build
+from hrmdoc.nodes import Node, build
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
 from hrmdoc.run import Event, EventKind, Fact, Line, Run
+from hrmdoc.scene import Finding, Scene
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.symptom import Symptom
 from hrmdoc.text import clean

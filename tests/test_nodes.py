@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from msgspec import convert
 
-from hrmdoc.nodes import Finding, Scene, build, strongest
+from hrmdoc.nodes import build
 from hrmdoc.rulebook import When
 from hrmdoc.run import Event, Fact, Points, RoleGuess, Run, Tick
+from hrmdoc.scene import Finding, Scene
+from hrmdoc.watching import strongest
 
 
 def scene(values: list[float] | None = None, **more: object) -> Scene:

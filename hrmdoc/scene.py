@@ -1,0 +1,123 @@
+"""What a rule may look at, what it finds, and what its expressions may ask of series and symptoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hrmdoc import expressions
+from hrmdoc.derived import rank_levels
+from hrmdoc.run import Fact, FloatArray, Line, Run, Series
+from hrmdoc.signatures import SignatureMatch
+from hrmdoc.symptom import State
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one condition stands; the fields are those of `Symptom`."""
+
+    state: State
+    role: str = ""
+    metric: str = ""
+    first_step: int | None = None
+    last_step: int | None = None
+    first_time: float | None = None
+    count: int = 0
+    values: dict[str, Any] = field(default_factory=dict)
+    file: str = ""
+    line: int | None = None
+    rank: int | None = None
+    missing: tuple[str, ...] = ()
+    score: float | None = None
+
+
+@dataclass(slots=True)
+class Scene:
+    """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other symptoms' findings."""
+
+    run: Run
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    matches: Mapping[str, Sequence[tuple[Line, SignatureMatch]]] = field(default_factory=dict)
+    found: Callable[[str], Finding | None] = lambda _: None
+    closed: bool = False
+    places: Mapping[str, Fact] = field(default_factory=dict)
+
+    @property
+    def progress(self) -> Series | None:
+        """The series that tells best how far training has come."""
+        for role in ("train.loss", "lr", "grad_norm", "rl.reward", "step_time", "throughput"):
+            if (series := self.run.best(role)) is not None:
+                return series
+        return None
+
+
+def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
+    """What an expression may call on series and symptoms: `last(train.loss)`, `count(eval.loss)`, `present('loss-zero')`,
+    and, without ever missing an input, `known(lora.rank)`."""
+
+    def values_of(role: str) -> FloatArray:
+        series = scene.run.best(role)
+        if series is None or not len(series):
+            raise expressions.MissingInput(role)
+        return series.values
+
+    def finite(role: str) -> FloatArray:
+        values = values_of(role)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            raise expressions.MissingInput(role)
+        return values
+
+    def present(symptom: str) -> bool:
+        finding = scene.found(symptom)
+        if finding is None or finding.state == "not_evaluated":
+            raise expressions.MissingInput(symptom)
+        return finding.state == "present"
+
+    def seen(symptom: str) -> bool:
+        """It is present or was, whatever its inputs."""
+        finding = scene.found(symptom)
+        return finding is not None and finding.state in ("present", "resolved")
+
+    def count(role: str) -> int:
+        series = scene.run.best(role)
+        return 0 if series is None else len(series)
+
+    def last_step(role: str) -> int:
+        series = scene.run.best(role)
+        if series is None or not len(series):
+            raise expressions.MissingInput(role)
+        return int(series.steps.max())
+
+    def rank_ratio(role: str) -> float:
+        """The highest rank's level over the median of all ranks."""
+        levels = list(rank_levels(scene.run, role).values())
+        if len(levels) < 3 or float(np.median(levels)) <= 0:
+            raise expressions.MissingInput(f"{role} of three ranks")
+        return max(levels) / float(np.median(levels))
+
+    def rank_spread(role: str) -> float:
+        """Highest minus lowest level over the median of all ranks."""
+        levels = list(rank_levels(scene.run, role).values())
+        if len(levels) < 2 or float(np.median(levels)) == 0:
+            raise expressions.MissingInput(f"{role} of two ranks")
+        return (max(levels) - min(levels)) / abs(float(np.median(levels)))
+
+    return {
+        "rank_ratio": rank_ratio,
+        "rank_spread": rank_spread,
+        "first": lambda role: float(finite(role)[0]),
+        "last": lambda role: float(finite(role)[-1]),
+        "min_of": lambda role: float(finite(role).min()),
+        "max_of": lambda role: float(finite(role).max()),
+        "mean_of": lambda role: float(finite(role).mean()),
+        "median_of": lambda role: float(np.median(finite(role))),
+        "count": count,
+        "last_step": last_step,
+        "present": present,
+        "seen": seen,
+        "known": lambda name: scene.facts.get(name) is not None,
+    }

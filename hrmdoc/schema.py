@@ -1,0 +1,268 @@
+"""The schema of every rule file. An unknown key is refused by `hrmdoc.rulebook`, with file, line and the nearest valid word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+Severity = Literal["info", "warning", "critical"]
+Status = Literal["experimental", "stable", "deprecated"]
+Number = float | int | str  # a string is `$fact.key` or `$fact.key|default`
+Phase = Literal["warmup", "early", "middle", "end"]
+EVERY_SYMPTOM = "*"
+"""In a cause's `produces`: any symptom that shows and is not named there."""
+
+
+class Applies(Struct, forbid_unknown_fields=True, frozen=True):
+    """Where a rule speaks: run kinds (or all but some), phases, frameworks. Empty means everywhere."""
+
+    kinds: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    frameworks: tuple[str, ...] = ()
+
+
+class LinesWhen(Struct, forbid_unknown_fields=True, frozen=True):
+    """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes on behind the
+    last of them, as it always is for a fatal line."""
+
+    at_least: int = 1
+    recovers: bool = False
+
+
+class EventWhen(Struct, forbid_unknown_fields=True, frozen=True):
+    """Events of one kind; `within_steps` asks that they fall into so little progress."""
+
+    kind: str
+    at_least: int = 1
+    within_steps: int | None = None
+    pattern: str | None = None
+
+
+class SilenceWhen(Struct, forbid_unknown_fields=True, frozen=True):
+    """No record for longer than `factor` times the median interval between points, and than `floor` seconds."""
+
+    factor: float = 10.0
+    floor: float = 120.0
+
+
+class When(Struct, forbid_unknown_fields=True, frozen=True):
+    """What makes a symptom present: exactly one of `detector`, `lines`, `check`, `event`, `silence`, `all`, `any`, `absent`.
+
+    A detector gives one score a point of `role` (paired with `against` where it compares two roles). The symptom opens when the
+    score has reached `enter` for `patience` points in a row, and closes when it has fallen to `leave` (default: `enter`) for
+    `leave_patience` points. `direction: below` turns both comparisons round. Below `min_points` points it is not evaluated.
+    """
+
+    detector: str | None = None
+    role: str | tuple[str, ...] | None = None
+    against: str | None = None
+    with_: dict[str, Any] = field(name="with", default_factory=dict)
+    enter: Number | None = None
+    leave: Number | None = None
+    patience: int = 1
+    leave_patience: int = 1
+    direction: Literal["above", "below"] = "above"
+    min_points: int = 1
+    lines: LinesWhen | None = None
+    check: str | None = None
+    event: EventWhen | None = None
+    silence: SilenceWhen | None = None
+    all: tuple[When, ...] | None = None
+    any: tuple[When, ...] | None = None
+    absent: When | None = None
+
+    def form(self) -> str:
+        """Which one of the forms this is."""
+        forms = ("detector", "lines", "check", "event", "silence", "all", "any", "absent")
+        used = [name for name in forms if getattr(self, name) is not None]
+        if len(used) != 1:
+            raise ValueError(f"`when` needs exactly one of {', '.join(forms)}, found {', '.join(used) or 'none'}")
+        return used[0]
+
+
+class Variant(Struct, forbid_unknown_fields=True, frozen=True):
+    """Other thresholds for other kinds of runs or frameworks; what is left out stays as in `when`."""
+
+    kinds: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    with_: dict[str, Any] = field(name="with", default_factory=dict)
+    enter: Number | None = None
+    leave: Number | None = None
+    patience: int | None = None
+    min_points: int | None = None
+    severity: Severity | None = None
+
+
+class Needs(Struct, forbid_unknown_fields=True, frozen=True):
+    """What must be known for the rule to be evaluated. `any_role`: one of them is enough."""
+
+    roles: tuple[str, ...] = ()
+    any_role: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+
+
+class Rate(Struct, forbid_unknown_fields=True, frozen=True):
+    """A probability with its 95 % interval, and what it was measured on (`prior` when not yet measured)."""
+
+    p: float
+    low: float
+    high: float
+    basis: str = "prior"
+
+
+class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/symptoms/<id>.yaml"""
+
+    id: str
+    title: str
+    when: When
+    playbook: str
+    status: Status = "stable"
+    severity: Severity = "warning"
+    group: str | None = None
+    applies: Applies = Applies()
+    variants: tuple[Variant, ...] = ()
+    needs: Needs = Needs()
+    evidence: str = ""
+    summary: str = ""
+    leak: Rate = Rate(0.01, 0.0, 0.05)
+    falsepositives: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Signature(Struct, forbid_unknown_fields=True, frozen=True):
+    """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
+
+    `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file function` a line.
+    `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
+
+    Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
+    `confirmation` supports a root, a `note` is neither.
+    """
+
+    id: str
+    symptom: str
+    pattern: str
+    literals: tuple[str, ...]
+    example: str
+    role: Literal["root", "cascade", "confirmation", "note"] = "root"
+    fatal: bool = True
+    means: str = ""
+    traceback: str = ""
+    desync: bool = False
+    counterexamples: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Cause(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work."""
+
+    id: str
+    title: str
+    prior: float
+    produces: dict[str, float]
+    playbook: str
+    summary: str = ""
+    benign: bool = False
+    check: str = ""
+    applies: Applies = Applies()
+    remedies: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Change(Struct, forbid_unknown_fields=True, frozen=True):
+    """One canonical key and how it changes. `value` may be a number, a string, a boolean or an expression over facts (`=...`)."""
+
+    key: str
+    op: Literal["set", "multiply", "clamp", "remove"]
+    value: Any = None
+    min: float | None = None
+    max: float | None = None
+
+
+class Verify(Struct, forbid_unknown_fields=True, frozen=True):
+    """How one sees that a remedy helped: which symptoms must be gone, by when, and what else to look at."""
+
+    gone: tuple[str, ...] = ()
+    within: str = ""
+    also: str = ""
+
+
+class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/remedies/<id>.yaml"""
+
+    id: str
+    title: str
+    kind: Literal["patch", "action", "manual"]
+    risk: Literal["safe", "guarded", "manual"]
+    why: str
+    verify: Verify
+    changes: tuple[Change, ...] = ()
+    action: dict[str, Any] | None = None
+    steps: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class ConfigKey(Struct, forbid_unknown_fields=True, frozen=True):
+    """How a framework spells one canonical key. `keys`: alternatives, the first is the one to insert.
+
+    `insert`: whether a file that lacks the key may be given it; not where the program would refuse it there.
+    """
+
+    keys: tuple[str, ...]
+    type: Literal["float", "int", "bool", "str"] = "float"
+    scale: float = 1.0
+    insert: bool = True
+    note: str = ""
+
+
+class Framework(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical key to own keys."""
+
+    id: str
+    title: str
+    kind: str | None = None
+    metrics: dict[str, str] = field(default_factory=dict)
+    config: dict[str, ConfigKey] = field(default_factory=dict)
+    config_files: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+    defaults: dict[str, Any] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+
+
+class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/signatures/<subsystem>.yaml"""
+
+    subsystem: str
+    signatures: tuple[Signature, ...]
+
+
+class Rates(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/rates.yaml: measured frequencies that take the place of those written in the rules; `make calibrate` writes it.
+
+    `leaks` by symptom, `weights` by cause and symptom. Those of rules that no longer exist are passed over.
+    """
+
+    leaks: dict[str, Rate] = field(default_factory=dict)
+    weights: dict[str, dict[str, Rate]] = field(default_factory=dict)
+
+
+class Rulebook(Struct, frozen=True):
+    """All rules by id."""
+
+    symptoms: dict[str, SymptomRule] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    causes: dict[str, Cause] = field(default_factory=dict)
+    remedies: dict[str, Remedy] = field(default_factory=dict)
+    frameworks: dict[str, Framework] = field(default_factory=dict)
+
+
+def walk(when: When) -> Iterator[When]:
+    """`when` and everything inside it."""
+    yield when
+    for inner in (*(when.all or ()), *(when.any or ()), *((when.absent,) if when.absent else ())):
+        yield from walk(inner)
