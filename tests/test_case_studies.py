@@ -72,8 +72,8 @@ def test_zero_loss_remedies_are_those_of_the_case(book: Rulebook) -> None:
     at_most = {key: change.max for key, change in changes.items() if change.op == "clamp"}
     assert multiplied == {"model.hidden_size": 0.5, "model.layers": 0.5}
     assert set_to == {
-        "model.dropout": 0.4,
-        "optimizer.weight_decay": 0.1,
+        "model.dropout": "=max(0.4, current)",
+        "optimizer.weight_decay": "=max(0.1, current)",
         "eval.early_stopping": 5,
         "train.label_smoothing": 0.1,
     }

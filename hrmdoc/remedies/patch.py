@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from hrmdoc.errors import PatchError, did_you_mean
 from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, parse, verify
@@ -160,7 +162,23 @@ class _Planner:
             new = values.changed(change, canonical, self.facts)
             if change.key == "precision" and isinstance(new, str):
                 new = self._precision(key, new)
+            if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
+                return
             self._set(change, key, values.to_own(new, key, before))
+
+    def _warmup_as_ratio(self, change: Change, steps: Plain) -> bool:
+        """Changes the warmup's share of the run where the file gives one: some programs refuse both, others prefer the steps."""
+        key = self.framework.config.get("schedule.warmup_ratio")
+        found = self._lookup(key) if key is not None else None
+        total = self.facts.get("run.total_steps")
+        if key is None or found is None or not isinstance(steps, int | float) or not isinstance(total, int | float) or total <= 0:
+            return False
+        ratio = _value(found[0], found[1], key.type)
+        if isinstance(ratio, int | float) and ratio >= steps / total:
+            self.notes.append(f"{found[2]} is {ratio} already")
+        else:
+            self._set(msgspec.structs.replace(change, key="schedule.warmup_ratio"), key, min(1.0, round(steps / total, 4)))
+        return True
 
     def _precision(self, key: ConfigKey, value: str) -> str:
         found = self._lookup(key)
@@ -211,6 +229,9 @@ class _Planner:
         if found and before is not None and same(before, own):
             self.notes.append(f"{name} is {before} already")
             return
+        if found is None and not key.insert:
+            what = f"{self.framework.title} has no key for {change.key} that could be added"
+            raise PatchError(what, hint="set it where the model or the data are made")
         if found is None:
             before = self._current(change.key, key)[0]
         if found is None and self.sources:
