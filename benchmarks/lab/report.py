@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import subprocess
 from collections import Counter, defaultdict
@@ -139,7 +140,7 @@ def _delays(faulty: Sequence[Verdict]) -> str:
     for name, group in _by_program(faulty).items():
         found = sorted(v.delay for v in group if v.delay is not None)
         if found:
-            rows.append((name, len(found), f"{statistics.median(found):g}", found[int(0.9 * (len(found) - 1))]))
+            rows.append((name, len(found), f"{statistics.median(found):g}", found[math.ceil(0.9 * len(found)) - 1]))
     text = (
         "Logged points from the first step that a fault affects to the first serious symptom; faults that begin in mid-run.\n\n"
     )

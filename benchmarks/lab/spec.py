@@ -109,7 +109,7 @@ def program_digest(program: str) -> str:
     if program in FRAMEWORK_PROGRAMS:
         names = (f"{program.replace('-', '_')}.py",)
     if names is None:
-        names = ("toy.py", "toy_faults.py", "toy_logs.py", f"{program}.py")
+        names = (*sorted(path.name for path in PROGRAMS.glob("toy*.py")), f"{program}.py")
     digest = hashlib.sha256()
     for name in names:
         digest.update(ast.dump(ast.parse((PROGRAMS / name).read_bytes())).encode())

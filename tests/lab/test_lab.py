@@ -50,7 +50,7 @@ def test_the_lab_runs_and_judges_a_healthy_run_and_two_faulty_ones(runs: Path) -
     text = (runs / "accuracy.md").read_text()
     for heading in ("Summary", "By program", "By fault", "False alarms", "Delay", "Confusion", "Calibration"):
         assert f"## {heading}\n" in text
-    assert "2 with one known fault" in text
+    assert "3 runs: 2" in text
     ElementTree.parse(runs / "accuracy.svg")
     before = (wanted[0].folder() / execute.DONE).stat().st_mtime_ns
     execute.execute(wanted)
@@ -95,5 +95,5 @@ def test_the_onsets_of_the_table_are_those_of_the_programs(monkeypatch: pytest.M
     assert set(CAUSES) == set(toy_faults.FAULTS)
     assert onset_of(Spec("gpt", "lr-zero", onset=7)) == 7
     assert onset_of(Spec("grpo", "lr-too-high")) is None
-    for name in ("toy_faults", "toy", "toy_logs"):
+    for name in ("toy_faults", "toy_base", "toy_data", "toy_model", "toy_process"):
         sys.modules.pop(name, None)
