@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +142,8 @@ def write(folder: Path, tensors: dict[str, Tensor]) -> None:
         OSError: a process could not write; raised in all of them.
     """
     try:
-        save(dict(tensors), storage_writer=FileSystemWriter(folder, sync_files=True))
+        with _alone_is_fine():
+            save(dict(tensors), storage_writer=FileSystemWriter(folder, sync_files=True))
     except CheckpointException as error:
         inner = next(iter(error.failures.values()))[0]
         if isinstance(inner, OSError):
@@ -162,11 +165,20 @@ def read(folder: Path) -> dict[str, Tensor]:
             for name, entry in found.items()
             if isinstance(entry, TensorStorageMetadata)
         }
-        load(tensors, storage_reader=reader, no_dist=True)
+        with _alone_is_fine():
+            load(tensors, storage_reader=reader, no_dist=True)
     except (CheckpointException, OSError, pickle.UnpicklingError, RuntimeError, EOFError, AttributeError, ValueError) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"the parts of the checkpoint cannot be read: {what}", file=folder) from error
     return tensors
+
+
+@contextmanager
+def _alone_is_fine() -> Iterator[None]:
+    """PyTorch warns of a checkpoint that one process handles, and that is just what is meant."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*in a single process.*")
+        yield
 
 
 class _TimedGather(DefaultAllGather):

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+
+from hrmdoc.errors import InputError
+from hrmdoc.trainer import checkpoint, shards
+
+
+class Bomb:
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.target),)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shards.write(tmp_path / "shards", {"model.a": torch.arange(6.0).view(3, 2), "model.b": torch.ones(2, dtype=torch.bfloat16)})
+    return tmp_path / "shards"
+
+
+def test_parts_come_back_whole(folder: Path) -> None:
+    found = shards.read(folder)
+    assert torch.equal(found["model.a"], torch.arange(6.0).view(3, 2))
+    assert found["model.b"].dtype == torch.bfloat16
+
+
+def test_a_hostile_description_of_parts_runs_no_code(folder: Path) -> None:
+    target = folder.parent / "ran"
+    (folder / ".metadata").write_bytes(pickle.dumps(Bomb(target)))
+    with pytest.raises(InputError, match="which no checkpoint needs"):
+        shards.read(folder)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 50, pickle.dumps({"a": 1}), b"text"], ids=["empty", "zeros", "dict", "text"])
+def test_a_broken_description_of_parts_is_refused(folder: Path, content: bytes) -> None:
+    (folder / ".metadata").write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read"):
+        shards.read(folder)
+
+
+def test_a_damaged_part_is_found_by_its_checksum(tmp_path: Path) -> None:
+    state = {"split": ["a"], "model": {}, "optimizer": {"param_groups": []}, "ema": None}
+    tensors = {name: torch.ones(3) for name in ("model.a", "exp_avg.a", "exp_avg_sq.a")}
+    path = checkpoint.save(tmp_path, 1, state, finite=True, write_parts=lambda part: shards.write(part, tensors))
+    loaded = checkpoint.load(path)[0]
+    assert torch.equal(loaded["model"]["a"], torch.ones(3))
+    assert torch.equal(loaded["optimizer"]["state"][0]["exp_avg"], torch.ones(3))
+    (part,) = (path / "shards").glob("*.distcp")
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    with pytest.raises(InputError, match="damaged"):
+        checkpoint.load(path)
