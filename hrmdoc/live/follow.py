@@ -19,6 +19,8 @@ from hrmdoc.readers.base import Session
 from hrmdoc.run import Damage, Run
 
 BLOCK = 1 << 20
+_BEGIN = 512
+"""First bytes of a file that stay the same while it is only appended to."""
 BURST_S = 0.1
 LOOK_FOR_NEW_EVERY = 1.0
 """Seconds between two searches for new files."""
@@ -33,6 +35,7 @@ class _Followed:
     offset: int = 0
     stamp: tuple[int, int] = (0, 0)
     gone: bool = field(default=False)
+    begin: bytes = b""
 
 
 class Follower:
@@ -115,6 +118,10 @@ class Follower:
         followed.inode, followed.stamp = status.st_ino, stamp
         try:
             with Path(path).open("rb") as file:
+                begin = file.read(_BEGIN)
+                if not begin.startswith(followed.begin):
+                    self._replace(followed)
+                followed.begin = begin
                 file.seek(followed.offset)
                 while block := file.read(BLOCK):
                     followed.offset += len(block)
@@ -132,6 +139,12 @@ class Follower:
             self._run.forget(followed.source.logger or followed.source.path)
         else:
             self._run.extend(followed.session.close())
+        followed.session = readers.open_source(followed.source, self._wanted)
+        followed.offset = 0
+
+    def _replace(self, followed: _Followed) -> None:
+        """The file was written anew in place, as a table is whose header got another column: its points are read again."""
+        self._run.forget(followed.source.logger or followed.source.path)
         followed.session = readers.open_source(followed.source, self._wanted)
         followed.offset = 0
 

@@ -158,4 +158,4 @@ def _new_stream(codec: str) -> Any:
     try:
         return importlib.import_module("zstandard").ZstdDecompressor().decompressobj()
     except ImportError as error:
-        raise InputError("zstd data cannot be unpacked", hint="unpack the file first, or: pip install zstandard") from error
+        raise InputError("zstd data cannot be unpacked", hint="unpack the file first, or: pip install 'hrmdoc[zstd]'") from error

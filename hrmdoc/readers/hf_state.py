@@ -28,6 +28,8 @@ _RUN_FACTS = {
 }
 _CONFIG_FACTS = ("best_metric", "best_global_step", "best_model_checkpoint", "total_flos", "num_input_tokens_seen")
 _SUMMARY = ("train_loss", "total_flos", "train_runtime", "train_samples_per_second", "train_steps_per_second")
+_ENDLESS = 2**31
+"""A Trainer that counts steps only sets its epochs to the largest integer."""
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 
 
@@ -76,7 +78,7 @@ def _points_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def _facts(state: Mapping[str, Any], history: list[dict[str, Any]], path: str) -> Iterator[Fact]:
     for own, key in _RUN_FACTS.items():
         value = state.get(own)
-        if isinstance(value, int | float) and value > 0:
+        if isinstance(value, int | float) and 0 < value < _ENDLESS:
             yield Fact(key, value, "run", path)
     for key in _CONFIG_FACTS:
         value = state.get(key)

@@ -105,6 +105,10 @@ class RoleMap:
             if pattern.search(metric):
                 return guess
         words = [word for word in name.split("_") if word]
+        if len(words) > 1 and words[0] in _EVAL | _TRAIN and (whole := self._exact.get("_".join(words[1:]))) and whole.role:
+            role = whole.role if words[0] in _TRAIN else evaluated(whole.role)
+            if role:
+                return RoleGuess(role, whole.guessed)
         part, rest, averaged = _stripped(words)
         if not rest:
             return RoleGuess(None)

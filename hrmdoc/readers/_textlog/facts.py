@@ -41,8 +41,13 @@ _PRECISION = re.compile(
     re.IGNORECASE,
 )
 _PRECISIONS = {
-    "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "16": "fp16",
-    "no": "fp32", "float32": "fp32", "float": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "16": "fp16",
+    "no": "fp32",
+    "float32": "fp32",
+    "float": "fp32",
 }
 _DOTS = re.compile(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
 _NAMESPACE = re.compile(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\(")
@@ -67,6 +72,7 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("'rewards/chosen'", "trl", 4),
     ("'rewards/margins'", "trl", 4),
     ("frac_reward_zero_std", "trl", 4),
+    ("'reward_std': ", "trl", 4),
     ("num_tokens': ", "trl", 3),
     ("consumed_tokens: ", "nanotron", 4),
     ("[nemo ", "nemo", 5),
@@ -90,6 +96,7 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("ultralytics", "ultralytics", 5),
     ("ms/step - ", "keras", 4),
     ("s/step - ", "keras", 3),
+    ("[lightgbm] [", "lightgbm", 4),
     ("stable_baselines3", "stable-baselines3", 4),
     ("ep_rew_mean", "stable-baselines3", 4),
     ("detectron2", "detectron2", 4),

@@ -91,9 +91,7 @@ class LineReader:
             state.flow.enter_epoch(position.epoch)
         return True
 
-    def _accept(
-        self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark
-    ) -> bool:
+    def _accept(self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark) -> bool:
         if position.silent and state.block and len(values) == 1:
             self._emit(values, state.flow.step, "step", mark)
             return True

@@ -28,11 +28,14 @@ class Block:
 
 
 class Splitter:
-    """Cuts bytes into blocks, keeps the torn end, and notes pieces that were longer than `PIECE_LIMIT`."""
+    """Cuts bytes into blocks, keeps the torn end, and notes pieces that were longer than `PIECE_LIMIT`.
+
+    `line` is the number of the next line.
+    """
 
     def __init__(self) -> None:
         self.overlong: int | None = None
-        self._line = 1
+        self.line = 1
         self._tail = b""
         self._head: bytes | None = b""
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -88,13 +91,13 @@ class Splitter:
         if lengths.max(initial=0) > PIECE_LIMIT:
             if self.overlong is None:
                 row = int(np.argmax(lengths > PIECE_LIMIT))
-                self.overlong = self._line + data.count(b"\n", 0, int(starts[row]))
+                self.overlong = self.line + data.count(b"\n", 0, int(starts[row]))
             pieces = zip(starts.tolist(), ends.tolist(), strict=True)
             data = b"".join(data[a : min(b, a + PIECE_LIMIT)] + data[b : b + 1] for a, b in pieces)
             starts, ends = _bounds(data)
         feeds = np.frombuffer(data, np.uint8)[ends] == 10
-        after = self._line + np.cumsum(feeds)
-        self._line = int(after[-1])
+        after = self.line + np.cumsum(feeds)
+        self.line = int(after[-1])
         return Block(data, starts, ends, after - feeds)
 
 

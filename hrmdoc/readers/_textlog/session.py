@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hrmdoc.readers._textlog import facts, scan
+from hrmdoc.readers._textlog import boosting, facts, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import mapping_of
 from hrmdoc.readers._textlog.lines import LineReader
@@ -15,6 +15,7 @@ from hrmdoc.readers._textlog.pieces import PIECE_LIMIT, Block, Splitter
 from hrmdoc.readers._textlog.prefix import Message, Peeler
 from hrmdoc.readers._textlog.progress import ProgressReader
 from hrmdoc.readers._textlog.records import RecordReader
+from hrmdoc.readers._textlog.rich_bar import RichBar
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.tables import EpochBar, TableReader
@@ -50,6 +51,7 @@ class TextSession:
         self._lines = LineReader(self._sink, plans, self._total)
         self._progress = ProgressReader(self._sink, plans, self._total)
         self._records = RecordReader(self._sink)
+        self._rich = RichBar(self._sink, self._lines)
         self._tables = TableReader(self._sink)
         self._trouble = TroubleReader(self._sink)
         self._facts: dict[tuple[str, str], Value] = {}
@@ -70,6 +72,7 @@ class TextSession:
         for block in self._splitter.close():
             self._read(block)
         for state in self._states.values():
+            self._rich.flush(state, Mark(self._splitter.line, rank=self._rank))
             self._records.flush(state)
             self._progress.flush(state)
             EpochBar.flush(state, self._sink)
@@ -149,7 +152,7 @@ class TextSession:
             self._told = self._trouble.moment(state, text, mark) or self._told
         if state.config and self._config_row(state, text, mark):
             return
-        open_block = state.block or state.rows or state.table is not None
+        open_block = state.block or state.rows or state.frame or state.table is not None
         if (kinds & scan.METRIC or open_block) and self._metrics(state, text, message.logger, mark):
             return
         if kinds & (scan.FACT | scan.CONFIG):
@@ -183,6 +186,8 @@ class TextSession:
                 self._fact("run.total_steps", state.bar.total, "run", mark)
             return understood
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
+            return True
+        if boosting.read(state, text, self._sink, mark) or self._rich.read(state, text, mark):
             return True
         if drawn := EpochBar.match(text):
             self._epoch_bar(state, drawn, mark)

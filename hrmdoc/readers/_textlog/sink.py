@@ -49,9 +49,7 @@ class Sink:
         """Adds one point; `step` None means that the source tells none."""
         self.points(((metric, value),), step, axis, mark, precision)
 
-    def points(
-        self, values: Iterable[tuple[str, float]], step: int | None, axis: Axis, mark: Mark, precision: int = 1
-    ) -> None:
+    def points(self, values: Iterable[tuple[str, float]], step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point of each of several metrics; see `point`."""
         line, time, rank = mark
         for metric, value in values:

@@ -48,6 +48,7 @@ class RankState:
         frames: its last frames, and whether each was kept already.
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
+        frame: the lines of a Rich bar that is not whole yet.
     """
 
     flow: Flow = field(default_factory=Flow)
@@ -69,8 +70,11 @@ class RankState:
     frames: deque[tuple[str, Mark, bool]] = field(default_factory=lambda: deque(maxlen=_MOST_FRAMES))
     summary: int = 0
     config: int = 0
+    frame: list[str] = field(default_factory=list)
 
     @property
     def hungry(self) -> bool:
         """Whether the next line is wanted even if no word in it is known."""
-        return self.traceback or bool(self.summary or self.block or self.rows or self.config) or self.table is not None
+        return (
+            self.traceback or bool(self.summary or self.block or self.rows or self.config or self.frame) or self.table is not None
+        )

@@ -9,7 +9,6 @@ CounterKind = Literal["epoch", "batch", "step", "global"]
 """`batch` restarts with every epoch, `global` never does, `step` may do either."""
 
 
-
 def word_set(*lines: str) -> frozenset[str]:
     """The words of some lines."""
     return frozenset(word for line in lines for word in line.split())
