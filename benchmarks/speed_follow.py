@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import speed_data as data
@@ -48,6 +49,8 @@ class Writer:
     def __enter__(self) -> None:
         self._process = subprocess.Popen(self._command)
         while not self._path.exists() or not self._path.stat().st_size:
+            if self._process.poll() is not None:
+                raise RuntimeError("the writer ended before it wrote anything")
             time.sleep(0.01)
 
     def __exit__(self, *_: object) -> None:
@@ -68,13 +71,13 @@ def write(form: str, path: Path) -> None:
             stopped.wait(0.02)
 
 
-def _maker(form: str):  # type: ignore[no-untyped-def]
+def _maker(form: str) -> Callable[[int], str]:
     if form == "jsonl":
         import json
 
         return lambda step: json.dumps({"step": step, "loss": 2 / (1 + step / 1e4), "lr": 3e-4, "grad_norm": 0.5})
     if form == "chatter":
-        lines = data.text_block().decode().split("\n")
+        lines = data.text_block(0).decode().split("\n")
         return lambda step: lines[step % len(lines)]
     return data.LINES[form]
 

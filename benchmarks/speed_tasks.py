@@ -248,6 +248,8 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
         pandas_table,
         bare,
         analyze,
+        follow,
+        watch,
     )
 }
 
