@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.trainer_baseline import Baseline
 from hrmdoc.trainer.benchmark import Stepper, gemm_rate, random_batch, step_flops
 from hrmdoc.trainer.data import DataInfo
+from hrmdoc.trainer.devices import keep_memory
 from hrmdoc.trainer.layers import inner_size
 from hrmdoc.trainer.model import HRM, ArchConfig, Batch
 
@@ -90,8 +91,11 @@ def main() -> None:
     parser.add_argument("configs", nargs="*", default=["a", "b", "c"], help="of a, b, c")
     parser.add_argument("--compile", action="store_true", help="torch.compile on both sides")
     parser.add_argument("--steps", type=int, help="rounds")
+    parser.add_argument("--plain-malloc", action="store_true", help="leave the C library's memory handling as it is")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    kept = not given.plain_malloc and keep_memory()  # for both sides: it belongs to the process
+    print(f"freed memory is {'kept' if kept else 'returned to the system'}")
     for name in given.configs:
         race(name, given.compile, given.steps)
 

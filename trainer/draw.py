@@ -44,6 +44,53 @@ def side_by_side(*drawings: str, gap: str = "    ") -> str:
     return "\n".join(gap.join(line.ljust(width) for line, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
+def svg(boards: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], charset: str = SUDOKU, cell: int = 28) -> str:
+    """Boards as an SVG picture, one below another: the question, and beside it the prediction.
+
+    Args:
+        boards: question, prediction and right answer of each, [side * side] tokens. Given cells are bold, wrong ones red.
+        cell: pixels a cell.
+    """
+    side = len(_square(boards[0][0])) if boards else 0
+    box = math.isqrt(side) if charset == SUDOKU else side
+    width, height = (2 * side + 1) * cell + 2, (side + 1) * cell * len(boards) + 2
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'font-family="sans-serif" text-anchor="middle">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for number, board in enumerate(boards):
+        question, prediction, answer = (_square(tokens) for tokens in board)
+        top = number * (side + 1) * cell + 1
+        for left, grid in ((1, question), ((side + 1) * cell + 1, prediction)):
+            wrong = (grid != answer) & (answer != IGNORE) & (left > 1)
+            parts += _svg_cells(grid, question == answer, wrong, left, top, cell, charset)
+            parts += _svg_lines(side, box, left, top, cell)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _svg_cells(
+    grid: NDArray[np.int64], given: NDArray[np.bool_], wrong: NDArray[np.bool_], left: int, top: int, cell: int, charset: str
+) -> list[str]:
+    parts = []
+    for (r, c), token in np.ndenumerate(grid):
+        text, x, y = _cell(int(token), charset), left + c * cell, top + r * cell
+        if wrong[r, c]:
+            parts.append(f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" fill="#fbd5d5"/>')
+        if text not in ". ":
+            style = ' fill="#b00020"' if wrong[r, c] else ' font-weight="bold"' if given[r, c] else ' fill="#345"'
+            parts.append(f'<text x="{x + cell / 2:g}" y="{y + cell * 0.7:g}" font-size="{cell * 0.6:g}"{style}>{text}</text>')
+    return parts
+
+
+def _svg_lines(side: int, box: int, left: int, top: int, cell: int) -> list[str]:
+    parts, end = [], side * cell
+    for line in range(side + 1):
+        at, thick = line * cell, 2 if line % box == 0 else 0.5
+        parts.append(f'<path d="M{left} {top + at}h{end}M{left + at} {top}v{end}" stroke="#222" stroke-width="{thick}"/>')
+    return parts
+
+
 def _square(tokens: ArrayLike) -> NDArray[np.int64]:
     flat = np.asarray(tokens, dtype=np.int64).ravel()
     side = math.isqrt(flat.size)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from hrmdoc.errors import ConfigError
 
 from .data.info import DataInfo
-from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, check_backend, trunc_normal
+from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, cast, check_backend, trunc_normal
 from .parallel import World
 from .sparse import SparseEmbedding
 
@@ -165,8 +165,9 @@ class Core(nn.Module):
         Without `logits` only q is wanted: the logits are None and z_H may be that of the first position alone.
         """
         rotary = None if self.rotary is None else self.rotary()
-        if rotary is not None and cache is not None:
-            here = slice(cache.length, cache.length + x_BSD.shape[1])
+        if rotary is not None and self.causal:
+            begin = 0 if cache is None else cache.length
+            here = slice(begin, begin + x_BSD.shape[1])  # a causal model also takes fewer tokens than the dataset's length
             rotary = rotary[0][here], rotary[1][here]
         L_level: Level = self.L_level
         H_level: Level = self.L_level if self.H_level is None else self.H_level
@@ -253,7 +254,7 @@ class HRM(nn.Module):
             x = torch.cat((prefix.view(-1, self.prefix_len, self.arch.hidden_size), x), 1)
         if self.embed_pos is None:
             return x * self.scale  # type: ignore[no-any-return]
-        positions = self.embed_pos.weight if self.embed_pos.weight.dtype == x.dtype else self.embed_pos.weight.to(x.dtype)
+        positions = cast(self.embed_pos.weight, x.dtype)[: x.shape[1]]
         return (x + positions) * (self.scale / math.sqrt(2))  # type: ignore[no-any-return]
 
     def forward(self, carry: Carry, batch: Batch, generator: torch.Generator | None = None) -> tuple[Carry, Batch]:

@@ -19,12 +19,13 @@ from .setup import make_plan, open_data
 from .state import arch_config
 
 
-def score(path: Path, words: list[str]) -> dict[str, dict[str, float]]:
+def score(path: Path, words: list[str], predictions: Path | None = None) -> dict[str, dict[str, float]]:
     """Metrics of each test set, as `evaluate` gives them, for a checkpoint or a run's newest good one.
 
     Args:
         path: a run directory or a `step_<N>` folder; the configuration is read beside it.
         words: `key=value` overrides, such as another `data_path`. The averaged weights are used where the run kept them.
+        predictions: a file (.npz) to save the boards and what was predicted to.
 
     Raises:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
@@ -51,4 +52,4 @@ def score(path: Path, words: list[str]) -> dict[str, dict[str, float]]:
                     parameter.copy_(state["ema"]["average"][name])
     except (RuntimeError, KeyError) as error:
         raise InputError(f"the checkpoint does not fit its configuration: {str(error).splitlines()[0]}", file=path) from error
-    return evaluate(model, test_batches(data, config.global_batch_size), device)
+    return evaluate(model, test_batches(data, config.global_batch_size), device, predictions)

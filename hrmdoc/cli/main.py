@@ -28,11 +28,12 @@ COMMANDS = {
     "bundle": "Collect what a helper needs into one archive, secrets removed.",
     "train": "Train the Hierarchical Reasoning Model.",
     "evaluate": "Evaluate a checkpoint of the Hierarchical Reasoning Model.",
+    "dataset": "Build a dataset: Sudoku, maze, ARC or text.",
     "lab": "Give the reference patient a fault and see whether it is found.",
     "run": "Supervise any training command: watch it and act by policy.",
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
-PASS_THROUGH = {"train", "evaluate"}
+PASS_THROUGH = {"train", "evaluate", "dataset"}
 
 
 class OutputClosedError(Exception):

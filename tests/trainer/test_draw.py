@@ -1,6 +1,8 @@
+from xml.etree import ElementTree as ET
+
 import pytest
 
-from hrmdoc.trainer.draw import MAZE, draw, side_by_side
+from hrmdoc.trainer.draw import MAZE, draw, side_by_side, svg
 
 ANSWER = [2, 3, 4, 5, 4, 5, 2, 3, 3, 2, 5, 4, 5, 4, 3, 2]
 
@@ -34,3 +36,16 @@ def test_what_is_no_square_is_refused():
 
 def test_drawings_stand_side_by_side():
     assert side_by_side("ab\nc", "x\ny", gap="|") == "ab|x\nc |y"
+
+
+def test_a_picture_marks_the_wrong_cells_of_the_prediction_only():
+    question, prediction = [1, *ANSWER[1:]], [3, *ANSWER[1:]]
+    root = ET.fromstring(svg([(question, prediction, ANSWER)]))
+    red = [part for part in root.iter() if part.get("fill") == "#b00020"]
+    assert [part.text for part in red] == ["2"]
+    texts = [part.text for part in root.iter() if part.tag.endswith("text")]
+    assert len(texts) == 15 + 16
+
+
+def test_signs_of_a_maze_are_safe_in_a_picture():
+    assert ET.fromstring(svg([([1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 5])], MAZE)).tag.endswith("svg")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ def write_split(
     path: str | Path,
     split: str,
     info: DataInfo,
-    inputs: NDArray[np.uint8],
-    labels: NDArray[np.uint8],
+    inputs: NDArray[np.uint8] | NDArray[np.uint16],
+    labels: NDArray[np.uint8] | NDArray[np.uint16],
     *,
     group_indices: NDArray[np.int64] | None = None,
     puzzle_indices: NDArray[np.int64] | None = None,
@@ -43,9 +44,10 @@ def write_split(
     puzzle_identifiers = np.zeros(puzzles, np.int64) if puzzle_identifiers is None else puzzle_identifiers
     folder = Path(path) / split
     folder.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, NDArray[np.uint8] | NDArray[np.int32]] = {
-        "inputs": inputs.astype(np.uint8, copy=False),
-        "labels": labels.astype(np.uint8, copy=False),
+    token = np.uint8 if info.vocab_size <= 256 else np.uint16
+    arrays: dict[str, NDArray[Any]] = {
+        "inputs": inputs.astype(token, copy=False),
+        "labels": labels.astype(token, copy=False),
         "puzzle_identifiers": puzzle_identifiers.astype(np.int32),
         "puzzle_indices": puzzle_indices.astype(np.int32),
         "group_indices": group_indices.astype(np.int32),
