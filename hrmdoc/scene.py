@@ -13,6 +13,7 @@ from hrmdoc.derived import rank_levels
 from hrmdoc.run import Fact, FloatArray, Line, Run, Series
 from hrmdoc.signatures import SignatureMatch
 from hrmdoc.symptom import State
+from hrmdoc.tracks import Rewinds, rewinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,13 @@ class Scene:
     found: Callable[[str], Finding | None] = lambda _: None
     closed: bool = False
     places: Mapping[str, Fact] = field(default_factory=dict)
+    _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)
+
+    def falls(self, series: Series) -> Rewinds:
+        """Where the steps of `series` fall back; found once for all rules that look."""
+        if id(series) not in self._falls:
+            self._falls[id(series)] = rewinds(series.steps)
+        return self._falls[id(series)]
 
     @property
     def progress(self) -> Series | None:

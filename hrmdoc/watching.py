@@ -19,7 +19,7 @@ from hrmdoc.detectors.trigger import Episode, Trigger
 from hrmdoc.rulebook import When
 from hrmdoc.run import FloatArray, Series
 from hrmdoc.scene import Finding, Scene
-from hrmdoc.tracks import PHASES, paired, phases, rewinds
+from hrmdoc.tracks import PHASES, paired, phases
 
 
 class DetectorNode:
@@ -77,7 +77,7 @@ class _Watch:
             return Finding("not_evaluated", role=self._role, missing=missing)
         if other is not None and other is series:
             return Finding("not_evaluated", role=self._role, missing=(f"a {self._when.against} of its own",))
-        falls = rewinds(series.steps)
+        falls = scene.falls(series)
         warmup, total = scene.facts.get("schedule.warmup_steps"), scene.facts.get("run.total_steps")
         identity = (id(series), id(other), falls.fresh, falls.wraps, *((warmup, total) if self._phases else ()))
         if identity != self._identity and (self._taken or not self._identity):
