@@ -24,7 +24,7 @@ import numpy as np
 
 from hrmdoc.trainer.data import DataInfo, write_identifiers, write_split
 
-STEPS, EVERY = 60, 3
+STEPS, EVERY = 180, 3
 ARCH = (
     "hidden_size=16",
     "H_layers=1",
@@ -36,7 +36,16 @@ ARCH = (
     "halt_max_steps=4",
 )
 WORDS = (
-    *("epochs=64", "global_batch_size=4", "lr=1e-3", "puzzle_emb_lr=1e-3", "lr_warmup_steps=2", "threads=1", "device=cpu"),
+    *(
+        "epochs=64",
+        "eval_interval=64",
+        "global_batch_size=4",
+        "lr=1e-3",
+        "puzzle_emb_lr=1e-3",
+        "lr_warmup_steps=2",
+        "threads=1",
+        "device=cpu",
+    ),
     *(f"max_steps={STEPS}", f"checkpoint_interval={EVERY}", "checkpoint_keep=2", "deterministic=true", "ema=true", "resume=auto"),
     *(f"arch.{word}" for word in ARCH),
 )
@@ -73,12 +82,13 @@ def soak(folder: Path, kills: int, seed: int = 0) -> Tally:
         writing = rng.random() < 0.5
         before = _newest(folder / name)
         tally.resumed_from += before > 0
-        if not _killed(_start(folder, name), folder / name, rng, life, writing):
+        child = _start(folder, name)
+        if not _killed(child, folder / name, rng, life, writing):
             _compare(folder / "whole", folder / name)
             tally.finished += 1
             continue
         tally.kills += 1
-        tally.while_writing += bool(list((folder / name / "checkpoints").glob(".step_*")))
+        tally.while_writing += bool(list((folder / name / "checkpoints").glob(f".step_*.{child}")))
         assert _newest(folder / name) >= before, "a checkpoint was lost"
     name = f"run{tally.finished}"
     assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, name), 0)[1]) == 0, "the last run did not come back"
@@ -90,16 +100,17 @@ def soak(folder: Path, kills: int, seed: int = 0) -> Tally:
 def _killed(child: int, run: Path, rng: random.Random, life: float, writing: bool) -> bool:
     """Kills `child` at a random moment; False if it came to its end first."""
     at = time.monotonic() + rng.random() * life
-    writes = rng.randrange(1, 12)  # the n-th checkpoint that is seen being written
+    writes = rng.randrange(1, 30)  # the n-th checkpoint that is seen being written
+    seen: set[str] = set()
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             assert os.waitstatus_to_exitcode(status) == 0, f"the run failed on its own: see {run}"
             return False
-        if writing and list((run / "checkpoints").glob(".step_*")):
-            writes -= 1
-            time.sleep(rng.random() * 0.001)
-        if writes <= 0 if writing else time.monotonic() > at:
+        now = {path.name for path in (run / "checkpoints").glob(f".step_*.{child}")} if writing else set()
+        seen |= now
+        if (now and len(seen) >= writes) if writing else time.monotonic() > at:
+            time.sleep(rng.random() * 0.001 if writing else 0.0)
             os.kill(child, signal.SIGKILL)
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         time.sleep(0.0005)
