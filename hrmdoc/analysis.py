@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from hrmdoc import flight, readers, rulebook
+from hrmdoc import flight, ranks, readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
@@ -115,7 +115,7 @@ class Patient:
             groups = readers.runs_in(sources)
             self.other_runs, sources = readers.told(groups), groups[-1].sources
         readers.read_into(self.run, sources, self.matcher.wanted)
-        self.run.extend(list(flight.compare(self.run)))
+        self.run.extend([*flight.compare(self.run), *ranks.facts(self.run)])
 
     def try_to_read(self, paths: Sequence[str]) -> None:
         """As `read`, but paths that exist and hold nothing readable leave a run without data.

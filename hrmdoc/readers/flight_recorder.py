@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ _ALLOWED = (
     *(pickle.SHORT_BINUNICODE, pickle.BINPUT, pickle.LONG_BINPUT, pickle.BINGET, pickle.LONG_BINGET, pickle.MEMOIZE),
 )
 
-_BROKEN = (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
+_BROKEN = (pickle.UnpicklingError, struct.error, EOFError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What the interpreter raises for bytes that are no pickle of plain containers."""
 
 
@@ -72,16 +73,7 @@ class _Group:
 def _read(context: Context, blob: bytes) -> Iterator[Record]:
     try:
         dump = _PlainUnpickler(io.BytesIO(blob)).load()
-    except (
-        pickle.UnpicklingError,
-        EOFError,
-        KeyError,
-        IndexError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-    ) as error:
+    except _BROKEN as error:
         yield Damage(context.path, None, f"is no whole flight-recorder dump: {type(error).__name__} {error}"[:200])
         return
     tree = dump if isinstance(dump, dict) else {"entries": dump}

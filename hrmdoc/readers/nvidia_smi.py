@@ -96,4 +96,5 @@ class _Session:
             for name, cell in row.items()
             if name not in (*_INDEX, "timestamp", "Date", "Time", "name") and (value := number(cell)) is not None
         }
-        self._rows.add({"step": index, "timestamp": float(time), **values}, place)
+        clock = {"timestamp": float(time)} if np.isfinite(time) else {}
+        self._rows.add({"step": index, **clock, **values}, place)

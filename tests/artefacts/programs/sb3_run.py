@@ -1,0 +1,35 @@
+"""PPO on a task of one step, by Stable-Baselines3; writes stdout, progress.csv, progress.json and an event file."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.logger import configure
+
+
+class Guess(gymnasium.Env):
+    """Reward 1 for the action that the observation names."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 1.0, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def _look(self):
+        self._right = int(self.np_random.integers(2))
+        return np.eye(2, dtype=np.float32)[self._right]
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._left = 4
+        return self._look(), {}
+
+    def step(self, action):
+        reward, self._left = float(action == self._right), self._left - 1
+        return self._look(), reward, self._left == 0, False, {}
+
+
+torch.set_num_threads(1)
+model = PPO("MlpPolicy", Guess(), n_steps=64, batch_size=32, n_epochs=4, learning_rate=0.01, seed=0, device="cpu", verbose=1)
+model.set_logger(configure("out", ["stdout", "csv", "json", "tensorboard"]))
+model.learn(512)

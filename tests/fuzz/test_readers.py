@@ -1,0 +1,24 @@
+"""No reader fails, hangs or lets its points depend on the cut of the bytes, whatever the bytes are; a short pass."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from hrmdoc import readers
+from tests.fuzz import harness
+
+
+def test_every_reader_has_a_name_and_seeds() -> None:
+    assert set(harness.NAMES) == set(readers.names())
+    assert all(harness.seeds(reader) for reader in readers.names())
+
+
+@pytest.mark.parametrize("reader", readers.names())
+def test_damaged_bytes_never_break_a_reader(reader: str, tmp_path: Path) -> None:
+    rng = random.Random(reader)
+    whole = harness.seeds(reader)
+    for _ in range(25):
+        harness.check(reader, harness.mutated(rng.choice(whole), whole, rng), tmp_path, rng)

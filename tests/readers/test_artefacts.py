@@ -1,0 +1,186 @@
+"""What real frameworks left behind (tests/artefacts) is read with the right framework, steps, roles and values."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.run import Series
+
+ARTEFACTS = Path(__file__).parents[1] / "artefacts"
+
+
+def examine(path: Path) -> Analysis:
+    patient = Patient(str(path))
+    patient.read([str(path)])
+    return patient.look(closed=True, prescriptions=False)
+
+
+def best(analysis: Analysis, role: str) -> Series:
+    series = analysis.run.best(role)
+    assert series is not None, f"nothing has the role {role}"
+    return series
+
+
+def curve(analysis: Analysis, role: str) -> tuple[list[int], list[float]]:
+    series = best(analysis, role)
+    return series.steps.tolist(), series.values.tolist()
+
+
+EXPECTED: dict[str, tuple[str, str, str, dict[str, tuple[int, int, float]]]] = {
+    # name: framework, kind, state, role -> (points, last step, last value)
+    "hf-trainer/healthy": ("hf-trainer", "pretraining", "finished",
+        {"train.loss": (8, 40, 1.4817), "eval.loss": (4, 40, 1.3497), "lr": (8, 40, 2.7778e-4), "grad_norm": (8, 40, 0.6853)}),
+    "hf-trainer/resumed": ("hf-trainer", "pretraining", "finished", {"train.loss": (8, 40, 1.4817), "eval.loss": (4, 40, 1.3497)}),
+    "hf-trainer/diverging": ("hf-trainer", "pretraining", "finished",
+        {"train.loss": (8, 40, 0.0), "eval.loss": (4, 40, math.nan), "grad_norm": (8, 40, math.nan)}),
+    "trl/sft": ("trl", "sft", "finished",
+        {"train.loss": (6, 12, 1.912), "eval.loss": (2, 12, 2.0854), "train.accuracy": (6, 12, 0.7764), "num_tokens": (6, 12, 456)}),
+    "trl/dpo": ("trl", "preference", "finished",
+        {"dpo.margin": (6, 12, 0.7291), "dpo.accuracy": (6, 12, 1.0), "dpo.logp_chosen": (6, 12, -10.24)}),
+    "lightning/tqdm": ("lightning", "unknown", "finished",
+        {"train.loss": (24, 24, 0.0263), "eval.loss": (3, 23, 0.0524873), "lr": (3, 23, 0.05)}),
+    "lightning/rich": ("lightning", "unknown", "finished", {"train.loss": (1, 24, 0.026), "eval.loss": (1, 24, 0.052)}),
+    "lightning/diverging": ("lightning", "unknown", "finished", {"eval.loss": (3, 23, math.nan)}),
+    "keras/bars": ("keras", "classification", "unknown",
+        {"train.loss": (4, 3, 0.40655), "eval.accuracy": (4, 3, 0.833333), "lr": (4, 4, 0.1)}),
+    "keras/lines": ("keras", "classification", "unknown", {"train.loss": (4, 4, 0.4065), "eval.loss": (4, 4, 0.4592)}),
+    "keras/diverging": ("keras", "classification", "unknown", {"train.loss": (4, 3, math.nan), "eval.loss": (4, 3, math.nan)}),
+    "lightgbm/early-stopping": ("lightgbm", "classification", "finished",
+        {"train.loss": (7, 14, 0.393826), "eval.loss": (7, 14, 0.487352)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_artefact_is_recognised_and_its_curves_are_whole(name: str) -> None:
+    framework, kind, state, roles = EXPECTED[name]
+    analysis = examine(ARTEFACTS / name)
+    assert (analysis.situation.framework, analysis.situation.kind, analysis.state) == (framework, kind, state)
+    assert not analysis.run.damages
+    for role, (points, step, value) in roles.items():
+        series = best(analysis, role)
+        assert (len(series), int(series.steps[-1])) == (points, step), role
+        assert float(series.values[-1]) == pytest.approx(value, rel=1e-3, nan_ok=True), role
+
+
+@pytest.mark.parametrize("name", ["hf-trainer/diverging", "lightning/diverging", "keras/diverging", "wandb/diverging"])
+def test_a_diverging_run_is_found_and_a_healthy_one_of_the_framework_is_not(name: str) -> None:
+    assert any(symptom.id == "loss-nonfinite" for symptom in examine(ARTEFACTS / name).present)
+    healthy = name.replace("diverging", {"hf": "healthy", "li": "tqdm", "ke": "bars", "wa": "offline"}[name[:2]])
+    assert examine(ARTEFACTS / healthy).verdict in ("healthy", "info")
+
+
+@pytest.mark.parametrize("name", ["healthy", "resumed", "diverging"])
+def test_the_state_the_event_file_and_the_printed_lines_of_a_trainer_agree(name: str) -> None:
+    folder = ARTEFACTS / "hf-trainer" / name
+    history = json.loads((folder / "trainer_state.json").read_text())["log_history"]
+    wanted = {row["step"]: row["loss"] for row in history if "loss" in row}
+    found = examine(folder).run.with_role("train.loss")
+    assert {series.precision for series in found} == {0, 2, 3}
+    for series in found:
+        assert series.steps.tolist() == list(wanted)
+        assert series.values == pytest.approx(list(wanted.values()), rel=1e-3)
+
+
+def test_event_files_read_as_tensorboard_reads_them() -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for path in sorted(ARTEFACTS.rglob("events*")):
+        theirs = EventAccumulator(str(path), size_guidance={"scalars": 0})
+        theirs.Reload()
+        ours = {key.metric: series for key, series in examine(path).run.series.items()}
+        assert sorted(ours) == sorted(theirs.Tags()["scalars"])
+        for tag in ours:
+            events = theirs.Scalars(tag)
+            assert ours[tag].steps.tolist() == [event.step for event in events]
+            np.testing.assert_array_equal(ours[tag].values, [event.value for event in events])
+
+
+def test_a_real_wandb_log_gives_history_config_and_exit() -> None:
+    analysis = examine(ARTEFACTS / "wandb/offline")
+    assert "wandb" in analysis.run.formats
+    steps, values = curve(analysis, "train.loss")
+    assert steps == list(range(30))
+    assert values[0] > 5 * values[-1]
+    assert curve(analysis, "eval.loss")[0] == [9, 19, 29]
+    config = {key: fact.value for (scope, key), fact in analysis.run.facts.items() if scope == "config"}
+    assert (config["lr"], config["batch_size"], config["model.width"]) == (0.05, 16, 8)
+    assert analysis.state == "finished"
+    assert examine(ARTEFACTS / "wandb/crashed").state == "crashed"
+
+
+def test_a_wandb_log_alone_tells_the_printed_error(tmp_path: Path) -> None:
+    log = next((ARTEFACTS / "wandb/crashed").rglob("*.wandb"))
+    (tmp_path / log.name).write_bytes(log.read_bytes())
+    analysis = examine(tmp_path)
+    assert len(best(analysis, "train.loss")) == 25
+    assert any(event.kind == "end" and "exit code 1" in event.detail for event in analysis.run.events)
+
+
+def test_a_real_mlflow_file_store_and_database_are_read_alike(tmp_path: Path) -> None:
+    files = examine(ARTEFACTS / "mlflow/files")
+    assert curve(files, "train.loss")[0] == list(range(30))
+    assert curve(files, "eval.loss")[0] == [9, 19, 29]
+    (tmp_path / "mlflow.db").write_bytes(gzip.decompress((ARTEFACTS / "mlflow/sqlite/mlflow.db.gz").read_bytes()))
+    database = examine(tmp_path)
+    steps, values = curve(database, "train.loss")
+    assert steps == list(range(30))
+    assert values[0] == pytest.approx(curve(files, "train.loss")[1][0])
+    assert not math.isfinite(values[-1]), "the run in the database diverges; MLflow stores a flag for that"
+    config: dict[str, Any] = {key: fact.value for (scope, key), fact in database.run.facts.items() if scope == "config"}
+    assert float(config["lr"]) == 1e4
+    assert database.state == "finished"
+
+
+def test_stable_baselines_tables_csv_json_and_events_agree() -> None:
+    analysis = examine(ARTEFACTS / "stable-baselines3/ppo")
+    assert (analysis.situation.framework, analysis.situation.kind) == ("stable-baselines3", "rl")
+    rewards = analysis.run.with_role("rl.reward")
+    assert len(rewards) >= 3
+    assert {int(series.steps[-1]) for series in rewards} == {512}
+    assert {len(series) for series in rewards} == {8}
+    assert [series.values[-1] for series in rewards] == pytest.approx([rewards[0].values[-1]] * len(rewards), rel=0.01)
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("grpo", {"healthy", "info"}), ("grpo-flat", {"warning", "critical"})])
+def test_grpo_with_a_flat_reward_is_told_from_one_that_can_learn(name: str, verdict: set[str]) -> None:
+    analysis = examine(ARTEFACTS / "trl" / name)
+    assert (analysis.situation.framework, analysis.situation.kind) == ("trl", "rl")
+    assert len(best(analysis, "rl.reward")) == 16
+    flat = any(symptom.id == "frac-reward-zero-std-high" for symptom in analysis.present)
+    assert flat == (name == "grpo-flat")
+    assert analysis.verdict in verdict
+
+
+def test_torchrun_logs_name_the_rank_whose_error_came_first() -> None:
+    analysis = examine(ARTEFACTS / "torchrun/crash")
+    assert analysis.state == "crashed"
+    assert analysis.run.ranks == [0, 1]
+    first = analysis.run.fact("ranks.first_failed")
+    assert first is not None
+    assert first.value == 1
+    for rank in (0, 1):
+        assert analysis.run.with_role("train.loss", rank)[0].steps.tolist() == [5, 10, 15, 20]
+
+
+def test_flight_records_name_the_rank_that_did_not_come() -> None:
+    analysis = examine(ARTEFACTS / "torchrun/flight-recorder")
+    missing = analysis.run.fact("fr.missing_ranks")
+    assert missing is not None
+    assert missing.value == "1"
+    assert any(symptom.id == "hang-uneven-ranks" for symptom in analysis.present)
+    assert "rank-desync" in [hypothesis.cause for hypothesis in analysis.diagnosis.hypotheses[:2]]
+
+
+def test_no_artefact_names_a_person_a_key_or_a_place() -> None:
+    for path in (path for path in ARTEFACTS.rglob("*") if path.is_file() and path.suffix not in (".gz", ".py", ".md")):
+        data = path.read_bytes()
+        for word in (b"api_key", b"WANDB_API", b"password", b"/root/", b"hf_token=", b"@gmail"):
+            assert word not in data, f"{path} holds {word!r}"

@@ -1,0 +1,72 @@
+"""hrmdoc.readers.flight_recorder: dumps are read without trusting them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hrmdoc.readers import flight_recorder
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact, Record
+
+REAL = Path(__file__).parents[1] / "artefacts/torchrun/flight-recorder/nccl_trace_rank_0"
+
+
+def read(blob: bytes, rank: int | None = 0) -> list[Record]:
+    session = flight_recorder.open_session(Context("trace", rank=rank))
+    return [*session.feed(blob), *session.close()]
+
+
+def facts(records: list[Record]) -> dict[str, object]:
+    return {record.key: record.value for record in records if isinstance(record, Fact)}
+
+
+def test_a_real_dump_tells_what_the_rank_waits_for() -> None:
+    found = facts(read(REAL.read_bytes()))
+    assert (found["fr.0.0.waiting"], found["fr.0.0.completed"], found["fr.0.0.operation"]) == (6, 5, "gloo:all_reduce")
+    assert found["fr.members.0"] == "0,1"
+
+
+def test_an_old_dump_is_a_bare_list() -> None:
+    old = [{"seq_id": 3, "pg_id": 0, "state": "completed"}, {"seq_id": 4, "pg_id": 0, "state": "started", "profiling_name": "x"}]
+    assert facts(read(pickle.dumps(old, protocol=2)))["fr.0.0.waiting"] == 4
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("pwned",)
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_dump_that_calls_a_function_is_refused(protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    records = read(pickle.dumps({"entries": [Evil()]}, protocol=protocol))
+    assert [type(record) for record in records] == [Damage]
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_another_pickle_is_no_dump() -> None:
+    assert flight_recorder.sniff(Path("a.bin"), pickle.dumps({"a": 1})) == 0.0
+    assert isinstance(read(pickle.dumps({"a": 1}))[0], Damage)
+
+
+def test_a_dump_cut_or_changed_at_any_byte_never_raises() -> None:
+    blob = REAL.read_bytes()
+    for at in range(0, len(blob), 3):
+        assert read(blob[:at]) is not None
+        assert read(blob[:at] + bytes([blob[at] ^ 0x41]) + blob[at + 1 :]) is not None
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_any_plain_content_is_read_without_an_exception(content: object) -> None:
+    keyed = {
+        "entries": [content, {"collective_seq_id": 1, "frames": content, "input_sizes": content}],
+        "pg_config": {"0": content},
+    }
+    read(pickle.dumps(keyed))
+    read(pickle.dumps(content))
