@@ -26,7 +26,7 @@ USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
        hrmdoc dataset sudoku|maze|arc|text|builtin ... (hrmdoc dataset --help)
 
 train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
-(presets: demo tiny small medium full stable mps), resume=runs/latest.
+(presets: demo tiny small medium full stable mps trm), resume=runs/latest.
 --detach runs in the background; --slurm submits a batch job. evaluate scores a checkpoint or a run's newest good one.
 """
 COMMANDS = ("train", "evaluate", "dataset")

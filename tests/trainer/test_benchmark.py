@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 import torch
 
@@ -56,3 +58,20 @@ def test_a_step_learns():
     for _ in range(30):
         last = stepper.step(batch)["lm_loss"]
     assert last < 0.8 * first
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"mlp_t": True, "pos_encodings": "none"}, {"single_net": False}, {"causal": True}, {"q_target": "reuse"}]
+)
+def test_every_variant_learns(changes):
+    trm = {"single_net": True, "full_backprop": True, "no_act_continue": "q_target" not in changes, "puzzle_emb_len": 2}
+    arch = dataclasses.replace(ARCH, **{**trm, "L_cycles": 3, **changes})
+    torch.manual_seed(0)
+    info = DataInfo(vocab_size=6, seq_len=16)
+    stepper = benchmark.Stepper(HRM(arch, info, 4), lr=1e-2, weight_decay=0.0)
+    batch = benchmark.random_batch(info, 4, "cpu")
+    first = stepper.step(batch)
+    for _ in range(30):
+        last = stepper.step(batch)
+    assert last["lm_loss"] < 0.8 * first["lm_loss"]
+    assert ("q_continue_loss" in last) is ("q_target" in changes)
