@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format smoke bench accuracy calibrate clean
+.PHONY: help setup demo test lint types format smoke fuzz bench accuracy calibrate clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ unpacked: # the wheel as it would be installed: an editable install hides hrmdoc
 format: $(READY) ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(READY) ## ten minutes of damaged bytes for every reader
+	$(BIN)/python -m tests.fuzz.harness --minutes 10
 
 smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
 	$(BIN)/python tests/smoke.py

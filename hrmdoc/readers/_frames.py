@@ -15,7 +15,7 @@ from hrmdoc.readers import _crc
 HEADER = 12
 FOOTER = 4
 MAX_RECORD = 256 << 20
-_MAX_RECUTS = 4
+_MAX_RECUTS = 64  # of one block
 _MAX_SEARCHES = 2000  # damage beyond this is hostile, and not worth the time
 _LEAP_AGAIN = 256  # records between two looks for a pattern, which may have half as many
 _LEAP_ROUNDS = 4

@@ -39,7 +39,7 @@ def sniff(path: Path, head: bytes) -> float:
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
     folder = path.parent
-    beside_run = folder.name == "params" and (folder.parent / "meta.yaml").exists()
+    beside_run = folder.name in ("params", "tags") and (folder.parent / "meta.yaml").exists()
     return 0.9 if beside_run and len(head) < 8192 and b"\0" not in head else 0.0
 
 
@@ -69,6 +69,8 @@ class _Session:
             yield from _database(self._context)
         elif path.name == "meta.yaml":
             yield from _meta(self._context, blob.decode("utf-8", "replace"))
+        elif path.parent.name == "tags" and "metrics" not in path.parts:
+            return  # names and notes, nothing that was measured or set
         elif path.parent.name == "params" and "metrics" not in path.parts:
             yield Fact(path.name, plain_value(blob.decode("utf-8", "replace").strip()), "config", self._context.path, 1)
         else:

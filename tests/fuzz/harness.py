@@ -47,6 +47,8 @@ _TOKENS = [
     ),
     *(b":W&B", b"SQLite format 3\0", b"\x1f\x8b", b"\xff" * 12, b"1,2,3\n", b"# gpu sm\n", b"\xf0\x9f\x94\xa5", b"<html>"),
 ]
+_MUCH_DAMAGE = 16
+"""Beyond so many damaged places the search for whole records is cut short block by block, which bounds its time."""
 NAMES = {
     "configs": "config.yaml",
     "csv": "metrics.csv",
@@ -146,7 +148,8 @@ def check(reader: str, blob: bytes, folder: Path, rng: random.Random) -> None:
         assert isinstance(record, Points | Line | Fact | Event | Tick | Damage)
         if isinstance(record, Points):
             assert len(record.steps) == len(record.values) == len(record.times)
-    assert _points(whole) == _points(again), "the points depend on how the bytes were cut"
+    if sum(isinstance(record, Damage) for record in whole) <= _MUCH_DAMAGE:
+        assert _points(whole) == _points(again), "the points depend on how the bytes were cut"
     for record in readers.open_source(Source(str(path), reader, str(path))).feed(blob):
         assert not (isinstance(record, Damage) and "gave up" in record.what)
 
