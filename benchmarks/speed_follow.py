@@ -30,7 +30,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
             rows.append((form, f"{what}, poll {interval:g} s", f"{share:.1f} %", found.told["points"], found.told["looks"]))
     section = Section(
         "Following a growing file",
-        f"{RATE:,} lines a second for {seconds} s. *follow* reads what is new; *watch* also examines the run with all rules.",
+        f"{RATE:,} lines a second for {seconds} s. *follow* reads what is new; *watch* also "
+        "listens for file events and examines the run with all rules.",
         [table(("lines", "what", "share of a core", "points", "reads or looks"), rows)],
     )
     for form in ("jsonl", "chatter", "huggingface"):

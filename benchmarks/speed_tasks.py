@@ -194,24 +194,23 @@ def analyze(path: str) -> dict[str, Any]:
 
 
 def follow(path: str, interval: str, seconds: str) -> dict[str, Any]:
-    """Follows a growing file for some seconds; `cpu` is what that alone cost."""
+    """Reads what is new in a growing file at an interval for some seconds; `cpu` is what that alone cost."""
     import time
 
     from hrmdoc import rulebook
-    from hrmdoc.live.follow import Follower, Waker
+    from hrmdoc.live.follow import Follower
     from hrmdoc.run import Run
     from hrmdoc.signatures import SignatureMatcher
 
     run = Run(path)
-    follower, waker = Follower([path], run, SignatureMatcher(rulebook.load()).wanted), Waker([path])
+    follower = Follower([path], run, SignatureMatcher(rulebook.load()).wanted)
     follower.poll()
     begin, end, polls = time.process_time(), time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
-        waker.wait(float(interval))
+        time.sleep(float(interval))
         follower.poll()
         polls += 1
     cpu = time.process_time() - begin
-    waker.close()
     return {"cpu": cpu, "points": run.points, "looks": polls}
 
 
