@@ -64,7 +64,8 @@ def _last_logits(model: HRM, tokens_BS: Tensor, cache: Cache | None) -> Tensor:
     if cache is not None:
         cache.rewind(x.shape[1])
     assert logits is not None
-    return logits[0, -1]
+    last: Tensor = logits[0, -1]
+    return last
 
 
 def _pick(logits_V: Tensor, temperature: float, generator: torch.Generator | None) -> int:

@@ -198,7 +198,7 @@ class Attention(nn.Module):
         H = self.num_heads
         q = F.linear(x_BSD[:, :1], cast(self.qkv.weight[:D], x_BSD.dtype)).view(B, 1, H, D // H)
         kv = F.linear(x_BSD, cast(self.qkv.weight[D:], x_BSD.dtype)).view(B, S, 2 * H, D // H)
-        k, v = kv.split(H, 2)
+        k, v = kv.chunk(2, 2)
         if rotary is not None:
             cos, sin = rotary
             q, k = rotate(q, (cos[:1], sin[:1])), rotate(k, rotary)
