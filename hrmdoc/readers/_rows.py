@@ -78,7 +78,7 @@ class Rows:
             if len(self._shapes) >= _MAX_SHAPES:
                 return
             shape = self._shapes[names, split] = _Shape(names, any(isinstance(value, dict) for value in row.values()), split)
-        if shape.nested:
+        if shape.nested and any(isinstance(value, dict) for value in row.values()):
             self.add(dict(flatten(row)), line)
             return
         shape.order.append(len(self._lines))

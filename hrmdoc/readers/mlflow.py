@@ -27,6 +27,7 @@ _METRIC_LINE = re.compile(rb"^\d{10,16} \S+(?: -?\d+)?$")
 _SQLITE = b"SQLite format 3\0"
 _STATUS = {"3": "finished", "4": "failed", "5": "killed", "FINISHED": "finished", "FAILED": "failed", "KILLED": "killed"}
 _LARGEST = 1.7e308  # what the database holds for an infinity
+_LAST_STEP = 2**62
 _META = re.compile(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
 
 
@@ -34,7 +35,7 @@ def sniff(path: Path, head: bytes) -> float:
     """By where the file lies and how its first line looks."""
     if head.startswith(_SQLITE):
         return 0.9 if b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts else 0.0
-    if path.name == "meta.yaml" and b"run_id:" in head and b"status:" in head:
+    if path.name == "meta.yaml" and ((b"run_id:" in head and b"status:" in head) or b"experiment_id:" in head):
         return 1.0
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
@@ -85,8 +86,11 @@ def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:
     for number, line in enumerate(blob.split(b"\n"), 1):
         cells = line.split()
         try:
-            rows.append((int(cells[2]) if len(cells) > 2 else len(rows), float(cells[1]), int(cells[0]) / 1000, number))
-        except (ValueError, IndexError):
+            step = int(cells[2]) if len(cells) > 2 else len(rows)
+            if abs(step) > _LAST_STEP:
+                raise OverflowError
+            rows.append((step, float(cells[1]), int(cells[0]) / 1000, number))
+        except (ValueError, IndexError, OverflowError):
             if line.strip():
                 yield Damage(context.path, number, "the line is no metric and was left out")
     if rows:
@@ -105,6 +109,8 @@ def _points(
 
 def _meta(context: Context, text: str) -> Iterator[Event]:
     found = {match["key"]: match["value"].strip() for match in _META.finditer(text)}
+    if "run_id" not in found:
+        return  # that of the experiment
     yield from _run_events(context, found.get("status", ""), found.get("start_time"), found.get("end_time"))
 
 

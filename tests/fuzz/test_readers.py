@@ -22,3 +22,8 @@ def test_damaged_bytes_never_break_a_reader(reader: str, tmp_path: Path) -> None
     whole = harness.seeds(reader)
     for _ in range(25):
         harness.check(reader, harness.mutated(rng.choice(whole), whole, rng), tmp_path, rng)
+
+
+def test_a_box_whose_cell_is_no_number_is_passed_by() -> None:
+    blob = b"---------\n| loss | -0.0.0562 |\n| lr | 1e-3 |\n| total_timesteps | 64 |\n---------\n"
+    assert harness.records("text", "train.log", blob, (12, 30)) is not None

@@ -147,3 +147,24 @@ def test_hostile_input_never_raises(blob: bytes) -> None:
 )
 def test_sniff_takes_tables_of_numbers_only(name: str, text: str, taken: bool) -> None:
     assert (csv.sniff(Path(name), text.encode()) > 0.5) is taken
+
+
+def test_what_a_cell_is_does_not_depend_on_the_cells_that_come_with_it(tmp_path: Path) -> None:
+    long = "0.5" + "8" * 70
+    alone, beside = tmp_path / "alone.csv", tmp_path / "beside.csv"
+    alone.write_text(f"step,loss\n0,{long}\n1,1_000\n")
+    beside.write_text(f"step,loss\n0,{long}\n1,1_000\n2,what?\n")
+    for path in (alone, beside):
+        session = csv.open_session(Context(str(path)))
+        found = [*session.feed(path.read_bytes()), *session.close()]
+        assert [record.values.tolist() for record in found if isinstance(record, Points)] == [[float(long)]]
+
+
+def test_a_carriage_return_inside_a_row_is_no_part_of_a_number() -> None:
+    def values(*blocks: bytes) -> list[float]:
+        session = csv.open_session(Context("metrics.csv"))
+        found = [record for block in blocks for record in session.feed(block)] + list(session.close())
+        return [value for record in found if isinstance(record, Points) for value in record.values.tolist()]
+
+    blob = b"step,loss\r\n0,1.5\r4592\r\n1,0.5\r\n"
+    assert values(blob) == values(blob + b"2,x\r\n") == values(blob[:24], blob[24:])

@@ -217,3 +217,11 @@ def test_values_keep_their_full_precision() -> None:
     value = math.pi
     (points,) = [r for r in read(json.dumps({"step": 1, "loss": value}) + "\n") if isinstance(r, Points)]
     assert points.values[0] == value
+
+
+def test_a_key_that_holds_a_mapping_in_one_row_and_a_number_in_the_next_is_read() -> None:
+    session = jsonl.open_session(Context("log.jsonl"))
+    rows = b'{"step": 1, "loss": {"ce": 2.0}}\n{"step": 2, "loss": 1.5}\n{"step": 3, "loss": {"ce": 1.0}}\n'
+    points = [record for record in [*session.feed(rows), *session.close()] if isinstance(record, Points)]
+    found = {record.metric: (record.steps.tolist(), record.values.tolist()) for record in points}
+    assert found == {"loss.ce": ([1, 3], [2.0, 1.0]), "loss": ([2], [1.5])}

@@ -6,8 +6,9 @@ import math
 import sqlite3
 from pathlib import Path
 
-from hrmdoc.readers import discover, read_into
-from hrmdoc.run import Run
+from hrmdoc.readers import discover, mlflow, read_into
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Points, Run
 
 META = "artifact_uri: x\nend_time: 1700000100000\nrun_id: abc\nstart_time: 1700000000000\nstatus: 4\n"
 
@@ -86,3 +87,13 @@ def test_a_broken_database_is_reported(tmp_path: Path) -> None:
     read_into(run, discover(tmp_path))
     assert [damage.file for damage in run.damages] == [str(path)]
     assert not any(math.isnan(value) for series in run.series.values() for value in series.values)
+
+
+def test_a_step_or_a_time_beyond_all_numbers_costs_its_line_only(tmp_path: Path) -> None:
+    path = tmp_path / "metrics" / "loss"
+    path.parent.mkdir()
+    path.write_text(f"1795233159174 2.0 1\n1795233159174 2.0 {'9' * 40}\n{'9' * 400} 1.0 2\n1795233159174 1.0 3\n")
+    session = mlflow.open_session(Context(str(path)))
+    found = [*session.feed(path.read_bytes()), *session.close()]
+    assert [record.steps.tolist() for record in found if isinstance(record, Points)] == [[1, 3]]
+    assert sum(isinstance(record, Damage) for record in found) == 2

@@ -9,7 +9,9 @@ from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 
 _ROUND = re.compile(r"\[(\d{1,9})\]\t")
-_CELL = re.compile(r"([\w.@-]{1,60}?)'s ([\w.@-]{1,60}): ?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf)(?: \+ [\d.]+)?\Z", re.IGNORECASE)
+_CELL = re.compile(
+    r"([\w.@-]{1,60}?)'s ([\w.@-]{1,60}): ?([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)(?: \+ [\d.]+)?\Z", re.IGNORECASE
+)
 
 
 def read(state: RankState, text: str, sink: Sink, mark: Mark) -> bool:

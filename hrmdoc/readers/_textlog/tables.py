@@ -11,7 +11,9 @@ from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.words import counter_kind, measures
 
-_ROW = re.compile(r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE)
+_ROW = re.compile(
+    r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
+)
 _EDGE = re.compile(r"[-=+]{8,}\s*\Z")
 _CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t")
 _CELL = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)

@@ -18,7 +18,7 @@ MIXED = (
     "\r  0%|  | 0/20 [00:00<?, ?it/s]\r 25%|█ | 5/20 [00:00<00:01, 8.7it/s]\r   \r"
     "{'loss': '4.3', 'grad_norm': 'nan', 'epoch': '0.3'}\r\n\r 50%|██ | 10/20 [00:00<00:01, 8.7it/s]\x1b[A\n"
     "Epoch 1/2\n\r1/6 ━━━ 0s 1ms/step - loss: 1.0\b\b\b\r6/6 ━━━ 0s 1ms/step - loss: 0.9 - val_loss: 1.1\nEpoch 2/2\n"
-    "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"a.py\", line 1, in f\n[rank1]: ValueError: bad ünïcode\n"
+    '[rank1]: Traceback (most recent call last):\n[rank1]:   File "a.py", line 1, in f\n[rank1]: ValueError: bad ünïcode\n'
     "| rollout/ | |\n|    ep_rew_mean | 1.5 |\n|    total_timesteps | 2048 |\n----------------\n"
     "[step=30/100,epoch=0]\n    train/CE loss=3.5\n"
     "loss is 0.5 and kl is 0.1\nloss is 0.6 and kl is 0.1\nloss is 0.7 and kl is 0.1\n"
