@@ -29,7 +29,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
     section = Section(
         "How cost grows",
         "Points: an event file read and examined by all rules, in one process. Text: a log with metrics on every "
-        "thousandth line, read with the whole signature catalogue. The constant part is the start of Python and the loading of the rules.",
+        "thousandth line, read with the whole signature catalogue. The constant part is the start of Python and the loading of "
+        "the rules.",
         [
             table(("points", "CPU s", "µs/point", "peak MB"), rows),
             table(("text", "CPU s", "ms/MB", "peak MB"), text_rows),
@@ -42,9 +43,9 @@ def measure(folder: Path, *, quick: bool) -> Section:
 
 
 def _growth(costs: list[tuple[int, float]]) -> float:
-    """What ten times the input costs, from the two largest sizes, the smallest size's cost taken for the constant part."""
-    (_, constant), (less, before), (more, after) = costs[0], costs[-2], costs[-1]
-    return 10 * ((after - constant) / more) / ((before - constant) / less)
+    """Ten times what a unit costs between the two largest sizes, over what it costs between the smallest and the last but one."""
+    (least, start), (less, before), (more, after) = costs[0], costs[-2], costs[-1]
+    return 10 * ((after - before) / (more - less)) / ((before - start) / (less - least))
 
 
 def _cost(command: list[str], rounds: int) -> tuple[float, float | None]:
