@@ -80,6 +80,10 @@ class Framer:
         for attempt in range(_MAX_RECUTS + 1):
             recut = -1
             for number in bad:
+                if not final and block.starts[number] + block.lengths[number] + FOOTER + HEADER - 1 > len(block.data):
+                    at = block.starts[number] - HEADER  # a header may begin in its last bytes, so it waits for more
+                    del block.starts[number:], block.lengths[number:]
+                    break
                 self._searches += 1
                 inside = _headers_inside(block, number) if attempt < _MAX_RECUTS and self._searches < _MAX_SEARCHES else []
                 if inside:

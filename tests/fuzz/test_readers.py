@@ -27,3 +27,13 @@ def test_damaged_bytes_never_break_a_reader(reader: str, tmp_path: Path) -> None
 def test_a_box_whose_cell_is_no_number_is_passed_by() -> None:
     blob = b"---------\n| loss | -0.0.0562 |\n| lr | 1e-3 |\n| total_timesteps | 64 |\n---------\n"
     assert harness.records("text", "train.log", blob, (12, 30)) is not None
+
+
+def test_a_header_that_begins_in_the_last_bytes_of_a_damaged_event_is_found_in_any_cut() -> None:
+    blob = next(seed for seed in harness.seeds("tfevents") if len(seed) < 9000)
+    first = 12 + int.from_bytes(blob[:8], "little") + 4
+    size = 12 + int.from_bytes(blob[first : first + 8], "little") + 4
+    torn = blob[: first + size - 3] + blob[first + size :]
+    whole = harness._points(harness.records("tfevents", "x", torn, ()))
+    for cut in range(first + size - 20, first + size + 20):
+        assert harness._points(harness.records("tfevents", "x", torn, (cut,))) == whole
