@@ -64,7 +64,9 @@ def is_no_log(name: str) -> bool:
     lowered = plain_name(name).lower()
     if "tfevents" in lowered:  # they end with a host name, which may end with anything
         return False
-    if lowered in _NO_LOG_NAMES or lowered.endswith((".index.json", "~")):
+    if lowered in _NO_LOG_NAMES or lowered.endswith((".index.json", "~", ".tmp", ".swp")):
+        return True
+    if lowered.startswith("."):  # hidden files are settings and halves of files being replaced
         return True
     suffix = lowered.rpartition(".")[2] if "." in lowered else ""
     return suffix in _NO_LOG_SUFFIXES
