@@ -15,12 +15,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 _TASKS = HERE / "speed_tasks.py"
-_COMPILED = tempfile.TemporaryDirectory(prefix="hrmdoc-speed-pyc-")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
 
 
@@ -87,10 +87,16 @@ def run(command: Sequence[str]) -> Sample:
     return Sample(usage.ru_utime + usage.ru_stime, told)
 
 
+@cache
+def _compiled() -> tempfile.TemporaryDirectory[str]:
+    """The folder of compiled modules; it goes with this process."""
+    return tempfile.TemporaryDirectory(prefix="hrmdoc-speed-pyc-")
+
+
 def _environment() -> dict[str, str]:
     """One thread; compiled modules are kept as they are for any user, but in a folder of this run."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, **ONE_THREAD, "PYTHONPYCACHEPREFIX": _COMPILED.name}
+    return {**kept, **ONE_THREAD, "PYTHONPYCACHEPREFIX": _compiled().name}
 
 
 def compare(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Figure]:

@@ -112,7 +112,7 @@ def event_accumulator(folder: str) -> dict[str, Any]:
     return {"points": points + sum(len(accumulator.Tensors(tag)) for tag in found["tensors"])}
 
 
-def rustboard(folder: str) -> dict[str, Any]:
+def rustboard(folder: str, checksum: str = "--no-checksum") -> dict[str, Any]:
     """TensorBoard's data server until it shows every point; `cpu` is that of the server alone, at that moment."""
     import os
     import subprocess
@@ -134,6 +134,7 @@ def rustboard(folder: str) -> dict[str, Any]:
             "--port=0",
             f"--port-file={port_file}",
             "--die-after-stdin",
+            checksum,
         ],
         stdin=subprocess.PIPE,
     )
