@@ -96,6 +96,7 @@ class Patient:
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
         stated = {**self.settings.facts, **(facts or {})}
         disabled = frozenset(self.settings.disable)
+        self._compared = False
         self._seen: tuple[object, ...] = ()
         self._diagnosis: Diagnosis | None = None
         self._examination = Examination(self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated)
@@ -115,7 +116,6 @@ class Patient:
             groups = readers.runs_in(sources)
             self.other_runs, sources = readers.told(groups), groups[-1].sources
         readers.read_into(self.run, sources, self.matcher.wanted)
-        self.run.extend([*flight.compare(self.run), *ranks.facts(self.run)])
 
     def try_to_read(self, paths: Sequence[str]) -> None:
         """As `read`, but paths that exist and hold nothing readable leave a run without data.
@@ -134,6 +134,9 @@ class Patient:
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
+        if closed and not self._compared:
+            self._compared = True
+            self.run.extend([*flight.compare(self.run), *ranks.facts(self.run)])
         if closed:
             self.run.add(Tick(_last_time(self.run), closed=True))
         symptoms = self._examination.advance(closed=closed)

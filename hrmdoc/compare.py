@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,10 @@ from hrmdoc.run import FloatArray, IntArray, Series
 APART = 6.0
 """Curves part where their distance exceeds this many times the noise of the reference, and stays."""
 STAYS = 5
-IGNORED = ("run.path", "run.id", "run.name", "run.config_source", "run.kind")
+IGNORED = re.compile(
+    r"run\.(path|id|name|config_source|kind|pid|started|state|phase|seconds_to_first_step|steps_since_checkpoint|commit)|heartbeat\..*"
+)
+"""Facts that differ between any two runs and explain nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def _unequal(section: str, mine: dict[str, Any], theirs: dict[str, Any]) -> Iter
         return
     for key in sorted(mine.keys() | theirs.keys()):
         a, b = mine.get(key), theirs.get(key)
-        if key not in IGNORED and not _same(a, b):
+        if not IGNORED.fullmatch(key) and not _same(a, b):
             yield Difference(section, key, a, b)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, tell_of_other_runs
 from hrmdoc.errors import PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def _choose(
     if remedy is not None and remedy not in patient.book.remedies:
         raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`")
     patient.read([path] if config is None else [path, str(config)])
+    tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=True)
     offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
     every = [one for group in offered.values() for one in group if remedy in (None, one.remedy.id)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, run_options, stated_facts
+from hrmdoc.cli.options import metric_roles, run_options, stated_facts, tell_of_other_runs
 
 
 @click.command("bundle")
@@ -27,6 +27,7 @@ def command(
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     patient.read([path])
+    tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=True)
     target = output or Path("hrmdoc-bundle.zip")
     for name in write(analysis, target, lines):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, run_options, stated_facts
+from hrmdoc.cli.options import metric_roles, run_options, stated_facts, tell_of_other_runs
 from hrmdoc.errors import InputError, UsageError
 
 
@@ -43,6 +43,7 @@ def command(
                 raise
             click.echo(f"hrmdoc: passed over: {error}", err=True)
             continue
+        tell_of_other_runs(patient.other_runs)
         analyses.append(patient.look(closed=True))
     if not analyses:
         raise InputError("none of the runs could be read")
