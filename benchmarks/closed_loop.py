@@ -74,6 +74,10 @@ class Outcome:
     def recovered(self, loss: float) -> bool:
         return bool(np.isfinite(loss)) and loss <= ENOUGH * self.healthy
 
+    def gap_closed(self, loss: float) -> float:
+        """Share of the distance between sick and healthy that was made good; 0 when it got worse."""
+        return max(0.0, (self.sick - loss) / (self.sick - self.healthy)) if np.isfinite(loss) else 0.0
+
 
 def config_text(changes: dict[str, str]) -> str:
     """The config as a person would write it, sections and all."""
@@ -116,10 +120,11 @@ def patches(analysis: Analysis) -> Iterator[Patch]:
 
 
 def verified(remedy: Remedy, before: Analysis, after: Analysis) -> bool:
-    """Whether the symptoms are gone that the remedy says must be gone: those that showed, or all of them when none did."""
+    """Whether the symptoms that showed and that the remedy says must be gone are gone; not when it spoke of none that showed."""
     showed = {symptom.id for symptom in before.symptoms if symptom.state == "present"}
     shows = {symptom.id for symptom in after.symptoms if symptom.state == "present"}
-    return not ((set(remedy.verify.gone) & showed) or set(remedy.verify.gone)) & shows
+    due = set(remedy.verify.gone) & showed
+    return bool(due) and not due & shows
 
 
 def look(run: Path, config: Path) -> Analysis:
@@ -140,8 +145,10 @@ def attempt(patch: Patch, sick: Analysis, config: Path, folder: Path) -> Trial:
     store.undo(config)
     if config.read_bytes() != before:
         raise HrmdocError("the patch was not undone byte for byte", file=config)
-    after = look(folder, config)
     changes = ", ".join(f"{one.path} {one.before} -> {one.after}" for one in patch.changes)
+    if not folder.is_dir():
+        return Trial(patch.remedy, f"{changes}: refused by the trainer", float("inf"), verified=False)
+    after = look(folder, config)
     return Trial(patch.remedy, changes, final_loss(after), verified(sick.book.remedies[patch.remedy], sick, after))
 
 
@@ -169,7 +176,7 @@ def treat(name: str, healthy: float) -> Outcome:
     sick = look(folder / "sick", config)
     named = [one.cause for one in sick.diagnosis.hypotheses if not one.benign]
     trials: list[Trial] = []
-    offered = list(patches(sick))
+    offered = list(patches(sick)) if sick.verdict in ("warning", "critical") else []
     for number, patch in enumerate(offered[:ATTEMPTS], 1):
         trials.append(attempt(patch, sick, config, folder / f"remedy-{number}"))
         if trials[-1].verified and trials[-1].loss <= ENOUGH * healthy:
@@ -196,16 +203,17 @@ def report(outcomes: list[Outcome]) -> str:
         f"| top remedy, else that of the second hypothesis | {len(best)} of {total} |",
         f"| no change | {len(none)} of {total} |",
         f"| a random remedy | {len(chance)} of {total} |",
-        "\n| fault | cause, place | healthy | sick | remedy | changes | loss | verified | recovered |",
-        "|---" * 9 + "|",
+        "\n| fault | cause, place | healthy | sick | remedy | changes | loss | gap closed | verified | recovered |",
+        "|---" * 10 + "|",
     ]
     for one in outcomes:
-        rows = [(trial.remedy, trial) for trial in one.trials] + (
-            [(f"random: {one.random.remedy}", one.random)] if one.random else []
-        )
+        rows = [(trial.remedy, trial) for trial in one.trials]
+        rows = rows or [("none offered", Trial("", "the verdict was no warning", one.sick, verified=False))]
+        rows += [(f"random: {one.random.remedy}", one.random)] if one.random else []
         for number, (remedy, trial) in enumerate(rows):
             head = [one.fault, f"`{one.cause}`, {one.place or 'not named'}", f"{one.healthy:.3f}", f"{one.sick:.3f}"]
-            marks = ["yes" if trial.verified else "no", "yes" if one.recovered(trial.loss) else "no"]
+            marks = [f"{one.gap_closed(trial.loss):.0%}", "yes" if trial.verified else "no"]
+            marks.append("yes" if one.recovered(trial.loss) else "no")
             cells = [*(head if not number else [""] * 4), remedy, trial.changes, f"{trial.loss:.3f}", *marks]
             lines.append("| " + " | ".join(cells) + " |")
     lines.append(

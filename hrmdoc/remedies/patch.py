@@ -234,6 +234,9 @@ class _Planner:
             raise PatchError(what, hint="set it where the model or the data are made")
         if found is None:
             before = self._current(change.key, key)[0]
+        if found is None and before is not None and same(before, own):
+            self.notes.append(f"{name} is {before} already, by default")
+            return
         if found is None and self.sources:
             self._insert(change, key, before, own)
             return
