@@ -260,7 +260,7 @@ class Run:
         return self.facts.get((scope, key))
 
     def with_role(self, role: str, rank: int | None = None) -> list[Series]:
-        """All series of `role`, best source first: known before guessed, at least half as long as the longest, then precise, long.
+        """All series of `role`, best first: known before guessed, at least half as long as the longest, then precise, then long.
 
         Only series of the lowest rank that has the role are returned, unless `rank` asks for one.
         """

@@ -44,7 +44,9 @@ def main() -> None:
         wheel = next((folder / "dist").glob("*.whl"))
         venv.create(folder / "env", with_pip=True)
         python, hrmdoc = folder / "env/bin/python", folder / "env/bin/hrmdoc"
-        run(python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder)
+        run(
+            python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder
+        )
         print(run(python, "-c", PROBE, cwd=folder), end="")
         (folder / "training.log").write_text(LOG)
         found = json.loads(run(hrmdoc, "analyze", "training.log", "--json", cwd=folder, expect=1))
