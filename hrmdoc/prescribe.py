@@ -17,10 +17,8 @@ from hrmdoc.run import Run
 CAUSES = 3
 REMEDIES = 4
 WORTH_TREATING = 0.05
-SO_ALREADY = ("nothing to change", "within its bounds already")
+SO_ALREADY = ("nothing to change", "within its bounds already", "at its bound already")
 """What a patch says in its refusal where the config has the value already; such a remedy is not offered."""
-AT_BOUND = " already ("
-"""What a patch says in its refusal where the value is at its bound, so that it would change nothing either."""
 NO_KEY = " has no key for "
 """What a patch says in its refusal where the framework cannot be told; such a remedy is offered only when there is no other."""
 

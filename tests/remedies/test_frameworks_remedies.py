@@ -240,6 +240,18 @@ def test_a_key_that_the_program_would_refuse_is_not_added(framework: str, remedy
         patched(remedy, framework, tmp_path)
 
 
+def test_a_warmup_that_outlasts_the_run_is_cut_and_a_fitting_or_unknown_one_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "config.yml"
+    path.write_text("learning_rate: 1e-4\nwarmup_steps: 900\n")
+    facts = {"run.total_steps": 1000}
+    (change,) = plan(BOOK.remedies["shorten-warmup"], facts, BOOK.frameworks["axolotl"], [path]).changes
+    assert (change.before, change.after) == (900, 50)
+    for text in ("warmup_steps: 100\n", "learning_rate: 1e-4\n"):
+        path.write_text(text)
+        with pytest.raises(PatchError):
+            plan(BOOK.remedies["shorten-warmup"], facts, BOOK.frameworks["axolotl"], [path])
+
+
 def test_regularisation_is_never_weakened_by_a_remedy_that_strengthens_it(tmp_path: Path) -> None:
     path = tmp_path / "config.yml"
     path.write_text("weight_decay: 1.0\n")
