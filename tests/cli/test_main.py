@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.cli.main import COMMANDS
+from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 
 Command = Callable[..., Any]
 HEAVY = ("numpy", "pandas", "scipy", "tensorboard", "torch")
@@ -31,7 +31,7 @@ def test_analyzing_a_text_log_loads_no_heavy_package_but_numpy(sick: Path) -> No
     assert loaded_by(f"from hrmdoc.cli.main import main; main(['analyze', {str(sick)!r}])") == {"numpy"}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"train", "evaluate"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - PASS_THROUGH))
 def test_every_command_has_help(hrmdoc: Command, name: str) -> None:
     done = hrmdoc(name, "--help")
     assert done.status == 0
