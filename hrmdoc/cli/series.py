@@ -42,6 +42,10 @@ def command(
     return 0
 
 
+MINIMUM = {"metric": 18, "source": 10}
+"""Widths, in characters, below which a column tells nothing."""
+
+
 def _table(patient: object) -> None:
     import numpy as np
     from rich.table import Table
@@ -58,7 +62,12 @@ def _table(patient: object) -> None:
     columns = [name for name in ("metric", "role", "points", "steps", "range", "curve", "source") if shown.get(name, True)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column not in ("metric", "source"))
+        table.add_column(
+            column,
+            overflow="ellipsis" if column == "source" else "fold",
+            no_wrap=column != "metric",
+            min_width=MINIMUM.get(column),
+        )
     for series in sorted(patient.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
         finite = series.values[np.isfinite(series.values)]
         low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
@@ -72,8 +81,8 @@ def _table(patient: object) -> None:
             "points": f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
             "steps": axis + f"{int(series.steps.min())}–{int(series.steps.max())}",
             "range": f"{low} … {high}",
-            "curve": sparkline(series.values, 24 if wide else 12),
-            "source": safe(series.key.source, 80),
+            "curve": sparkline(series.values, 12),
+            "source": safe(series.key.source.rpartition("/")[2] or series.key.source, 40),
         }
         table.add_row(*(cells[column] for column in columns))
     if not patient.run.series:
