@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 import sys
 import zipfile
 from collections import deque
@@ -17,7 +18,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.errors import InputError
 from hrmdoc.prescribe import config_files
 from hrmdoc.reports import as_json, review
-from hrmdoc.text import redact, strip_ansi
+from hrmdoc.text import clean, redact, strip_ansi
 
 PACKAGES = (
     "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed", "flash-attn",
@@ -79,7 +80,18 @@ def environment() -> dict[str, object]:
         "cpus": os.cpu_count(),
         "packages": versions,
         "environment": variables,
+        "gpus": _gpus(),
     }
+
+
+def _gpus() -> list[str]:
+    """One line a GPU as `nvidia-smi` tells it; empty without an NVIDIA driver."""
+    query = "--query-gpu=index,name,driver_version,memory.total,memory.used,utilization.gpu,ecc.errors.uncorrected.volatile.total"
+    try:
+        done = subprocess.run(["nvidia-smi", query, "--format=csv"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [clean(line) for line in done.stdout.splitlines()]
 
 
 def _reproduction(analysis: Analysis) -> str:

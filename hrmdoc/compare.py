@@ -17,7 +17,7 @@ APART = 6.0
 """Curves part where their distance exceeds this many times the noise of the reference, and stays."""
 STAYS = 5
 IGNORED = re.compile(
-    r"run\.(path|id|name|config_source|kind|pid|started|state|phase|seconds_to_first_step|steps_since_checkpoint|commit)|heartbeat\..*"
+    r"run\.(path|command|id|name|config_source|kind|pid|started|state|phase|seconds_to_first_step|steps_since_checkpoint|commit)|heartbeat\..*"
 )
 """Facts that differ between any two runs and explain nothing."""
 
