@@ -24,7 +24,8 @@ assert not leaked, leaked
 assert "torch" not in sys.modules
 print("wheel ok:", len(book.symptoms), "symptoms")
 """
-LOG = "\n".join(f"step {i} loss {'nan' if i > 30 else 2.5 - 0.02 * i:.4f} lr 1e-3" for i in range(60)) + "\n"
+LOSSES = ["nan" if step > 30 else f"{2.5 - 0.02 * step:.4f}" for step in range(60)]
+LOG = "".join(f"step {step} loss {loss} lr 1e-3\n" for step, loss in enumerate(LOSSES))
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
