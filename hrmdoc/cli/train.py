@@ -25,11 +25,10 @@ def call(verb: str, arguments: tuple[str, ...]) -> int:
         UsageError: the extra `train` is not installed.
     """
     try:
-        main = importlib.import_module("hrmdoc.trainer.main").main
+        status: int = importlib.import_module("hrmdoc.trainer.main").main([verb, *arguments])
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("torch", "omegaconf", "datasets"):
             hint = "pip install 'hrmdoc[train]'"
             raise UsageError(f"training needs the package {error.name}, which is not installed", hint=hint) from error
         raise
-    status: int = main([verb, *arguments])
     return status
