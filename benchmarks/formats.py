@@ -76,7 +76,7 @@ def measure(folder: Path) -> Row:
     main = run.best("train.loss") or run.best("rl.reward")
     return Row(
         name=folder.relative_to(ARTEFACTS).as_posix(),
-        readers=", ".join(run.formats),
+        readers=", ".join(sorted(set(run.formats))),
         framework=analysis.situation.framework,
         kind=analysis.situation.kind,
         metrics=len({key.metric for key in run.series}),
