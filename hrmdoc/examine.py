@@ -177,7 +177,7 @@ def applies(where: Applies, kind: str, framework: str) -> bool:
 def _depends_on_others(rule: SymptomRule) -> int:
     """Rules that ask for other symptoms come after them."""
     text = repr(rule.when)
-    return 1 if "present(" in text else 0
+    return int(any(asking in text for asking in ("present(", "seen(", "episodes(")))
 
 
 def varied(when: When, variant: Variant) -> When:

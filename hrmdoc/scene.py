@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +91,29 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         finding = scene.found(symptom)
         return finding is not None and finding.state in ("present", "resolved")
 
+    def episodes(symptom: str) -> int:
+        """How often it opened so far."""
+        finding = scene.found(symptom)
+        return 0 if finding is None else finding.count
+
+    def peak(symptom: str) -> float:
+        """The value at its strongest."""
+        finding = scene.found(symptom)
+        if finding is None or "peak" not in finding.values:
+            raise expressions.MissingInput(symptom)
+        return float(finding.values["peak"])
+
+    def before_zero(role: str) -> float:
+        """Level of the last values that are not zero, as a share of the first; infinite where all are."""
+        values = np.abs(finite(role))
+        nonzero = values[values > 0]
+        return float(np.median(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
+
+    def rises(role: str) -> float:
+        """Share of the points that lie above the one before them."""
+        values = finite(role)
+        return float(np.mean(np.diff(values) > 0)) if len(values) > 1 else 0.0
+
     def count(role: str) -> int:
         series = scene.run.best(role)
         return 0 if series is None else len(series)
@@ -127,5 +151,9 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "last_step": last_step,
         "present": present,
         "seen": seen,
+        "episodes": episodes,
+        "peak": peak,
+        "before_zero": before_zero,
+        "rises": rises,
         "known": lambda name: scene.facts.get(name) is not None,
     }

@@ -14,7 +14,8 @@ class Divergence(WholeSeries):
     """The part of the level that was lost and stays lost: median of the last blocks above the best, over the best level.
 
     The denominator also holds a share of the progress made, so that a tenfold rise of a loss that is nearly zero weighs
-    little. Usual scatter is taken off first, and a rise that is shrinking counts as recovering.
+    little. Usual scatter is taken off first, and a rise that is shrinking, from one such stretch to the
+    next or within the last, counts as recovering.
 
     Args:
         goal: whether lower or higher is better.
@@ -42,7 +43,9 @@ class Divergence(WholeSeries):
         if float(recent.min()) <= best + scatter / SCATTERS:
             return 0.0
         excess, excess_before = middle(recent) - best, middle(values[-2 * width : -width]) - best
-        if excess < RECOVERING * excess_before:
+        third = width // 3
+        peak_excess, end_excess = middle(recent[:third]) - best, middle(recent[-third:]) - best
+        if excess < RECOVERING * excess_before or end_excess < RECOVERING * peak_excess:
             return 0.0
         yardstick = abs(best) + self._progress * (start - best)
         return max(excess - scatter, 0.0) / max(yardstick, 1e-12)
