@@ -7,7 +7,8 @@ from pathlib import Path
 
 from hrmdoc.errors import InputError, PatchError
 from hrmdoc.remedies import files
-from hrmdoc.remedies.document import Leaf, dotted, parse
+from hrmdoc.remedies.document import Leaf, dotted
+from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.scalars import Kind, read
 from hrmdoc.run import Fact, Value
 

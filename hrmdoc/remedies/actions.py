@@ -17,7 +17,7 @@ from typing import Any
 from hrmdoc.errors import ActionError, PatchError, RuleError, did_you_mean
 from hrmdoc.expressions import MissingInput, compile_expression
 from hrmdoc.remedies import files
-from hrmdoc.remedies.document import parse
+from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.scalars import read
 from hrmdoc.remedies.store import replace
 from hrmdoc.rulebook import Remedy

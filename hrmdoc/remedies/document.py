@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hrmdoc.errors import PatchError
@@ -77,26 +76,6 @@ def _descend(routes: set[Route], route: Route, parts: list[str]) -> Route | None
                 if found is not None:
                     return found
     return None
-
-
-def parse(name: str, text: str) -> Document:
-    """The document that a file of this name holds: YAML, JSON (also with comments), or `key=value` overrides.
-
-    Raises:
-        PatchError: the text cannot be parsed, or the format is not one that hrmdoc edits.
-    """
-    from hrmdoc.remedies.json_edit import JsonDocument
-    from hrmdoc.remedies.overrides import OverridesDocument, is_override_list
-    from hrmdoc.remedies.yaml_edit import YamlDocument
-
-    suffix = PurePath(name).suffix.lower()
-    if suffix in {".yaml", ".yml"}:
-        return OverridesDocument(name, text) if is_override_list(name, text) else YamlDocument(name, text)
-    if suffix in {".json", ".jsonc", ".json5"}:
-        return JsonDocument(name, text)
-    if suffix in {"", ".sh", ".bash", ".slurm", ".sbatch", ".txt", ".args"}:
-        return OverridesDocument(name, text)
-    raise PatchError(f"a {suffix} file is not edited", file=name, hint="YAML, JSON and key=value files are")
 
 
 def verify(name: str, before: Document, after: Document, wanted: Mapping[Route, Wanted]) -> None:

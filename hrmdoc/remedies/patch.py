@@ -15,7 +15,8 @@ import msgspec
 
 from hrmdoc.errors import PatchError, did_you_mean
 from hrmdoc.remedies import files, python_text, switches, values
-from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, parse, verify
+from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, verify
+from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.overrides import override
 from hrmdoc.remedies.scalars import Kind, Plain, read, render, same
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import parse
+from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.overrides import OverridesDocument, is_override_list, override
 from hrmdoc.remedies.scalars import Scalar
 

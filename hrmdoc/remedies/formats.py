@@ -1,0 +1,30 @@
+"""Which editor a config file is opened with."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from hrmdoc.errors import PatchError
+from hrmdoc.remedies.json_edit import JsonDocument
+from hrmdoc.remedies.overrides import OverridesDocument, is_override_list
+from hrmdoc.remedies.yaml_edit import YamlDocument
+
+if TYPE_CHECKING:
+    from hrmdoc.remedies.document import Document
+
+
+def parse(name: str, text: str) -> Document:
+    """The document that a file of this name holds: YAML, JSON (also with comments), or `key=value` overrides.
+
+    Raises:
+        PatchError: the text cannot be parsed, or the format is not one that hrmdoc edits.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix in {".yaml", ".yml"}:
+        return OverridesDocument(name, text) if is_override_list(name, text) else YamlDocument(name, text)
+    if suffix in {".json", ".jsonc", ".json5"}:
+        return JsonDocument(name, text)
+    if suffix in {"", ".sh", ".bash", ".slurm", ".sbatch", ".txt", ".args"}:
+        return OverridesDocument(name, text)
+    raise PatchError(f"a {suffix} file is not edited", file=name, hint="YAML, JSON and key=value files are")
