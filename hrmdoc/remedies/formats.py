@@ -22,6 +22,8 @@ def parse(name: str, text: str) -> Document:
     """
     suffix = PurePath(name).suffix.lower()
     if suffix in {".yaml", ".yml"}:
+        from hrmdoc.remedies.yaml_edit import YamlDocument  # loads ruamel.yaml, which an analysis without a config does not need
+
         return OverridesDocument(name, text) if is_override_list(name, text) else YamlDocument(name, text)
     if suffix in {".json", ".jsonc", ".json5"}:
         return JsonDocument(name, text)
