@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.json_edit import JsonDocument
 from hrmdoc.remedies.overrides import OverridesDocument, is_override_list
-from hrmdoc.remedies.yaml_edit import YamlDocument
 
 if TYPE_CHECKING:
     from hrmdoc.remedies.document import Document
