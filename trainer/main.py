@@ -13,7 +13,7 @@ from hrmdoc.errors import HrmdocError, UsageError
 
 from . import config as configs
 from . import launch
-from .overrides import AUTO, Settings, parse_overrides, read_yaml
+from .overrides import AUTO, parse_overrides, read_yaml, run_settings
 from .schema import TrainConfig
 from .screen import Screen
 
@@ -144,13 +144,6 @@ def read_config(file: Path | None, words: list[str]) -> TrainConfig:
     resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
     named = resume is not None and resume.value not in (None, AUTO)
     return configs.load(file, words, base=run_settings(Path(str(resume.value))) if resume and named else None)
-
-
-def run_settings(path: Path) -> Settings:
-    """The configuration beside a checkpoint or in a run directory; none if it is not there."""
-    folders = (path, path.parent, path.parent.parent)
-    file = next((folder / "config.yaml" for folder in folders if (folder / "config.yaml").is_file()), None)
-    return {} if file is None else read_yaml(file)
 
 
 def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:

@@ -74,6 +74,13 @@ def read_yaml(path: Path) -> Settings:
     return {key: value for key, value in _flatten(document, str(path)) if key.split(".")[0] not in HYDRA_ONLY}
 
 
+def run_settings(path: Path) -> Settings:
+    """The configuration beside a checkpoint or in a run directory; none if it is not there."""
+    folders = (path, path.parent, path.parent.parent)
+    file = next((folder / "config.yaml" for folder in folders if (folder / "config.yaml").is_file()), None)
+    return {} if file is None else read_yaml(file)
+
+
 def read_preset(name: str) -> Settings:
     """The settings of one preset, or of several joined by commas (later ones win)."""
     known = sorted(path.stem for path in PRESETS.glob("*.yaml"))

@@ -13,8 +13,8 @@ from . import checkpoint, devices
 from . import config as configs
 from .data import PuzzleData, test_batches
 from .evaluate import evaluate
-from .main import run_settings
 from .model import HRM
+from .overrides import run_settings
 from .setup import make_plan, open_data
 from .state import arch_config
 
