@@ -82,6 +82,7 @@ class Keeper:
         parts = _Parts(state) if state.split else None
         if not world.chief:
             return parts is None or parts.follow()
+        self.run.scalars.flush()  # a resume from here does not write these steps' numbers again
         try:
             path = checkpoint.save(
                 self.folder,

@@ -6,6 +6,7 @@ what lives on a GPU. A run of one process uses the same calls, which then cost n
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -158,6 +159,9 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
             )
         torch.cuda.set_device(local)
     if not dist.is_initialized():
+        # Some default arguments there are the group as it is at import. torch's optimizers import it, and a group that a default
+        # argument keeps is never destroyed: its threads would run into the end of the interpreter, which aborts the process.
+        importlib.import_module("torch.distributed.nn.functional")
         backend = "cpu:gloo,cuda:nccl" if kind == "cuda" else "gloo"
         timeout = timedelta(seconds=timeout_s)
         store, _, _ = next(iter(rendezvous("env://", rank, size, timeout=timeout)))

@@ -55,6 +55,9 @@ class Silent:
     def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
         """Drops them."""
 
+    def flush(self) -> None:
+        """Nothing is kept."""
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -42,11 +42,12 @@ Say = Callable[[str], None]
 
 
 class Scalars(Protocol):
-    """Where numbers go. `write` never waits and never raises; `error` tells if the place failed."""
+    """Where numbers go. `write` never waits and never raises; `flush` waits for the disk; `error` tells if the place failed."""
 
     @property
     def error(self) -> OSError | None: ...
     def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None: ...
+    def flush(self) -> None: ...
     def close(self) -> None: ...
 
 

@@ -20,6 +20,7 @@ import google_crc32c
 from tensorboard.compat.proto.event_pb2 import Event
 
 FLUSH_S = 0.5  # a watcher sees a value at most this late, plus the time to the next one
+SETTLE_S = 5.0  # no disk that works takes longer for a few kilobytes
 
 
 class Row(NamedTuple):
@@ -41,7 +42,7 @@ class EventFile:
         number = sum(1 for _ in folder.glob(f"{stem}.*"))
         self.path = folder / f"{stem}.{number}"
         self.error: OSError | None = None
-        self._rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
+        self._rows: queue.SimpleQueue[Row | threading.Event | None] = queue.SimpleQueue()
         self._file = self.path.open("ab", buffering=1 << 16)
         self._file.write(frame(Event(wall_time=start, file_version="brain.Event:2").SerializeToString()))
         self._file.flush()
@@ -51,6 +52,16 @@ class EventFile:
     def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
         """Queues the scalars of one step; all share one record."""
         self._rows.put(Row(step, time.time() if when is None else when, dict(values)))
+
+    def flush(self) -> None:
+        """Returns when all rows so far are in the file: a process that is killed then loses none of them.
+
+        Steps before a checkpoint are not trained again when the run is resumed, so their rows must not get lost.
+        """
+        written = threading.Event()
+        if self._thread.is_alive():
+            self._rows.put(written)
+            written.wait(SETTLE_S)
 
     def close(self) -> None:
         """Writes what is queued and closes the file."""
@@ -67,6 +78,10 @@ class EventFile:
                 row = Row(0, 0.0, {})
             if row is None:
                 break
+            if isinstance(row, threading.Event):
+                self._attempt(None)
+                row.set()
+                continue
             if row.values:
                 self._attempt(row)
                 dirty = True

@@ -66,6 +66,9 @@ class WandbSink:
         del when
         self._rows.put((step, dict(values)))
 
+    def flush(self) -> None:
+        """Waits for nothing: W&B writes from a process of its own, which outlives this one."""
+
     def close(self) -> None:
         """Hands over what is queued and ends the W&B run."""
         if self._thread.is_alive():
@@ -99,6 +102,10 @@ class Tee:
     def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
         for sink in self._sinks:
             sink.write(step, values, when)
+
+    def flush(self) -> None:
+        for sink in self._sinks:
+            sink.flush()
 
     def close(self) -> None:
         for sink in self._sinks:

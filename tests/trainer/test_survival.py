@@ -27,7 +27,7 @@ def test_a_run_killed_five_times_ends_with_the_weights_of_one_that_was_not(tmp_p
     file = Path(__file__).parents[1] / "soak.py"
     assert importlib.util.spec_from_file_location("soak", file) is not None
     done = subprocess.run(
-        [sys.executable, "-c", script, str(file), str(tmp_path)], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-c", script, str(file), str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout.strip() == "5", done.stderr
 
@@ -50,7 +50,7 @@ def test_a_killed_worker_is_restarted_by_torchrun_and_loses_only_the_steps_since
         [sys.executable, "-m", "torch.distributed.run", *torchrun, "train", *words],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=300,
         check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

@@ -51,6 +51,16 @@ def test_a_watcher_sees_values_while_the_run_goes_on(tmp_path: Path) -> None:
     file.close()
 
 
+def test_after_a_flush_every_row_is_in_the_file(tmp_path: Path) -> None:
+    file = EventFile(tmp_path)
+    for step in range(300):
+        file.write(step, {"a": 1.0})
+    file.flush()
+    assert [step for step, *_ in read(file.path)] == list(range(300))
+    file.close()
+    file.flush()
+
+
 def test_a_full_disk_is_noted_and_not_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = EventFile(tmp_path)
 
