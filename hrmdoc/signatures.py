@@ -1,4 +1,4 @@
-"""Finds the log lines that tell of a fault: one automaton over all literals first, each signature's own pattern after.
+"""Finds the log lines that tell of a fault: one search for all literals first, each signature's own pattern after.
 
 `SignatureMatcher.wanted` serves the readers, which keep only lines that hold a literal; a `Session` takes the kept lines in
 their order and knows, beside each line, the traceback that it ends.
@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hrmdoc.desync import DesyncWatch
+from hrmdoc.literals import Literals
 from hrmdoc.text import clean, strip_ansi
 from hrmdoc.tracebacks import MARKS, TracebackTracker, rank_of, without_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from ahocorasick_rs import BytesAhoCorasick
 
     from hrmdoc.rulebook import Rulebook, Signature
     from hrmdoc.run import Line
@@ -47,7 +46,11 @@ class SignatureMatch:
 
 
 class SignatureMatcher:
-    """All signatures of a rulebook, ready to search. The automaton is built when it is first asked for."""
+    """All signatures of a rulebook, ready to search.
+
+    Attributes:
+        wanted: tells positions in a block of bytes at which literals begin, one or more for every line that holds any.
+    """
 
     def __init__(self, book: Rulebook) -> None:
         self._signatures = list(book.signatures.values())
@@ -57,13 +60,10 @@ class SignatureMatcher:
             if signature not in self._fallback:
                 for literal in signature.literals:
                     self._owners.setdefault(literal, []).append(index)
-        self._literals = list(self._owners)
-        self._automaton: BytesAhoCorasick | None = None
+        self._known = list(self._owners)
+        # The marks of a traceback come last: they belong to no signature, but its frames explain the line that ends it.
+        self.wanted = Literals(literal.encode() for literal in (*self._known, *MARKS))
         self._compiled: dict[str, re.Pattern[str]] = {}
-
-    def wanted(self, block: bytes) -> list[int]:
-        """Positions in `block` of literals, one or more for every line that holds any."""
-        return [start for _, start, _ in self._search().find_matches_as_indexes(block)]
 
     def match(self, line: Line, frames: Sequence[str] | None = None) -> list[SignatureMatch]:
         """Signatures that `line` matches, in the order of the rulebook.
@@ -84,18 +84,10 @@ class SignatureMatcher:
         """A session for the lines of one run."""
         return Session(self)
 
-    def _search(self) -> BytesAhoCorasick:
-        if self._automaton is None:
-            from ahocorasick_rs import BytesAhoCorasick
-
-            # The marks of a traceback come last: they belong to no signature, but its frames explain the line that ends it.
-            self._automaton = BytesAhoCorasick([literal.encode() for literal in (*self._literals, *MARKS)])
-        return self._automaton
-
     def _candidates(self, text: str) -> list[int]:
-        hits = self._search().find_matches_as_indexes(text.encode("utf-8", "replace"), overlapping=True)
-        known = len(self._literals)
-        return sorted({owner for index, _, _ in hits if index < known for owner in self._owners[self._literals[index]]})
+        known = len(self._known)
+        hits = self.wanted.numbers(text.encode("utf-8", "replace"))
+        return sorted({owner for number in hits if number < known for owner in self._owners[self._known[number]]})
 
     def _confirm(self, signature: Signature, text: str, frames: Sequence[str] | None) -> SignatureMatch | None:
         if signature.traceback and (frames is None or not self._pattern(signature.traceback).search("\n".join(frames))):

@@ -19,12 +19,29 @@ _SLICE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole pieces. `starts`, `ends` and `lines` have shape [pieces]; the byte at `ends` is the terminator."""
+    """Whole pieces.
+
+    Attributes:
+        data: the bytes.
+        ends: positions of the terminators, shape [pieces].
+        first: the line number of the first piece.
+        feeds: how many line feeds stand before each piece, shape [pieces]; None where every piece ends with one.
+    """
 
     data: bytes
-    starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    first: int
+    feeds: NDArray[np.int64] | None
+
+    def bounds(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where some pieces start and end, each of shape [rows]."""
+        return np.where(rows > 0, self.ends[rows - 1] + 1, 0), self.ends[rows]
+
+    def of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
+        """Number, start, end and line of some pieces."""
+        starts, ends = self.bounds(rows)
+        lines = self.first + (rows if self.feeds is None else self.feeds[rows])
+        return zip(rows.tolist(), starts.tolist(), ends.tolist(), lines.tolist(), strict=True)
 
 
 class Splitter:
@@ -76,7 +93,7 @@ class Splitter:
         if end == 0:
             self._hold(data)
             return
-        whole = self._tail + data[:end]
+        whole = b"".join((self._tail, memoryview(data)[:end]))
         self._tail = b""
         self._hold(data[end:])
         yield self._block(whole)
@@ -86,24 +103,33 @@ class Splitter:
         self._tail = (self._tail + data[: PIECE_LIMIT + 1])[: PIECE_LIMIT + 1]
 
     def _block(self, data: bytes) -> Block:
-        starts, ends = _bounds(data)
-        lengths = ends - starts
-        if lengths.max(initial=0) > PIECE_LIMIT:
-            if self.overlong is None:
-                row = int(np.argmax(lengths > PIECE_LIMIT))
-                self.overlong = self.line + data.count(b"\n", 0, int(starts[row]))
-            pieces = zip(starts.tolist(), ends.tolist(), strict=True)
-            data = b"".join(data[a : min(b, a + PIECE_LIMIT)] + data[b : b + 1] for a, b in pieces)
-            starts, ends = _bounds(data)
-        feeds = np.frombuffer(data, np.uint8)[ends] == 10
-        after = self.line + np.cumsum(feeds)
-        self.line = int(after[-1])
-        return Block(data, starts, ends, after - feeds)
+        ends = _ends(data)
+        if ends[0] > PIECE_LIMIT or (ends[1:] - ends[:-1]).max(initial=0) > PIECE_LIMIT + 1:
+            data = self._shortened(data, ends)
+            ends = _ends(data)
+        first, feeds = self.line, None
+        if b"\r" in data:
+            after = np.cumsum(np.frombuffer(data, np.uint8)[ends] == 10)
+            feeds = np.concatenate(([0], after[:-1]))
+            self.line += int(after[-1])
+        else:
+            self.line += len(ends)
+        return Block(data, ends, first, feeds)
+
+    def _shortened(self, data: bytes, ends: NDArray[np.int64]) -> bytes:
+        """The block with no more than the beginning of an overlong piece."""
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        if self.overlong is None:
+            row = int(np.argmax(ends - starts > PIECE_LIMIT))
+            self.overlong = self.line + data.count(b"\n", 0, int(starts[row]))
+        pieces = zip(starts.tolist(), ends.tolist(), strict=True)
+        return b"".join(data[a : min(b, a + PIECE_LIMIT)] + data[b : b + 1] for a, b in pieces)
 
 
-def _bounds(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(data: bytes) -> NDArray[np.int64]:
+    """Where the pieces of a block end, shape [pieces]."""
     raw = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero((raw == 10) | (raw == 13))
-    starts = np.empty_like(ends)
-    starts[0], starts[1:] = 0, ends[:-1] + 1
-    return starts, ends
+    feeds = np.flatnonzero(raw == 10)
+    if b"\r" not in data:
+        return feeds
+    return np.sort(np.concatenate((feeds, np.flatnonzero(raw == 13))), kind="stable")

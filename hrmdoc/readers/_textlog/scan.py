@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 
-import ahocorasick_rs
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc.literals import Literals
 from hrmdoc.readers._textlog.facts import FRAMEWORKS
 
-METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG = 1, 2, 4, 8, 16, 32, 64
+METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG, WANTED = 1, 2, 4, 8, 16, 32, 64, 128
+"""What a piece may hold; a piece of text is `WANTED` when a signature asks for a string in it. Case matters to these alone."""
 
 _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (METRIC, ("loss", "acc", "epoch", "step", "iter", "update", "reward", "perplexity", "ppl", "mse", "mae", "bleu", "rouge")),
@@ -29,23 +31,42 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 
 
-@cache
-def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, NDArray[np.uint8]]:
+def _folded() -> dict[bytes, int]:
+    """All words with the sum of their kinds."""
     kinds: dict[bytes, int] = {}
-    for kind, words in _WORDS:
+    for kind, words in (*_WORDS, *((FRAMEWORK, (word,)) for word, _, _ in FRAMEWORKS)):
         for word in words:
             kinds[word.encode()] = kinds.get(word.encode(), 0) | kind
-    for word, _, _ in FRAMEWORKS:
-        kinds[word.encode()] = kinds.get(word.encode(), 0) | FRAMEWORK
-    return ahocorasick_rs.BytesAhoCorasick(list(kinds)), np.array(list(kinds.values()), np.uint8)
+    return kinds
 
 
-def kinds_of(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """What each piece may hold, as a sum of the kinds above, shape [pieces]. Case does not matter."""
-    automaton, kinds = _automaton()
-    found = automaton.find_matches_as_indexes(data.lower(), overlapping=True)
-    result = np.zeros(len(ends), np.uint8)
-    if found:
-        table = np.array(found, np.int64)
-        np.bitwise_or.at(result, np.searchsorted(ends, table[:, 1]), kinds[table[:, 0]])
-    return result
+_FOLDED = _folded()
+
+
+class Scanner:
+    """Looks for the words of all kinds and for what signatures ask for, in one pass where the two can be joined.
+
+    Args:
+        wanted: see `Context.wanted`.
+    """
+
+    def __init__(self, wanted: Callable[[bytes], Iterable[int]]) -> None:
+        joined = isinstance(wanted, Literals)
+        self._literals = _joined(wanted.words if joined else ())  # type: ignore[attr-defined]
+        self._others = None if joined else wanted
+        self._kinds = np.array([WANTED] * len(self._literals.words) + list(_FOLDED.values()), np.uint8)
+
+    def kinds(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """What each piece may hold, as a sum of the kinds above, shape [pieces]. `ends`: where the pieces end, in order."""
+        kinds = np.zeros(len(ends), np.uint8)
+        numbers, places = self._literals.find(data)
+        np.bitwise_or.at(kinds, np.searchsorted(ends, places), self._kinds[numbers])
+        if self._others is not None:
+            kinds[np.searchsorted(ends, np.fromiter(self._others(data), np.int64))] |= WANTED
+        return kinds
+
+
+@lru_cache(maxsize=4)
+def _joined(words: tuple[bytes, ...]) -> Literals:
+    """One search for all logs of a run."""
+    return Literals(words, _FOLDED)

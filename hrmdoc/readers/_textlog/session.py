@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.readers._textlog import boosting, facts, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
@@ -30,7 +31,7 @@ _LOOKS = 200
 """So many lines with a framework's word that teach nothing new end the search for it."""
 _OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
 _BLOCK_COST = 20
-_NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK
+_NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK | scan.WANTED
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _DIGITS_MATTER = (b"restart", b"using ", b"precision")
 """Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`."""
@@ -45,6 +46,7 @@ class TextSession:
         self._context = context
         self._sink = Sink(context.path, context.source or context.path)
         self._splitter = Splitter()
+        self._scanner = scan.Scanner(context.wanted)
         self._peeler = Peeler(context.mtime)
         self._states: dict[int | None, RankState] = {}
         plans = Plans()
@@ -83,41 +85,53 @@ class TextSession:
         yield from self._sink.drain()
 
     def _read(self, block: Block) -> None:
-        kinds = scan.kinds_of(block.data, block.ends)
-        wanted = np.fromiter(self._context.wanted(block.data), np.int64)
-        kept = np.zeros(len(kinds), bool)
-        kept[np.searchsorted(block.ends, wanted)] = True
-        candidates = np.flatnonzero(kinds.astype(bool) | kept).tolist()
-        starts, ends, lines = block.starts, block.ends, block.lines
-        at, row, count = 0, -1, len(kinds)
-        while True:
-            row += 1
-            if not self._hungry:
-                while at < len(candidates) and candidates[at] < row:
-                    at += 1
-                if at == len(candidates):
-                    return
-                row = candidates[at]
-            if row >= count:
-                return
-            raw = block.data[starts[row] : ends[row]]
-            if raw and not raw.isspace():
-                self._line(raw, int(lines[row]), int(kinds[row]), bool(kept[row]))
+        kinds = self._scanner.kinds(block.data, block.ends)
+        following = 0
+        for row, start, end, line in block.of(self._without_chatter(block, kinds)):
+            if self._hungry:
+                self._follow(block, kinds, following, row)
+            following = row + 1
+            self._line(block.data[start:end], line, int(kinds[row]))
+        if self._hungry:
+            self._follow(block, kinds, following, len(kinds))
 
-    def _line(self, raw: bytes, line: int, kinds: int, kept: bool) -> None:
+    def _without_chatter(self, block: Block, kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Numbers of the pieces that may hold anything and are not known as chatter."""
+        rows: NDArray[np.int64] = np.flatnonzero(kinds)
+        if not self._chatter:
+            return rows
+        starts, ends = block.bounds(rows)
+        known = ((kinds[rows] & _NEVER_CHATTER) == 0) & (ends - starts < _LONGEST_CHATTER)
+        data, chatter = block.data, self._chatter
+        bounds = zip(starts[known].tolist(), ends[known].tolist(), strict=True)
+        known[known] = [data[start:end].translate(_DIGITS_ALIKE) in chatter for start, end in bounds]
+        rows = rows[~known]
+        return rows
+
+    def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> None:
+        """Reads pieces one by one, whatever they hold, as long as something open asks for them."""
+        for row, start, end, line in block.of(np.arange(first, stop)):
+            if not self._hungry:
+                return
+            self._line(block.data[start:end], line, int(kinds[row]))
+
+    def _line(self, raw: bytes, line: int, kinds: int) -> None:
         """Reads a line, unless one that differs in nothing but digits was chatter: libraries say the same all day."""
-        plain = not (self._hungry or kept or kinds & _NEVER_CHATTER) and len(raw) < _LONGEST_CHATTER
+        if not raw or raw.isspace():
+            return
+        plain = not (self._hungry or kinds & _NEVER_CHATTER) and len(raw) < _LONGEST_CHATTER
         key = raw.translate(_DIGITS_ALIKE) if plain else b""
         if key in self._chatter:
             return
         self._told = False
-        self._piece(_cleaned(raw), line, kinds, kept)
+        self._piece(_cleaned(raw), line, kinds)
         if plain and not self._told and not self._hungry and not any(word in raw.lower() for word in _DIGITS_MATTER):
             if len(self._chatter) >= _MOST_CHATTER:
                 self._chatter.clear()
             self._chatter.add(key)
 
-    def _piece(self, text: str, line: int, kinds: int, kept: bool) -> None:
+    def _piece(self, text: str, line: int, kinds: int) -> None:
+        kept = bool(kinds & scan.WANTED)
         message = self._peeler.peel(text)
         rank = self._context.rank if message.rank is None else message.rank
         if message.rank is None and message.rest is text and self._hungry:
