@@ -15,7 +15,7 @@ from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
 from hrmdoc.nodes import Node, build
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
-from hrmdoc.run import Event, EventKind, Fact, Line, Run
+from hrmdoc.run import Event, Fact, Line, Run
 from hrmdoc.scene import Finding, Scene
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.symptom import Symptom
@@ -102,16 +102,18 @@ class Examination:
         return Situation(facts, framework, kind, reason), {key: fact for key, fact in canonical.items() if fact.file}
 
     def _with_rewinds(self) -> Run:
-        """Adds a restart event for each rewind that no event of the log tells."""
+        """Adds a resume event for each fall to a checkpoint that no event of the log tells.
+
+        A fall to the beginning is another run in the same file, not this one failing again.
+        """
         series = self.run.best("train.loss")
         if series is None or any(event.kind in ("resume", "restart") for event in self.run.events):
             return self.run
         falls = rewinds(series.steps)
-        for index in (*falls.fresh, *falls.resumed):
+        for index in falls.resumed:
             file, line = series.place(index)
-            kind: EventKind = "restart" if index in falls.fresh else "resume"
             detail = f"the step counter fell back to {int(series.steps[index])}"
-            event = Event(kind, file, line, int(series.steps[index]), float(series.times[index]), detail=detail)
+            event = Event("resume", file, line, int(series.steps[index]), float(series.times[index]), detail=detail)
             self.run.events.append(event)
         return self.run
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from hrmdoc.rulebook import Framework, Rulebook
 
 _SEPARATORS = re.compile(r"[\s/._:\\|-]+")
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_GLUED = re.compile(r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE)
 _UNIT = re.compile(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
-_EVAL = frozenset({"eval", "evaluation", "evaluate", "val", "valid", "validation", "validate", "dev", "heldout"})
+_EVAL = frozenset({"eval", "evaluation", "evaluate", "val", "va", "valid", "validation", "validate", "dev", "heldout"})
 _TEST = frozenset({"test", "testing"})
 _TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
 _AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"})
@@ -56,6 +58,11 @@ _EVAL_ROLES = {"perplexity": "eval.perplexity"}
 def normalised(name: str) -> str:
     """`name` in lower case, its separators as underscores, without a unit in brackets."""
     return _SEPARATORS.sub("_", _UNIT.sub("", name.strip().lower())).strip("_")
+
+
+def _parted(metric: str) -> str:
+    """`TrainLoss` and `valacc` with a separator between their words; other names as they are."""
+    return _GLUED.sub(r"\1_", _HUMPS.sub("_", metric))
 
 
 def evaluated(role: str) -> str | None:
@@ -110,9 +117,9 @@ class RoleMap:
             if role:
                 return RoleGuess(role, whole.guessed)
         part, rest, averaged = _stripped(words)
-        if not rest:
-            return RoleGuess(None)
-        return self._in_part(part, rest, averaged)
+        found = self._in_part(part, rest, averaged) if rest else RoleGuess(None)
+        parted = _parted(metric) if found.role is None else metric
+        return found if parted == metric else self._known(parted)
 
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
         """The role of the words that remain, on the part of the data that the others told."""

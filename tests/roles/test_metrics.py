@@ -124,6 +124,27 @@ def test_other_names_are_guessed_and_say_so(metric: str, role: str) -> None:
     assert guess.guessed or metric == "test_Acc@1"
 
 
+@pytest.mark.parametrize("metric", ["BestValLoss", "ObjLoss", "KLLoss", "evaluation", "validate"])
+def test_humps_do_not_make_a_role_where_there_is_none(metric: str) -> None:
+    assert ROLE(metric).role is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "role"),
+    [
+        ("TrainLoss", "train.loss"),
+        ("trainAcc", "train.accuracy"),
+        ("ValLoss", "eval.loss"),
+        ("validationAccuracy", "eval.accuracy"),
+        ("va_loss", "eval.loss"),
+        ("valacc", "eval.accuracy"),
+        ("trainloss", "train.loss"),
+    ],
+)
+def test_words_may_be_parted_by_capitals_or_not_at_all(metric: str, role: str) -> None:
+    assert ROLE(metric).role == role
+
+
 def test_the_user_has_the_last_word_and_takes_the_role_from_all_others() -> None:
     roles = RoleMap(BOOK, {"my_metric": "train.loss", "noise": ""})
     assert roles("my_metric") == RoleGuess("train.loss")

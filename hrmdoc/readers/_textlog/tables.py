@@ -9,7 +9,7 @@ from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.lines import number
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.words import counter_kind, measures
+from hrmdoc.readers._textlog.words import counter_kind, measures, split_of
 
 _ROW = re.compile(
     r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
@@ -55,7 +55,7 @@ class TableReader:
         return False
 
     def header(self, state: RankState, text: str) -> bool:
-        """Whether the line names columns, one of them a counter and one a measure."""
+        """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
         if len(text) > _LONGEST or not (text[:64].strip() or " ")[0].isalpha():
             return False
         cells = [cell for cell in _CELLS.split(text.strip()) if cell]
@@ -64,8 +64,10 @@ class TableReader:
             return True
         if not 3 <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
             return False
-        counters = [cell for cell in cells if counter_kind(cell)]
-        if not counters or not any(measures(cell) for cell in cells) or any(len(cell.split(" ")) > 3 for cell in cells):
+        known = [measures(cell) for cell in cells]
+        if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):
+            return False
+        if not any(map(counter_kind, cells)) and not (all(known) and any(split_of(cell) for cell in cells)):
             return False
         state.columns, state.rows = tuple(cells), _PATIENCE
         return True
@@ -95,11 +97,13 @@ class TableReader:
                 values.append((name, number(found.group(1))))
             elif ":" not in cell:
                 return False
-        if position.silent or not values:
+        if not values or (position.silent and any(map(counter_kind, columns))):
             return False
         state.rows = _PATIENCE
-        step, axis = state.flow.place(position)
-        self._sink.points(values, step, axis, mark)
+        if position.silent:
+            self._sink.points(values, None, "index", mark)
+        else:
+            self._sink.points(values, *state.flow.place(position), mark)
         return True
 
 
@@ -107,16 +111,26 @@ class EpochBar:
     """Keras draws `6/6 ... - loss: 0.8` again and again: one record an epoch, the last redraw."""
 
     _FILL = re.compile(r"[━╸╺]+|\[[=>.]{2,}\]")
+    _TOTAL = re.compile(r"\s*\d+/(\d+) \[")
     _DRAWN = re.compile(r"\s*(\d+)/(\d+|Unknown) .{0,80}?(?:/(?:step|epoch|sample)|ETA: )")
 
     @classmethod
     def match(cls, text: str) -> tuple[int, int, str] | None:
         """Batch, batches and the line without its bar; None when it is no such line."""
+        text = cls._last_redraw(text)
         if "/" not in text[:16] or not (found := cls._DRAWN.match(plain := cls._FILL.sub("", text[:4000]))):
             return None
         batch = int(found.group(1))
         total = batch if found.group(2) == "Unknown" else int(found.group(2))
         return batch, total, plain[found.end() :]
+
+    @classmethod
+    def _last_redraw(cls, text: str) -> str:
+        """Redraws that lost the backspaces between them stand one after the other: the last full one."""
+        if (first := cls._TOTAL.match(text)) is None:
+            return text
+        full = f"{first.group(1)}/{first.group(1)} ["
+        return text[at:] if (at := text.rfind(full)) > first.end() else text
 
     @staticmethod
     def hold(state: RankState, held: Held, sink: Sink) -> None:

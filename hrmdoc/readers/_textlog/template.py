@@ -169,6 +169,7 @@ class _Builder:
                 self._take(at, total)
                 at += 1 if total is None else 2
         self._lead()
+        self._tell_apart()
         names = [measure.name for measure in self.measures]
         strong = any(measures(name) for name in names)
         shape = (*(counter.kind for counter in self.counters), *names)
@@ -241,6 +242,17 @@ class _Builder:
         elif len(gaps) >= 4 and [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
             self.measures = [measure for measure in self.measures if measure.at > 2]
             self.counters[:] = [Counter("epoch", 0, None), Counter("batch", 1, 2)]
+
+    def _tell_apart(self) -> None:
+        """`train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: a name that comes again belongs to the split named in between."""
+        split, seen = "", set()
+        for index, measure in enumerate(self.measures):
+            own = split_of(measure.name)
+            if own is not None:
+                split = own
+            elif measure.name in seen and split in EVALUATIONS:
+                self.measures[index] = Measure(f"{split}_{measure.name}", measure.at, measure.scale, measure.over)
+            seen.add(measure.name)
 
     def _is_pair(self) -> bool:
         """Whether the line is a whole number, one name and a value."""

@@ -48,6 +48,10 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "iter 10: loss 4.1234, time 120.34ms, mfu 12.34%\nstep 250: train loss 3.1234, val loss 3.2345\n",
         {"loss": [(10, 4.1234)], "time": [(10, 120.34)], "train loss": [(250, 3.1234)], "val loss": [(250, 3.2345)]},
     ),
+    "hrm": (
+        "eval step 160 | all.accuracy 0.5364 | all.exact_accuracy 0.0100 | all.lm_loss 0.9695\n",
+        {"all.accuracy": [(160, 0.5364)], "all.exact_accuracy": [(160, 0.01)], "all.lm_loss": [(160, 0.9695)]},
+    ),
     "build-nanogpt": (
         "step    50 | loss: 7.230000 | lr 6.0000e-04 | norm: 0.5822 | dt: 404.42ms | tok/sec: 1296409.68\n",
         {"loss": [(50, 7.23)], "lr": [(50, 6e-4)], "norm": [(50, 0.5822)], "tok/sec": [(50, 1296409.68)]},
@@ -192,6 +196,14 @@ def test_lines_without_any_step_count_only_when_their_shape_comes_again(read: An
     assert axis(run, "grpo_loss") == "index"
 
 
+def test_an_evaluation_before_the_first_step_stands_at_the_first_step(read: Any) -> None:
+    log = "validation loss: 10.95\n" + "".join(
+        f"step {step} | loss: {9 - step / 100:.2f}\n" + ("" if step % 10 else f"validation loss: {8 - step / 100:.2f}\n")
+        for step in range(20, 61)
+    )
+    assert points(read(log), "validation loss")[:3] == [(20, 10.95), (20, 7.8), (30, 7.7)]
+
+
 def test_a_heading_says_that_the_measures_below_it_are_of_an_evaluation(read: Any) -> None:
     block = "Evaluation Results:\n   Loss: 0.53\n   Perplexity: 1.70\n"
     run = read("step 10 | Loss: 0.9\n" + block + "step 20 | Loss: 0.8\n" + block)
@@ -219,6 +231,29 @@ def test_rows_under_a_header_of_columns_are_read(read: Any) -> None:
     log = "epoch     train_loss  valid_loss  accuracy  time\n0         0.5         0.4         0.8       00:10\n"
     run = read(log + "1         0.4         0.35        0.85      00:10\n")
     assert points(run, "valid_loss") == [(0, 0.4), (1, 0.35)]
+
+
+def test_rows_under_measures_alone_are_counted_where_a_split_is_named(read: Any) -> None:
+    run = read("Summary:\ntrain loss   val_loss   val_acc\n  1.20    0.90    0.50\n  0.80    0.85    0.60\nRemarks: fine\n")
+    assert points(run, "val_loss") == [(0, 0.9), (1, 0.85)]
+    assert read("loss   acc   score of\n  1.20    0.90    0.50\n  0.80    0.85    0.60\n").points == 0
+
+
+def test_a_name_that_comes_again_belongs_to_the_split_named_in_between(read: Any) -> None:
+    line = "Epoch {0} | Train Loss: 0.{1} | Acc: 0.7 | Val Loss: 0.8 | Acc: 0.6\n"
+    run = read("".join(line.format(epoch, 9 - epoch) for epoch in range(4)))
+    assert points(run, "Acc")[-1] == (3, 0.7)
+    assert points(run, "val_Acc")[-1] == (3, 0.6)
+
+
+def test_keras_redraws_that_lost_what_parts_them_give_one_record_an_epoch(read: Any) -> None:
+    drawn = "2/2 [====] - ETA: 0s - loss: 0.{0} - mae: 0.46"
+    log = "".join(
+        f"Epoch {n}/3\n1/2 [==>.] - ETA: 1s - loss: 0.95{drawn.format(n)}{drawn.format(n)} - val_loss: 0.{n}\n" for n in (1, 2, 3)
+    )
+    run = read(log)
+    assert points(run, "loss") == points(run, "val_loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    assert points(run, "mae") == [(1, 0.46), (2, 0.46), (3, 0.46)]
 
 
 def test_keras_redraws_give_one_record_an_epoch(read: Any) -> None:
