@@ -13,7 +13,7 @@ import numpy as np
 from hrmdoc import expressions
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
-from hrmdoc.run import Line
+from hrmdoc.run import Line, Run
 from hrmdoc.scene import Finding, Scene, functions
 from hrmdoc.symptom import State
 from hrmdoc.watching import DetectorNode, strongest
@@ -50,6 +50,11 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
     return AllNode(parts) if when.all is not None else AnyNode(parts)
 
 
+def _has_log(run: Run) -> bool:
+    """Whether any text was read. Lines that the comparison of flight records makes are no log that others could be missing from."""
+    return bool(run.line_count or (run.lines and run.formats != ["flight_recorder"]))
+
+
 class LinesNode:
     """Log lines that the signatures of a symptom matched. A fatal line that training outlived is over."""
 
@@ -60,7 +65,7 @@ class LinesNode:
     def look(self, scene: Scene) -> Finding:
         matches = scene.matches.get(self._symptom, ())
         if not matches:
-            return Finding("absent" if scene.run.line_count or scene.run.lines else "not_evaluated", missing=("log lines",))
+            return Finding("absent" if _has_log(scene.run) else "not_evaluated", missing=("log lines",))
         if len(matches) < self._when.at_least:
             return Finding("absent", count=len(matches))
         roots = [pair for pair in matches if pair[1].signature.role == "root"] or list(matches)

@@ -87,7 +87,7 @@ def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[P
     if framework is None:
         return Prescription(remedy, obstacle=f"the framework of this run is {situation.framework}; its config keys are not known")
     try:
-        return Prescription(remedy, plan(remedy, situation.facts, framework, files))
+        return Prescription(remedy, plan(remedy, situation.facts, framework, files, book.frameworks.get("generic")))
     except HrmdocError as error:
         return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
 

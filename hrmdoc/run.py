@@ -190,6 +190,23 @@ class Series:
         return self.files[int(self._files[: self._size][index])], None if line < 0 else line
 
 
+_FAR_DENSER = 20
+"""An exact series is worth more than a rounded one with up to so many times its points."""
+
+
+def _tells_less(series: Series, other: Series) -> bool:
+    """Whether `other` tells a part of the run that `series` leaves out, or has far more points.
+
+    A state file is only as new as its checkpoint, an event file only as new as its last flush: the printed log may be ahead.
+    """
+    if series.axis != other.axis:
+        return 2 * len(series) < len(other)
+    first, last = int(series.steps[0]), int(series.steps[-1])
+    slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
+    ahead = int(other.steps[-1]) > last + slack or int(other.steps[0]) < first - slack
+    return ahead or _FAR_DENSER * len(series) < len(other)
+
+
 def no_roles(metric: str) -> RoleGuess:
     """The role map that knows nothing."""
     del metric
@@ -260,7 +277,7 @@ class Run:
         return self.facts.get((scope, key))
 
     def with_role(self, role: str, rank: int | None = None) -> list[Series]:
-        """All series of `role`, best first: known before guessed, at least half as long as the longest, then precise, then long.
+        """All series of `role`, best first: known before guessed, those that tell all of it first, then precise, then long.
 
         Only series of the lowest rank that has the role are returned, unless `rank` asks for one.
         """
@@ -268,10 +285,8 @@ class Run:
         if found:
             wanted = min(-1 if s.key.rank is None else s.key.rank for s in found) if rank is None else rank
             found = [s for s in found if (-1 if s.key.rank is None else s.key.rank) == wanted]
-        longest = max((len(series) for series in found), default=0)
-        return sorted(
-            found, key=lambda s: (s.role.guessed, 2 * len(s) < longest, -s.precision, -len(s), s.key.metric, s.key.source)
-        )
+        short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
+        return sorted(found, key=lambda s: (s.role.guessed, short[s.key], -s.precision, -len(s), s.key.metric, s.key.source))
 
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record is added."""

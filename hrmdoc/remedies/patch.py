@@ -85,11 +85,18 @@ class Patch:
         return "".join(_diff(edit) for edit in self.edits)
 
 
-def plan(remedy: Remedy, facts: Mapping[str, Any], framework: Framework, config_files: Sequence[str | Path]) -> Patch:
+def plan(
+    remedy: Remedy,
+    facts: Mapping[str, Any],
+    framework: Framework,
+    config_files: Sequence[str | Path],
+    common: Framework | None = None,
+) -> Patch:
     """What `remedy` changes in `config_files`, of which the first that holds a key is the one where it is changed.
 
     Args:
         facts: canonical facts of the run (`optimizer.lr`, ...), for values that are computed and for those that no file holds.
+        common: spellings of any training code, for a config file that is not in the framework's own words.
 
     Raises:
         PatchError: the remedy is no patch, the framework does not know a key, a value is out of bounds or has that value already,
@@ -101,7 +108,7 @@ def plan(remedy: Remedy, facts: Mapping[str, Any], framework: Framework, config_
         raise PatchError(f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}")
     paths = [Path(path) for path in config_files]
     code = [path for path in paths if python_text.is_python(path.name)]
-    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code])
+    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
     for change in remedy.changes:
         planner.take(change)
     if not planner.changes:
@@ -132,9 +139,12 @@ class _Place:
 
 
 class _Planner:
-    def __init__(self, facts: Mapping[str, Any], framework: Framework, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, facts: Mapping[str, Any], framework: Framework, sources: Sequence[Source], common: Framework | None = None
+    ) -> None:
         self.facts = facts
         self.framework = framework
+        self._common = framework if common is None else common
         self.sources = [_Place(source, parse(str(source.path), source.text), {}) for source in sources]
         self.changes: list[KeyChange] = []
         self.notes: list[str] = []
@@ -147,6 +157,9 @@ class _Planner:
             raise PatchError(
                 f"{self.framework.title} has no key for {change.key}", hint=did_you_mean(change.key, self.framework.config)
             )
+        other = self._common.config.get(change.key)
+        if other is not None and self._lookup(key) is None and self._lookup(other) is not None:
+            key = other
         if key.type == "bool" and isinstance(change.value, str) and change.op == "set" and not change.value.startswith("="):
             held = {name for name in key.keys if self._find(name) is not None}
             for name, on in switches.settings(key, change.value, held).items():

@@ -1,10 +1,13 @@
 """Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
 
-A marker is `metric:NAME`, `config:KEY`, `file:NAME`, `format:READER`, `version:PACKAGE`, or text that a log line holds.
+A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section), `file:NAME`,
+`format:READER`, `version:PACKAGE`, `table:NAME,NAME` (a table by epoch, counted from 0, whose other columns stand in alphabetical order, those
+named among them), or text that a log line holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from hrmdoc.run import Run
 
 _BASES = ("generic", "hf-trainer", "lightning", "keras", "deepspeed")  # others build on them, so these yield
-_KINDS = frozenset({"metric", "config", "file", "format", "version"})
+_KINDS = frozenset({"metric", "config", "file", "format", "version", "table"})
 
 
 class Detected(NamedTuple):
@@ -56,6 +59,7 @@ class _Evidence:
         files = {fact.file for fact in run.facts.values()} | {file for series in run.series.values() for file in series.files}
         self._files = {file.replace("\\", "/") for file in files}
         self._formats = set(run.formats)
+        self._tables = list(_epoch_tables(run)) if "csv" in self._formats else []
         self._text = "\n".join(line.text for line in run.lines[:2000])
 
     def holds(self, marker: str) -> bool:
@@ -63,14 +67,28 @@ class _Evidence:
         if kind == "metric":
             return rest in self._metrics
         if kind == "config":
-            return rest in self._keys
+            return all(self._has_key(key) for key in rest.split(","))
         if kind == "version":
             return rest in self._packages
         if kind == "format":
             return rest in self._formats
+        if kind == "table":
+            return any(table.issuperset(rest.split(",")) for table in self._tables)
         if kind == "file":
             return any(file == rest or file.endswith("/" + rest) for file in self._files)
         return marker in self._text
+
+    def _has_key(self, key: str) -> bool:
+        return key in self._keys or (key.endswith(".") and any(one.startswith(key) for one in self._keys))
+
+
+def _epoch_tables(run: Run) -> Iterator[set[str]]:
+    """The columns of each table by epoch from 0 on that stand in alphabetical order. Series keep the order of their columns."""
+    columns: dict[str, list[str]] = {}
+    for key, series in run.series.items():
+        if series.axis == "epoch" and (key.source in columns or (key.metric == "epoch" and int(series.steps[0]) == 0)):
+            columns.setdefault(key.source, []).append(key.metric)
+    return (set(names) for names in columns.values() if names[1:] == sorted(names[1:]))
 
 
 def chain(name: str | None, book: Rulebook) -> list[Framework]:

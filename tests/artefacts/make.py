@@ -51,9 +51,14 @@ RECIPES: dict[str, Recipe] = {
     "hf-trainer/healthy": Recipe([_program("hf", "healthy")], _LOG | _HF),
     "hf-trainer/diverging": Recipe([_program("hf", "diverging")], _LOG | _HF),
     "hf-trainer/resumed": Recipe([_program("hf", "first_half"), _program("hf", "second_half")], _LOG | _HF),
+    "hf-trainer/version-4": Recipe([_program("hf", "healthy")], _LOG | _HF),
+    "hf-trainer/version-4-diverging": Recipe([_program("hf", "diverging")], _LOG),
     "trl/sft": Recipe([_program("trl_runs", "sft")], _LOG | {"out/runs/*/events*": ""}),
     "trl/dpo": Recipe([_program("trl_runs", "dpo")], _LOG),
     "trl/grpo": Recipe([_program("trl_runs", "grpo")], _LOG),
+    "trl/kto": Recipe([_program("trl_runs", "kto")], _LOG),
+    "trl/reward": Recipe([_program("trl_runs", "reward")], _LOG),
+    "trl/rloo": Recipe([_program("trl_runs", "rloo")], _LOG),
     "trl/grpo-flat": Recipe([_program("trl_runs", "grpo_flat")], _LOG),
     "lightning/tqdm": Recipe(
         [_program("lightning_run", "tqdm")], _LOG | _LIGHTNING | {"lightning_logs/version_0/hparams.yaml": "hparams.yaml"}

@@ -479,3 +479,15 @@ def test_a_new_key_goes_to_the_section_where_the_others_are_and_is_pointed_out(t
         after(planned(tmp_path, "lr: 1\nepochs: 4\n", Change("run.epochs", "multiply", 0.5), framework=framework))
         == "lr: 1\nepochs: 2\n"
     )
+
+
+def test_a_key_in_the_words_of_any_training_code_is_changed_rather_than_one_added(tmp_path: Path) -> None:
+    common = Framework("generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))})
+    path = tmp_path / "c.yaml"
+    path.write_text("lr: 0.1\nseed: 1\n")
+    change = remedy(Change("optimizer.lr", "scale", 0.1))
+    assert after(plan(change, {}, HF, [path], common)) == "lr: 0.01\nseed: 1\n"
+    path.write_text("learning_rate: 0.2\nlr: 0.1\n")
+    assert after(plan(change, {}, HF, [path], common)) == "learning_rate: 0.02\nlr: 0.1\n"
+    path.write_text("seed: 1\n")
+    assert "learning_rate" in after(plan(change, {}, HF, [path], common))

@@ -197,3 +197,10 @@ def test_every_framework_maps_to_known_keys_and_has_references() -> None:
     for framework in BOOK.frameworks.values():
         assert set(framework.config) <= known | {"memory.use_reentrant"}, framework.id
         assert framework.references or framework.id == "generic"
+
+
+def test_several_keys_tell_a_framework_only_together() -> None:
+    whole = {"data_path": "data", "lr": 0.1, "arch.hidden_size": 64}
+    assert detect(run_of(whole), BOOK).id == "hrm"
+    for key in whole:
+        assert detect(run_of({name: value for name, value in whole.items() if name != key}), BOOK).id != "hrm", key

@@ -33,9 +33,11 @@ class Flow:
     Attributes:
         step: the last global step; None before the first.
         epoch: the last epoch, as written.
+        first: the first global step.
     """
 
     step: int | None = None
+    first: int | None = None
     epoch: int | None = None
     _base: int | None = None
     _seen_epoch: int | None = None
@@ -61,6 +63,7 @@ class Flow:
             self.step = self._lap(position.step, position.total) if position.restarts else position.step
         else:
             self.step = self._within_epoch(position.step, position.total, self.epoch, bool(position.restarts))
+        self.first = self.step if self.first is None else self.first
         return self.step, "step"
 
     def _lap(self, step: int, total: int | None) -> int:

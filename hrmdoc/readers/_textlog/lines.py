@@ -111,7 +111,9 @@ class LineReader:
                 return False
             now = state.flow.step
             for earlier in held:
-                self._place(state, plan, earlier.position, earlier.values, earlier.mark)
+                before = earlier.position.silent and state.flow.first is not None
+                then = Position(step=state.flow.first, restarts=False) if before else earlier.position
+                self._place(state, plan, then, earlier.values, earlier.mark)
             state.flow.step = now
             self._seen[key] = None
         self._place(state, plan, position, values, mark)

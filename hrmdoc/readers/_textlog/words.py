@@ -41,7 +41,7 @@ EVALUATIONS = ("val", "test", "dev")
 _SPLITS = ("val", "test", "train", "dev")
 _SPLIT = re.compile(r"[^a-z0-9@]+")
 _SPLIT_WORDS = re.compile(
-    r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating)"
+    r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z]))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )
 
@@ -76,7 +76,7 @@ def is_junk(name: str) -> bool:
 
 
 def split_of(text: str) -> str | None:
-    """`val`, `test`, `train` or `dev` when a text names the split, the last one named; else None."""
+    """`val`, `test`, `train` or `dev` when a text names the split, the last one named; else None. HRM evaluates a set `all.`."""
     found = None
     for match in _SPLIT_WORDS.finditer(text.lower()):
         found = _SPLITS[(match.lastindex or 1) - 1]

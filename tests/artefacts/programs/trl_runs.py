@@ -1,4 +1,4 @@
-"""Tiny runs of TRL's trainers: `trl_runs.py sft|dpo|grpo|grpo_flat`."""
+"""Tiny runs of TRL's trainers: `trl_runs.py sft|dpo|kto|reward|grpo|grpo_flat|rloo`."""
 
 from __future__ import annotations
 
@@ -61,6 +61,27 @@ def dpo() -> None:
     DPOTrainer(model(), args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()).train()
 
 
+def kto() -> None:
+    from trl import KTOConfig, KTOTrainer
+
+    rows = [
+        {"prompt": "the cat", "completion": "sat on the mat", "label": True},
+        {"prompt": "the cat", "completion": "bad bad bad", "label": False},
+    ] * 24
+    config = KTOConfig(**COMMON, learning_rate=1e-2, beta=0.1)
+    KTOTrainer(model(), args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()).train()
+
+
+def reward() -> None:
+    from transformers import GPT2ForSequenceClassification
+    from trl import RewardConfig, RewardTrainer
+
+    rows = [{"chosen": "the cat sat on the mat", "rejected": "the cat bad bad bad"}] * 48
+    judge = GPT2ForSequenceClassification.from_pretrained(model(), num_labels=1)
+    config = RewardConfig(**COMMON, learning_rate=1e-2)
+    RewardTrainer(judge, args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()).train()
+
+
 def shorter(completions: list[str], **others: object) -> list[float]:
     """The reward: few words."""
     return [-float(len(text.split())) for text in completions]
@@ -80,5 +101,24 @@ def grpo(reward) -> None:
     GRPOTrainer(model(), reward, args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()).train()
 
 
+def rloo() -> None:
+    from trl import RLOOConfig, RLOOTrainer
+
+    rows = [{"prompt": "the cat"}, {"prompt": "the dog ran"}] * 24
+    often = COMMON | {"logging_steps": 1, "max_steps": 16}
+    config = RLOOConfig(**often, learning_rate=1e-3, num_generations=4, max_completion_length=8, beta=0.04)
+    RLOOTrainer(
+        model(), reward_funcs=shorter, args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()
+    ).train()
+
+
 torch.set_num_threads(1)
-{"sft": sft, "dpo": dpo, "grpo": lambda: grpo(shorter), "grpo_flat": lambda: grpo(same_for_all)}[sys.argv[1]]()
+{
+    "sft": sft,
+    "dpo": dpo,
+    "kto": kto,
+    "reward": reward,
+    "grpo": lambda: grpo(shorter),
+    "grpo_flat": lambda: grpo(same_for_all),
+    "rloo": rloo,
+}[sys.argv[1]]()
