@@ -51,7 +51,7 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
 
 
 def _has_log(run: Run) -> bool:
-    """Whether any text was read. Lines that the comparison of flight records makes are no log that others could be missing from."""
+    """Whether any text was read. Lines that the comparison of flight records makes are no log that others could be absent in."""
     return bool(run.line_count or (run.lines and run.formats != ["flight_recorder"]))
 
 
