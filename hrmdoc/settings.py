@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from hrmdoc.errors import ConfigError, did_you_mean
 from hrmdoc.rulebook import Rulebook
@@ -37,9 +37,13 @@ class Threshold(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Policy(Struct, forbid_unknown_fields=True, frozen=True):
-    """What `hrmdoc run` and `hrmdoc watch --act` may do without asking."""
+    """What `hrmdoc watch --act` and `hrmdoc run --act` may do without asking.
+
+    `auto`: remedies of these risks; `min_probability`: of the cause that they are for; `cooldown_s`: seconds between two of them.
+    """
 
     auto: tuple[Literal["safe", "guarded"], ...] = ()
+    min_probability: Annotated[float, Meta(gt=0, le=1)] = 0.5
     max_per_run: int = 3
     cooldown_s: float = 600.0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, tell_of_other_runs
-from hrmdoc.errors import PatchError, UsageError, did_you_mean
+from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--diff", "mode", flag_value="diff", default=True, help="Show the patch (the default).")
 @click.option("--write", "mode", flag_value="write", help="Write it, with a backup.")
 @click.option("--undo", "mode", flag_value="undo", help="Take the last patch of the config back, byte for byte.")
+@click.option("--live", "mode", flag_value="live", help="Send the remedy's action to the running trainer instead of patching.")
 @click.option("--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer).")
 @click.option("--remedy", help="Apply this remedy instead of the first.")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The config file to patch.")
@@ -44,12 +45,14 @@ def command(
     kind: str | None,
     facts: tuple[str, ...],
 ) -> int:
-    """Patch the run's config by its diagnosis: shows a diff, writes with --write, takes back with --undo.
+    """Patch the run's config by its diagnosis: shows a diff, writes with --write, takes back with --undo; acts with --live.
 
     PATH is the run; with --undo it may also be the config file itself.
     """
     if mode == "undo":
         return _undo(Path(path), config, force=force)
+    if mode == "live":
+        return _send(path, remedy)
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
     analysis, chosen = _choose(path, roles, kind, facts, remedy, config)
@@ -103,6 +106,29 @@ def _choose(
         reasons.setdefault(one.obstacle or "done by hand, see hrmdoc explain", []).append(one.remedy.id)
     hint = "\n        ".join(f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in reasons.items())
     raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
+
+
+def _send(path: str, remedy: str | None) -> int:
+    """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
+    from hrmdoc.analysis import Patient
+    from hrmdoc.remedies import actions
+    from hrmdoc.treatment import live_actions, worded
+
+    patient = Patient(path)
+    patient.read([path])
+    analysis = patient.look(closed=False, prescriptions=False)
+    if remedy is not None and remedy not in analysis.book.remedies:
+        raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, analysis.book.remedies) or "`hrmdoc rules list`")
+    offered = (one.id for one, _ in live_actions(analysis)) if analysis.verdict in ("warning", "critical") else iter(())
+    name = remedy or next(offered, None)
+    if name is None:
+        raise ActionError("nothing of what shows has a remedy that a live run can execute", hint=f"hrmdoc analyze {path}")
+    request = actions.from_remedy(analysis.book.remedies[name], analysis.situation.facts)
+    click.echo(f"{name}: {worded(request)}", err=True)
+    answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)
+    step = "" if answer.step is None else f" at step {answer.step}"
+    click.echo(f"{answer.status}{step}{f': {answer.why}' if answer.why else ''}", err=True)
+    return 0 if answer.status == "done" else 1
 
 
 def _check_rerun(analysis: Analysis, patch: Patch) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hrmdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from hrmdoc.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERITIES = ("info", "warning", "critical")
@@ -95,3 +98,14 @@ def tell_of_other_runs(note: str) -> None:
     """Says on standard error that a folder held several runs; nothing when it held one."""
     if note:
         click.echo(f"hrmdoc: {note}", err=True)
+
+
+def check_policy(settings: Settings) -> None:
+    """Refuses `--act` where the user's settings allow nothing.
+
+    Raises:
+        UsageError: naming the setting.
+    """
+    if not settings.policy.auto:
+        hint = 'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy with `hrmdoc apply`'
+        raise UsageError("--act may do nothing: policy.auto is empty", file=settings.origin or None, hint=hint)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import console
+from hrmdoc.cli.options import check_policy, console
 from hrmdoc.errors import UsageError
 
 
@@ -19,16 +19,21 @@ from hrmdoc.errors import UsageError
 @click.option(
     "--stop-on", type=click.Choice(["warning", "critical"]), help="Stop the command at such an incident (SIGTERM first)."
 )
+@click.option("--act", is_flag=True, help="Patch the config of a sick run and run it again, as [policy] in hrmdoc.toml allows.")
+@click.option("--config", type=click.Path(path_type=Path), help="With --act: the config file [default: named in COMMAND].")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None) -> int:
+def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None, act: bool, config: Path | None) -> int:
     """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows at its end.
 
-    The exit status is the command's own; 1 when it was stopped by --stop-on.
+    With --act a remedy that does not help is taken back, and the next one tried. The exit status is the command's own; 1 when it
+    was stopped by --stop-on.
     """
+    from hrmdoc import settings as own_settings
     from hrmdoc.incidents import Incident
+    from hrmdoc.live.heal import configs_in, heal
     from hrmdoc.live.supervise import supervise
     from hrmdoc.reports.layout import safe
-    from hrmdoc.reports.terminal import show
+    from hrmdoc.reports.terminal import show, tell_deed
 
     arguments = list(words[1:] if words[0] == "--" else words)
     if not arguments:
@@ -38,8 +43,19 @@ def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None) ->
     def tell(incident: Incident) -> None:
         print(f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}", file=sys.stderr)  # noqa: T201
 
-    outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)
-    show(outcome.analysis, console(err=True))
+    screen = console(err=True)
+    if act:
+        settings = own_settings.load(Path.cwd())
+        check_policy(settings)
+        configs = configs_in(arguments) if config is None else [config]
+        if not configs:
+            raise UsageError("--act needs a config file, and the command names none", hint="name it with --config")
+        outcome = heal(
+            arguments, target, configs, settings, stop_on=stop_on, tell=tell, tell_deed=lambda deed: tell_deed(deed, screen)
+        )
+    else:
+        outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)
+    show(outcome.analysis, screen)
     if outcome.stopped_by is not None:
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)
         return 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_options, stated_facts, status
+from hrmdoc.cli.options import check_policy, console, fail_on_option, metric_roles, run_options, stated_facts, status
 
 
 @click.command("watch")
@@ -18,6 +18,7 @@ from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_option
 )
 @click.option("--once", is_flag=True, help="Look once and end.")
 @click.option("--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder.")
+@click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
 @run_options
 @fail_on_option
 def command(
@@ -26,6 +27,7 @@ def command(
     interval: float,
     once: bool,
     no_state: bool,
+    act: bool,
     roles: tuple[str, ...],
     kind: str | None,
     facts: tuple[str, ...],
@@ -38,11 +40,13 @@ def command(
     """
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import show, tell
+    from hrmdoc.reports.terminal import show, tell, tell_deed
 
     watch = Watch(
-        path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state
+        path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state, act=act
     )
+    if act:
+        check_policy(watch.patient.settings)
     alerter = Alerter(watch.patient.settings.alerts, path)
     interrupted: list[int] = []
 
@@ -63,6 +67,8 @@ def command(
             _say(out, f"{path} names another run now: {watch.patient.run.path}")
         for incident in look.changes:
             tell(incident, out)
+        for deed in look.deeds:
+            tell_deed(deed, out)
         alerter.tell(look.changes)
         analysis = look.analysis
     if analysis is None:

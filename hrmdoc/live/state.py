@@ -6,15 +6,15 @@ import hashlib
 import os
 from pathlib import Path
 
+from hrmdoc.resources import state_dir
+
 
 def state_folder(path: Path) -> Path | None:
     """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is none at all."""
     own = path if path.is_dir() else None
     if own is not None and (own / "run.json").is_file() and os.access(own, os.W_OK):
         return own
-    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    folder = Path(base) / "hrmdoc" / name
+    folder = state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hrmdoc.live.follow import Follower, Waker
 from hrmdoc.live.state import replace_text, state_folder
 from hrmdoc.run import Tick
 from hrmdoc.settings import Settings
+from hrmdoc.treatment import Deed, Treatment
 
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is told."""
@@ -23,11 +24,12 @@ LOOK_AT_LEAST_EVERY = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look of a watch: the analysis, and what changed since the one before."""
+    """One look of a watch: the analysis, what changed since the one before, and what was done about it."""
 
     analysis: Analysis
     changes: list[Incident]
     moved: bool = False
+    deeds: list[Deed] = field(default_factory=list)
 
 
 class Watch:
@@ -38,6 +40,7 @@ class Watch:
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
         remember: whether incidents are kept beside the run (or in the user's state folder).
+        act: whether remedies are applied as far as the policy in the settings allows it.
     """
 
     def __init__(
@@ -50,12 +53,14 @@ class Watch:
         metric_roles: Mapping[str, str] | None = None,
         now: Callable[[], float] = time.time,
         remember: bool = True,
+        act: bool = False,
     ) -> None:
         self.path = path
         self._interval = interval
         self._options: dict[str, Any] = {"settings": settings, "facts": facts, "metric_roles": metric_roles}
         self._now = now
         self._remember = remember
+        self._acts = act
         self._stop = False
         self._admit()
 
@@ -67,6 +72,8 @@ class Watch:
         self.folder = state_folder(self._real) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker([str(self._real)])
+        record = self.folder / "deeds.jsonl" if self.folder else None
+        self._treatment = Treatment(self.patient.settings.policy, self._real, record) if self._acts else None
 
     def stop(self) -> None:
         """Ends the watch after the look in progress (signal handlers call this)."""
@@ -115,7 +122,8 @@ class Watch:
 
             if not replace_text(self.folder / "diagnosis.json", dumps(analysis)):
                 self.folder = None
-        return Look(analysis, changes, moved)
+        deeds = self._treatment.look(analysis, now, closed=closed) if self._treatment is not None else []
+        return Look(analysis, changes, moved, deeds)
 
 
 def watch(path: str | Path, **options: Any) -> Iterable[Look]:

@@ -18,6 +18,7 @@ from hrmdoc.reports.terminal_causes import show_causes
 from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, likely, sentence
 from hrmdoc.symptom import Symptom
+from hrmdoc.treatment import Deed
 
 COLOURS = {"critical": "bold red", "warning": "yellow", "info": "cyan", "healthy": "bold green", "no_data": "magenta"}
 ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
@@ -50,6 +51,23 @@ def tell(incident: Incident, console: Console) -> None:
         body.append(f": {cut(safe(incident.evidence or incident.title), 200)}", style="not bold")
     if incident.cause not in ("", "unknown") and incident.probability >= PROBABLE and not over:
         body.append(f"; probably {incident.cause} ({incident.probability:.0%})", style="not bold dim")
+    put(console, body, lead=lead)
+
+
+def tell_deed(deed: Deed, console: Console) -> None:
+    """Prints what was done to a run, and what became of it, as `watch --act` tells it."""
+    went = deed.status in ("done", "written", "helped")
+    icon, colour = ("✓", "green") if went else ("!", "yellow")
+    at = time.strftime("%H:%M:%S", time.localtime(deed.at))
+    lead = Text(f"{at}  ", style="dim").append(f"{icon} {deed.status:<9}", style=colour)
+    body = Text(deed.remedy, style="bold").append(f": {safe(deed.what)}, for {deed.reason}", style="not bold")
+    body.append("" if deed.step is None else f", at step {deed.step}", style="not bold")
+    body.append(f": {safe(deed.why)}" if deed.why else "", style="not bold")
+    if deed.status == "written":
+        body.append(f"; to take it back: hrmdoc apply {typed(deed.file)} --undo", style="not bold dim")
+    elif deed.status in ("helped", "in vain"):
+        verb = "is" if len(deed.gone) == 1 else "are"
+        body.append(f"; {', '.join(deed.gone)} {verb} {'over' if went else 'not over'}", style="not bold dim")
     put(console, body, lead=lead)
 
 

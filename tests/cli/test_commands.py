@@ -233,6 +233,44 @@ def test_a_command_that_cannot_start_leaves_no_log(hrmdoc: Command, apart: Path)
     assert not (apart / "o.log").exists()
 
 
+@pytest.mark.parametrize("words", [("watch", "--act", "a.log"), ("run", "--act", "--", "true", "a.yaml")])
+def test_acting_needs_a_policy_that_allows_something(hrmdoc: Command, apart: Path, words: tuple[str, ...]) -> None:
+    (apart / "a.log").write_text("step 1 | loss 2.0\n")
+    (apart / "a.yaml").write_text("learning_rate: 2e-5\n")
+    done = hrmdoc(*words)
+    assert done.status == 2
+    assert "policy.auto is empty" in done.err
+
+
+def test_acting_needs_a_config_to_patch(hrmdoc: Command, apart: Path) -> None:
+    (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe"]\n')
+    done = hrmdoc("run", "--act", "--", "true")
+    assert done.status == 2
+    assert "the command names none" in done.err
+
+
+def test_a_watch_that_may_act_says_what_it_did(hrmdoc: Command, apart: Path, sick: Path) -> None:
+    (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe", "guarded"]\n')
+    folder = apart / "live"
+    folder.mkdir()
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "stopped"}')
+    (folder / "train.log").write_bytes(sick.read_bytes())
+    done = hrmdoc("watch", "--once", "--act", folder)
+    assert "failed" in done.out
+    assert "roll-back" in done.out
+    assert "the run is stopped, not running" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [((), "nothing of what shows has a remedy"), (("--remedy", "roll-bak"), "did you mean 'roll-back'?")],
+)
+def test_an_action_is_sent_only_where_one_fits(hrmdoc: Command, healthy: Path, words: tuple[str, ...], said: str) -> None:
+    done = hrmdoc("apply", healthy, "--live", *words)
+    assert done.status == 2
+    assert said in done.err
+
+
 @pytest.mark.parametrize("number", ["INT", "TERM"])
 def test_a_signal_ends_a_watch_with_a_summary(sick: Path, number: str) -> None:
     process = subprocess.Popen(

@@ -1,0 +1,76 @@
+"""Runs a command, and where it ends sick, patches its config by policy, runs it again, and takes back what did not help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.incidents import Incident
+from hrmdoc.live.supervise import Outcome, supervise
+from hrmdoc.remedies import store
+from hrmdoc.settings import Settings
+from hrmdoc.treatment import Deed, Treatment
+
+CONFIGS = (".yaml", ".yml", ".json")
+
+
+def configs_in(command: Sequence[str]) -> list[Path]:
+    """The config files that the words of a command name, also as `--config=FILE`."""
+    named = [Path(word.rpartition("=")[2]) for word in command[1:]]
+    return [path for path in named if path.suffix in CONFIGS and path.is_file()]
+
+
+def heal(
+    command: Sequence[str],
+    log: Path,
+    configs: Sequence[Path],
+    settings: Settings,
+    *,
+    stop_on: str | None = None,
+    tell: Callable[[Incident], None] = lambda _: None,
+    tell_deed: Callable[[Deed], None] = lambda _: None,
+) -> Outcome:
+    """Supervises `command` until it ends without a fault, or until the policy allows no further remedy.
+
+    Args:
+        log: the output of the first run; the next ones are kept beside it, as `<name>-2.log` and so on.
+        configs: the files that may be patched, read by the command each time it starts.
+        tell, tell_deed: called with every incident, and with everything that is done.
+
+    Returns:
+        The outcome of the last run, examined together with its config.
+
+    Raises:
+        UsageError: the command cannot be started, or a log cannot be written.
+        InputError: a config cannot be read.
+        PatchError: a patch cannot be taken back, because the file was edited meanwhile.
+    """
+    treatment = Treatment(settings.policy, log, None)
+    outcome, number = supervise(command, log, stop_on=stop_on, tell=tell), 1
+    while True:
+        outcome = replace(outcome, analysis=_examined(_numbered(log, number), configs, settings))
+        deed = next(iter(treatment.look(outcome.analysis, time.time(), closed=True)), None)
+        if deed is not None:
+            tell_deed(deed)
+        if deed is None or deed.status != "written":
+            return outcome
+        number += 1
+        outcome = supervise(command, _numbered(log, number), stop_on=stop_on, tell=tell)
+        showing = {symptom.id for symptom in outcome.analysis.symptoms if symptom.state == "present"}
+        in_vain = not showing.isdisjoint(deed.gone) or (outcome.status != 0 and not deed.gone)
+        if in_vain:
+            store.undo(deed.file)
+        tell_deed(replace(deed, status="in vain" if in_vain else "helped", at=time.time()))
+
+
+def _numbered(log: Path, number: int) -> Path:
+    return log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
+
+
+def _examined(log: Path, configs: Sequence[Path], settings: Settings) -> Analysis:
+    patient = Patient(str(log), settings=settings)
+    patient.try_to_read([str(log), *map(str, configs)])
+    return patient.look(closed=True)

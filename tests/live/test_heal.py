@@ -1,0 +1,65 @@
+"""`hrmdoc run --act`: a command is run, its config patched, run again, and what did not help taken back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.live.heal import configs_in, heal
+from hrmdoc.settings import Policy, Settings
+from hrmdoc.treatment import Deed
+
+SETTINGS = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01, cooldown_s=0.0, max_per_run=2))
+CONFIG = "# mine\nlearning_rate: 2e-5\nper_device_train_batch_size: 64  # hopeful\ngradient_accumulation_steps: 1\n"
+PROGRAM = """
+import re, sys
+size = int(re.search(r"batch_size: (\\d+)", open(sys.argv[1]).read()).group(1))
+for i in range(1, 20):
+    print({{"loss": 2 / (1 + i / 20), "grad_norm": 1.0, "learning_rate": 2e-5, "epoch": i / 30}}, flush=True)
+if size > {room}:
+    sys.exit("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of "
+             "which 1.50 GiB is free. Of the allocated memory 21.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by "
+             "PyTorch but unallocated.")
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    return tmp_path / "config.yaml"
+
+
+def healed(config: Path, program: str) -> list[Deed]:
+    deeds: list[Deed] = []
+    command = [sys.executable, "-c", program, str(config)]
+    heal(command, config.with_name("run.log"), configs_in(command), SETTINGS, tell_deed=deeds.append)
+    return deeds
+
+
+def test_config_files_are_found_among_the_words_of_a_command(config: Path) -> None:
+    assert configs_in(["train", "x", "nowhere.yaml", str(config), f"--config={config}", "lr=1"]) == [config, config]
+    assert configs_in([str(config)]) == [], "the program itself is no config"
+
+
+def test_a_healthy_command_runs_once(config: Path) -> None:
+    assert healed(config, PROGRAM.format(room=64)) == []
+    assert config.read_text() == CONFIG
+    assert not config.with_name("run-2.log").exists()
+
+
+def test_what_helps_stays(config: Path) -> None:
+    deeds = healed(config, PROGRAM.format(room=32))
+    assert [deed.status for deed in deeds] == ["written", "helped"]
+    assert "batch_size: 64" not in config.read_text()
+    assert "# hopeful" in config.read_text()
+    assert config.with_name("run-2.log").exists()
+
+
+def test_what_does_not_help_is_taken_back(config: Path) -> None:
+    deeds = healed(config, PROGRAM.format(room=0))
+    assert [deed.status for deed in deeds][:2] == ["written", "in vain"]
+    assert config.read_text() == CONFIG
