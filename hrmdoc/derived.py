@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.run import Run, Series
+from hrmdoc.run import IntArray, Run, Series
+from hrmdoc.tracks import rewinds
+from hrmdoc.typical import typical_rate
 
 GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
 """HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
@@ -24,11 +26,13 @@ def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     found = (
         dict(_heartbeat(run))
         | dict(_learning_rate(run))
+        | dict(_usual_rate(facts))
         | dict(_start(run))
         | dict(_checkpoint(run))
         | dict(_expected(facts))
         | dict(_phase(run, facts))
         | dict(_broken(run))
+        | dict(_resumed(run))
     )
     return {key: value for key, value in found.items() if facts.get(key) is None}
 
@@ -55,6 +59,13 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
         finite = series.values[np.isfinite(series.values)]
         if len(finite) and float(finite.max()) > 0:
             yield "optimizer.lr", float(finite.max())
+
+
+def _usual_rate(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    usual = typical_rate(facts)
+    if usual is not None:
+        yield "optimizer.lr_usual_low", usual[0]
+        yield "optimizer.lr_usual_high", usual[1]
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
@@ -113,6 +124,35 @@ def _broken(run: Run) -> Iterator[tuple[str, Any]]:
         yield "run.nonfinite_from", "backward"
     elif at - int(grad.steps[grad.steps < at][-1]) <= 1:
         yield "run.nonfinite_from", "forward"
+
+
+def _resumed(run: Run) -> Iterator[tuple[str, Any]]:
+    """What the last resume did: learning rate after over before, and the rise of the loss in units of its scatter.
+
+    The rise is that of the first three points over the median of those before, each in units of their usual distance from one
+    another (2 % of the level at least), put together by Stouffer's method: noise alone gives a standard normal variable.
+    """
+    moments = [event.step for event in run.events if event.kind == "resume" and event.step]
+    lr, loss = run.best("lr"), run.best("train.loss")
+    if not moments:
+        return
+    if lr is not None and not lr.role.guessed:
+        at = _first_after(lr.steps, moments[-1])
+        if at >= 1 and at < len(lr) and lr.values[at - 1] > 0:
+            yield "run.resume_lr_ratio", float(lr.values[at] / lr.values[at - 1])
+    if loss is not None:
+        at = _first_after(loss.steps, moments[-1])
+        before, after = loss.values[max(0, at - 16) : at], loss.values[at : at + 3]
+        if len(before) >= 8 and len(after) == 3 and np.isfinite(before).all():
+            level = float(np.median(before))
+            scatter = max(1.05 * float(np.median(np.abs(np.diff(before)))), 0.02 * abs(level), 1e-12)
+            yield "run.resume_loss_rise", float((after - level).sum() / scatter / math.sqrt(3.0))
+
+
+def _first_after(steps: IntArray, step: int) -> int:
+    """Index of the first point behind a resume at `step`: where the steps fell back to it, else the first beyond it."""
+    back = [index for index in rewinds(steps).resumed if steps[index - 1] >= step]
+    return back[-1] if back else int(np.searchsorted(steps, step, side="right"))
 
 
 def rank_levels(run: Run, role: str) -> dict[int, float]:

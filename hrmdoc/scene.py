@@ -114,6 +114,19 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         values = finite(role)
         return float(np.mean(np.diff(values) > 0)) if len(values) > 1 else 0.0
 
+    def opening(role: str) -> float:
+        """The highest of the first three values: where a series starts, noise allowed for."""
+        return float(finite(role)[:3].max())
+
+    def jitter(role: str) -> float:
+        """Usual distance between neighbouring points of the second half, as a share of their level."""
+        values = finite(role)
+        half = values[len(values) // 2 :]
+        if len(half) < 3:
+            raise expressions.MissingInput(f"more points of {role}")
+        level = float(np.median(np.abs(half)))
+        return float(np.median(np.abs(np.diff(half)))) / level if level > 0 else 0.0
+
     def count(role: str) -> int:
         series = scene.run.best(role)
         return 0 if series is None else len(series)
@@ -155,5 +168,7 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "peak": peak,
         "before_zero": before_zero,
         "rises": rises,
+        "opening": opening,
+        "jitter": jitter,
         "known": lambda name: scene.facts.get(name) is not None,
     }

@@ -39,7 +39,7 @@ def sniff(path: Path, head: bytes) -> float:
     if suffix not in (".yaml", ".yml", ".json") or path.name in _NOT or b"\0" in head:
         return 0.0
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if (suffix == ".json") != (start == b"{"):
+    if suffix == ".json" and start != b"{":
         return 0.0
     keys = set(_KEY.findall(head.decode("utf-8", "replace")))
     if _KNOWN.match(path.name):

@@ -1,0 +1,86 @@
+"""The learning rates that are usual for a run, from its optimizer, its kind and the size of its model.
+
+Tuned rates of published recipes scatter over a decade or more, so these are wide ranges, not advice: rules speak only of what lies far
+outside, and remedies bring a rate back to the range, not to a point.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+LORA = (1e-4, 3e-4)
+"""Hu et al. 2021 and the training stability guide."""
+FULL_FINE_TUNE = (1e-5, 7e-5)
+"""Training stability guide: 1e-5 to 5e-5."""
+POLICY = (1e-7, 3.4e-5)
+"""TRL's examples: 1e-6 for GRPO and PPO, 5e-7 for DPO; a decade to either side."""
+HRM_FULL_SIZE = (1e-4, 3.4e-4)
+"""HRM's recipes: 7e-5 to 3e-4 with AdamATan2."""
+SGD = (1e-4, 3.4)
+"""0.1 from scratch at a batch of 256 (He et al. 2015), thousandths when fine-tuning, a few units at batches of thousands."""
+ADAM_ANY = (1e-5, 1e-2)
+"""Adam where neither the size of the model nor whether it was trained before is known."""
+HIGHEST_FROM_SCRATCH = 6.7e-3
+SMALL_HRM = 3.4e-3
+LION_SHARE = 0.2
+"""Chen et al. 2023: Lion takes a third to a tenth of AdamW's rate."""
+SMALL_FOR_FINE_TUNE = 50_000_000
+"""Models below are trained from scratch or as adapters of their own, whatever the stage is called."""
+SMALL_FOR_HRM = 5_000_000
+FROM_SCRATCH = ("pretraining", "hrm")
+TUNED = {"sft": FULL_FINE_TUNE, "preference": POLICY, "rl": POLICY}
+
+Range = tuple[float, float]
+
+
+def typical_rate(facts: Mapping[str, Any]) -> Range | None:
+    """Lowest and highest usual learning rate; None for optimizers that scale the rate themselves.
+
+    Args:
+        facts: canonical facts: `run.kind`, `optimizer.name`, `model.parameters` and `lora.rank` are looked at.
+    """
+    kind, family = facts.get("run.kind"), optimizer_family(str(facts.get("optimizer.name") or ""))
+    size = facts.get("model.parameters")
+    parameters = float(size) if isinstance(size, int | float) and size > 0 else None
+    if family == "scaled":
+        return None
+    if facts.get("lora.rank") is not None:
+        return LORA
+    if family == "sgd":
+        return SGD
+    share = LION_SHARE if family == "lion" else 1.0
+    low, high = _adam(str(kind), family, parameters)
+    return low * share, high * share
+
+
+def _adam(kind: str, family: str, parameters: float | None) -> Range:
+    if kind in TUNED:
+        low, high = TUNED[kind]
+        small = parameters is not None and parameters <= SMALL_FOR_FINE_TUNE
+        return (low, HIGHEST_FROM_SCRATCH) if small else (low, high)
+    if kind == "hrm" and (parameters is None or parameters > SMALL_FOR_HRM):
+        return (HRM_FULL_SIZE[0], SMALL_HRM) if parameters is None else HRM_FULL_SIZE
+    if kind in FROM_SCRATCH:
+        low = ADAM_ANY[0] if parameters is None else suited_to_size(parameters) / 5
+        return low, SMALL_HRM if kind == "hrm" else HIGHEST_FROM_SCRATCH
+    return ADAM_ANY if family else (ADAM_ANY[0], SGD[1])
+
+
+def suited_to_size(parameters: float) -> float:
+    """Peak rate of Adam that suits a transformer of so many parameters: Kaplan et al. 2020, equation D.1, 2e-5 at least."""
+    return max(2e-5, 0.003239 - 0.0001395 * math.log(parameters))
+
+
+def optimizer_family(name: str) -> str:
+    """`adam`, `sgd`, `lion`, `scaled` for those whose rate is no step size, or "" when the name tells nothing."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    families = {
+        "scaled": ("adafactor", "prodigy", "dadapt", "muon", "shampoo", "adagrad", "adadelta", "lars", "schedulefree"),
+        "lion": ("lion",),
+        "adam": ("adam", "adan", "lamb", "rmsprop", "sophia", "soap", "signsgd"),
+        "sgd": ("sgd", "momentum", "nesterov"),
+    }
+    return next((family for family, names in families.items() if any(one in plain for one in names)), "")

@@ -1,0 +1,61 @@
+"""Usual learning rates: wide ranges by optimizer, kind and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hrmdoc.typical import FULL_FINE_TUNE, LORA, SGD, optimizer_family, suited_to_size, typical_rate
+
+
+@pytest.mark.parametrize(
+    ("facts", "usual"),
+    [
+        ({"run.kind": "sft"}, FULL_FINE_TUNE),
+        ({"run.kind": "sft", "lora.rank": 8}, LORA),
+        ({"run.kind": "classification", "optimizer.name": "SGD"}, SGD),
+        ({"run.kind": "pretraining", "optimizer.name": "torch.optim.SGD"}, SGD),
+    ],
+)
+def test_the_guides_ranges_hold_for_the_runs_that_they_speak_of(facts: dict[str, Any], usual: tuple[float, float]) -> None:
+    assert typical_rate(facts) == usual
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "prodigyopt.Prodigy", "muon", "DAdaptAdam"])
+def test_optimizers_that_scale_the_rate_themselves_have_no_usual_rate(name: str) -> None:
+    assert typical_rate({"run.kind": "pretraining", "optimizer.name": name}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("", ""),
+        ("adamw_torch_fused", "adam"),
+        ("AdamATan2", "adam"),
+        ("lion_8bit", "lion"),
+        ("sgd", "sgd"),
+        ("own-optimizer", ""),
+    ],
+)
+def test_an_optimizer_is_told_by_its_name(name: str, family: str) -> None:
+    assert optimizer_family(name) == family
+
+
+def test_larger_models_take_smaller_rates_and_never_none_at_all() -> None:
+    assert suited_to_size(3e4) > suited_to_size(1e8) > suited_to_size(1e12) > 0
+
+
+def test_a_rate_of_an_unknown_optimizer_may_be_that_of_sgd() -> None:
+    low, high = typical_rate({"run.kind": "classification"}) or (0.0, 0.0)
+    assert low < 1e-4 < SGD[1] == high
+
+
+def test_a_small_model_is_not_held_to_the_rates_of_fine_tuning() -> None:
+    small = typical_rate({"run.kind": "rl", "model.parameters": 1_000_000})
+    large = typical_rate({"run.kind": "rl", "model.parameters": 7_000_000_000})
+    assert small is not None and large is not None and small[1] > 100 * large[1]
+
+
+def test_words_where_numbers_belong_are_passed_by() -> None:
+    assert typical_rate({"run.kind": "pretraining", "model.parameters": "many"}) == typical_rate({"run.kind": "pretraining"})
