@@ -159,7 +159,7 @@ def _points(found: list[Record]) -> dict[tuple[str, int | None, str, int], list[
     for record in found:
         if isinstance(record, Points):
             key = record.metric, record.rank, record.source, record.precision
-            merged.setdefault(key, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
+            merged.setdefault(key, []).extend(zip(record.steps.tolist(), map(repr, (record.values + 0.0).tolist()), strict=True))
     return merged
 
 

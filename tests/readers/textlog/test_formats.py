@@ -295,3 +295,18 @@ def test_arguments_and_prose_are_no_metrics(read: Any) -> None:
     assert run.facts["config", "num_layers"].value == 24
     assert run.facts["config", "epochs"].value == 3
     assert run.facts["config", "train_iters"].value == 500
+
+
+@pytest.mark.parametrize(
+    "line", ["Skipping nan loss 3 times", "found nan loss in rank 3", "nan grad norm 5 skipped", "step 7 saw a nan loss"]
+)
+def test_a_nan_in_a_sentence_is_no_value(read: Any, line: str) -> None:
+    run = read(f"step 6 loss 1.5\n{line}\n")
+    assert all(math.isfinite(value) for series in run.series.values() for value in series.values)
+
+
+def test_a_nan_between_two_names_without_signs_is_a_value(read: Any) -> None:
+    run = read("step 6 loss 1.5 grad_norm 2.0 lr 1e-3\nstep 7 loss nan grad_norm inf lr 1e-3\n")
+    assert [step for step, value in points(run, "loss") if math.isnan(value)] == [7]
+    assert points(run, "grad_norm") == [(6, 2.0), (7, math.inf)]
+    assert {key.metric for key in run.series} == {"loss", "grad_norm", "lr"}
