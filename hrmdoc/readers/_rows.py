@@ -5,7 +5,7 @@ Rows with the same names form a shape; a shape is converted column by column, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -26,6 +26,7 @@ from hrmdoc.readers._table import (
     with_split,
 )
 from hrmdoc.readers._tree import flatten
+from hrmdoc.readers._typed import Column
 from hrmdoc.readers.base import Context
 from hrmdoc.run import FloatArray, IntArray, Points
 
@@ -34,9 +35,9 @@ _SECONDS = (1e9, 1e11)  # numbers between them are seconds since 1970 beyond dou
 
 
 class _Shape:
-    """Rows of one set of names in the block at hand."""
+    """Rows of one set of names in the block at hand: as mappings, or as columns."""
 
-    __slots__ = ("names", "nested", "order", "place", "rows", "split")
+    __slots__ = ("columns", "names", "nested", "order", "place", "rows", "split")
 
     def __init__(self, names: tuple[str, ...], nested: bool, split: str) -> None:
         self.names = names
@@ -45,9 +46,16 @@ class _Shape:
         self.place: Places = places(names)
         self.order: list[int] = []
         self.rows: list[dict[str, Any]] = []
+        self.columns: Sequence[Column] = ()
+
+    def clear(self) -> None:
+        """Forgets all rows."""
+        self.order, self.rows, self.columns = [], [], ()
 
     def column(self, at: int) -> list[Any]:
         """The cells of one column as they were written."""
+        if self.columns:
+            return list(self.columns[at])
         name = self.names[at]
         return [row[name] for row in self.rows]
 
@@ -92,10 +100,25 @@ class Rows:
             for offset, row in enumerate(rows):
                 self.add(row, first + offset)
             return
-        count = len(self._lines)
-        shape.order.extend(range(count, count + len(rows)))
         shape.rows.extend(rows)
-        self._lines.extend(range(first, first + len(rows)))
+        self._number(shape, len(rows), first)
+
+    def takes_columns(self, names: tuple[str, ...]) -> bool:
+        """Whether `add_columns` may be called: flat rows of these names came before, and none wait."""
+        return not self._lines and self._split_keys.get(names, "") is None and self._plain_shape(names, {}) is not None
+
+    def add_columns(self, names: tuple[str, ...], columns: Sequence[Column], first: int) -> None:
+        """Takes rows of consecutive lines in as columns, the first of them at line `first`; see `takes_columns`."""
+        shape = self._plain_shape(names, {})
+        assert shape is not None
+        shape.columns = columns
+        self._number(shape, len(columns[0]), first)
+
+    def _number(self, shape: _Shape, rows: int, first: int) -> None:
+        """Notes that the next `rows` rows are of `shape` and begin at line `first`."""
+        count = len(self._lines)
+        shape.order.extend(range(count, count + rows))
+        self._lines.extend(range(first, first + rows))
 
     def _plain_shape(self, names: tuple[str, ...], row: Mapping[str, Any]) -> _Shape | None:
         """The shape of a row that is known already, is flat, and has no cell that names its split."""
@@ -135,7 +158,7 @@ class Rows:
         lines = np.array(self._lines, np.int64)
         for shape, cells in zip(used, columns, strict=True):
             self._take(shape, cells, steps, axes, time, lines)
-            shape.order, shape.rows = [], []
+            shape.clear()
         self._lines = []
         yield from self._columns.points()
 
@@ -166,23 +189,26 @@ class Rows:
 
 def _columns(shape: _Shape) -> dict[str, FloatArray]:
     """The cells as numbers, name -> shape [n]; NaN for what is missing or no number."""
+    if shape.columns:
+        return {name: _numbers(column) for name, column in zip(shape.names, shape.columns, strict=True)}
     width = len(shape.names)
     try:
         flat = np.fromiter(chain.from_iterable(map(dict.values, shape.rows)), np.float64, width * len(shape.rows))
         matrix = np.ascontiguousarray(flat.reshape(-1, width).T)
         return {name: matrix[at] for at, name in enumerate(shape.names)}
     except (ValueError, TypeError, OverflowError):
-        pass
-    found: dict[str, FloatArray] = {}
-    for at, name in enumerate(shape.names):
-        column = shape.column(at)
-        try:
-            found[name] = np.array(column, np.float64)
-        except (ValueError, TypeError, OverflowError):
-            found[name] = np.array([np.nan if (value := number(cell)) is None else value for cell in column])
-        if found[name].ndim != 1:
-            found[name] = np.full(len(column), np.nan)
-    return found
+        return {name: _numbers(shape.column(at)) for at, name in enumerate(shape.names)}
+
+
+def _numbers(column: Column) -> FloatArray:
+    """Cells as numbers, shape [n]."""
+    if isinstance(column, np.ndarray):
+        return column
+    try:
+        found = np.array(column, np.float64)
+    except (ValueError, TypeError, OverflowError):
+        found = np.array([np.nan if (value := number(cell)) is None else value for cell in column])
+    return found if found.ndim == 1 else np.full(len(column), np.nan)
 
 
 def _times(shape: _Shape, cells: FloatArray) -> FloatArray:

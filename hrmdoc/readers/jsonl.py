@@ -15,6 +15,7 @@ from hrmdoc.readers import _json
 from hrmdoc.readers._lines import MAX_LINE, Lines
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, unix_time
+from hrmdoc.readers._typed import TypedRows
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, EventKind, Line, Record
 
@@ -114,7 +115,7 @@ class _Session:
         self._context = context
         self._lines = Lines()
         self._rows = Rows(context, precision=3)
-        self._step: int | None = None
+        self._typed: TypedRows | None = None
         self._bad = 0
 
     def feed(self, data: bytes) -> Iterator[Record]:
@@ -130,9 +131,19 @@ class _Session:
         yield from self._block(rest)
 
     def _block(self, block: bytes) -> Iterator[Record]:
-        if not self._alike(block):
+        if not (self._typed_alike(block) or self._alike(block)):
             yield from self._one_by_one(block)
         yield from self._rows.points()
+
+    def _typed_alike(self, block: bytes) -> bool:
+        """Takes a block in at once whose rows are like those of an earlier block; whether they were."""
+        typed = self._typed
+        columns = typed.columns(block) if typed and self._rows.takes_columns(typed.names) else None
+        if typed is None or columns is None:
+            return False
+        self._rows.add_columns(typed.names, columns, self._lines.number)
+        self._lines.number += len(columns[0])
+        return True
 
     def _alike(self, block: bytes) -> bool:
         """Takes a block in at once whose lines are all objects with nothing but metrics; whether it was one."""
@@ -150,6 +161,8 @@ class _Session:
         alike = all(map(names.__eq__, map(tuple, rows)))
         if not all(map(_NOT_METRICS.isdisjoint, (names,) if alike else map(tuple, rows))):
             return False
+        if alike and (self._typed is None or self._typed.names != names):
+            self._typed = TypedRows(rows[-1])
         self._rows.add_all(rows, self._lines.number, alike=alike)
         self._lines.number += count
         return True

@@ -175,6 +175,46 @@ def test_the_records_do_not_depend_on_how_the_bytes_are_cut(rows: list[object], 
     assert curves(read(blob, cuts)) == curves(read(blob))
 
 
+def everything(records: list[Record]) -> list[object]:
+    """All that records tell, however points were cut into arrays."""
+    points: dict[str, list[object]] = {}
+    for r in records:
+        if isinstance(r, Points):
+            assert r.lines is not None
+            columns = (r.steps.tolist(), map(repr, r.values.tolist()), map(repr, r.times.tolist()), r.lines.tolist())
+            points.setdefault(f"{r.metric} {r.axis}", []).extend(zip(*columns, strict=True))
+    return [points, [r for r in records if not isinstance(r, Points)]]
+
+
+ALIKE = st.sampled_from(
+    [
+        *['{"step": 4, "loss": 2.5, "ts": 1700000000.5, "eta": "0:01"}', '{"step": 5, "loss": 2, "ts": 1700000001, "eta": "1h"}']
+        * 4,
+        '{"step": 6, "loss": null, "ts": 1700000001, "eta": "1h"}',
+        '{"step": 6, "loss": NaN, "ts": 1700000001, "eta": "1h"}',
+        '{"step": 6, "loss": "2.5", "ts": "2026-05-04 10:00:00", "eta": null}',
+        '{"step": 6, "loss": {"a": 1, "b": 2}, "ts": 1700000001, "eta": "1h"}',
+        '{"step": 6, "loss": 1, "ts": 1700000001, "eta": {"a": 3}}',
+        '{"step": 6, "loss": 1}',
+        '{"step": 6, "loss": 1, "ts": 1, "eta": "0", "lr": 3}',
+        '{"step": 7, "loss": 1, "ts": 1, "eta": "0"}{"step": 8, "loss": 1, "ts": 1, "eta": "0"}',
+        '{"step": 9,\n"loss": 1, "ts": 1, "eta": "0"}',
+        '{"step": 9, "loss": 1, "ts": 1',
+        '{"event": "ended", "step": 9}',
+        "",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.lists(ALIKE, max_size=16), data=st.data())
+def test_like_rows_are_read_the_same_in_one_block_and_in_many(rows: list[str], data: st.DataObject) -> None:
+    blob = "".join(row + "\n" for row in rows).encode()
+    ends = [at + 1 for at, byte in enumerate(blob) if byte == 10]
+    cuts = tuple(sorted(data.draw(st.lists(st.sampled_from(ends), max_size=12)))) if ends else ()
+    assert everything(read(blob, cuts)) == everything(read(blob))
+
+
 @pytest.mark.parametrize(
     "blob",
     [

@@ -105,8 +105,7 @@ class TextSession:
         data, chatter = block.data, self._chatter
         bounds = zip(starts[known].tolist(), ends[known].tolist(), strict=True)
         known[known] = [data[start:end].translate(_DIGITS_ALIKE) in chatter for start, end in bounds]
-        rows = rows[~known]
-        return rows
+        return np.asarray(rows[~known])
 
     def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> None:
         """Reads pieces one by one, whatever they hold, as long as something open asks for them."""
