@@ -21,7 +21,8 @@ _DIGITS = (
 _NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and ))"
 _A_VALUE = (
     r"(?:(?:(?<=[=:]\w{3})|(?<=[=:] \w{3}))(?= +\w+ ?[=:])"
-    r"|(?:(?<=loss \w{3})|(?<=norm \w{3})|(?<=grad \w{3})|(?<=acc \w{3})|(?<=ppl \w{3}))(?= +[\w/.]+ +[-+]?(?:\d|nan\b|inf\b)))"
+    r"|(?:(?<=loss \w{3})|(?<=norm \w{3})|(?<=grad \w{3})|(?<=acc \w{3})|(?<=ppl \w{3}))"
+    r"(?= +(?:(?:at|in|on) +)?[\w/.]+ +[-+]?(?:\d|nan\b|inf\b)))"
 )
 """`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`: between two names a nan is a value, whatever the next name is."""
 _NUMBER = re.compile(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
