@@ -8,32 +8,39 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .data.rules import box_shape
+
 SUDOKU = "?.123456789ABCDEFG"  # pad, blank, digits
 MAZE = "?# SGo"
+ARC = " .0123456789"  # pad, the border, colours
 IGNORE = -100
 
 
-def draw(tokens: ArrayLike, charset: str = SUDOKU, box: int | None = None, against: ArrayLike | None = None) -> str:
-    """A square grid of tokens as lines of text.
+def draw(tokens: ArrayLike, charset: str = SUDOKU, against: ArrayLike | None = None) -> str:
+    """A square grid of tokens as lines of text; a Sudoku with its boxes.
 
     Args:
         tokens: [side * side] indices into `charset`.
-        box: draw a line after every `box` rows and columns; by default Sudoku's root of the side for the Sudoku charset.
         against: the right tokens; cells that differ from them are marked with `!`.
     """
     grid = _square(tokens)
     side = len(grid)
     wrong = np.zeros_like(grid, bool) if against is None else (_square(against) != grid) & (_square(against) != IGNORE)
-    box = (math.isqrt(side) if charset == SUDOKU else side) if box is None else box
+    high, wide = _box(side, charset)
     width = 1 if against is None else 2
     lines = []
     for r in range(side):
         cells = [_cell(int(grid[r, c]), charset) + ("!" if wrong[r, c] else "" if width == 1 else " ") for c in range(side)]
-        lines.append(" | ".join(" ".join(cells[c : c + box]) for c in range(0, side, box)).rstrip())
-        if box < side and (r + 1) % box == 0 and r + 1 < side:
-            rule = "-" * ((width + 1) * box - 1)
-            lines.append("-+-".join([rule] * (side // box)))
+        lines.append(" | ".join(" ".join(cells[c : c + wide]) for c in range(0, side, wide)).rstrip())
+        if (r + 1) % high == 0 and r + 1 < side:
+            rule = "-" * ((width + 1) * wide - 1)
+            lines.append("-+-".join([rule] * (side // wide)))
     return "\n".join(lines)
+
+
+def _box(side: int, charset: str) -> tuple[int, int]:
+    """Rows and columns between two lines."""
+    return box_shape(side) if charset == SUDOKU else (side, side)
 
 
 def side_by_side(*drawings: str, gap: str = "    ") -> str:
@@ -52,7 +59,7 @@ def svg(boards: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], charset: str =
         cell: pixels a cell.
     """
     side = len(_square(boards[0][0])) if boards else 0
-    box = math.isqrt(side) if charset == SUDOKU else side
+    box = _box(side, charset)
     width, height = (2 * side + 1) * cell + 2, (side + 1) * cell * len(boards) + 2
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -83,11 +90,11 @@ def _svg_cells(
     return parts
 
 
-def _svg_lines(side: int, box: int, left: int, top: int, cell: int) -> list[str]:
+def _svg_lines(side: int, box: tuple[int, int], left: int, top: int, cell: int) -> list[str]:
     parts, end = [], side * cell
     for line in range(side + 1):
-        at, thick = line * cell, 2 if line % box == 0 else 0.5
-        parts.append(f'<path d="M{left} {top + at}h{end}M{left + at} {top}v{end}" stroke="#222" stroke-width="{thick}"/>')
+        for every, path in zip(box, (f"M{left} {top + line * cell}h{end}", f"M{left + line * cell} {top}v{end}"), strict=True):
+            parts.append(f'<path d="{path}" stroke="#222" stroke-width="{2 if line % every == 0 else 0.5}"/>')
     return parts
 
 

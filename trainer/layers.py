@@ -165,6 +165,10 @@ class Cache:
         """Ends the passes over `added` new positions."""
         self.length, self._next = self.length + added, 0
 
+    def expand(self, rows: int) -> None:
+        """Gives the one row that was read to each of `rows` rows, which go on in different ways."""
+        self._entries = [(k.expand(rows, *k.shape[1:]), v.expand(rows, *v.shape[1:])) for k, v in self._entries]
+
 
 class Attention(nn.Module):
     """Multi-head attention with one fused query-key-value projection, no biases, no dropout; `causal` hides later positions."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
 
 from hrmdoc.errors import HrmdocError, UsageError
 
@@ -22,12 +19,12 @@ USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
                     [--cpus-per-task T] [--time HH:MM:SS] [--dry-run] [CONFIG.yaml] [key=value ...]
        hrmdoc train --benchmark [--seq-len S] [--batch B] [key=value ...]
        torchrun --nproc-per-node N -m hrmdoc.trainer train [CONFIG.yaml] [key=value ...] [parallel=ddp|fsdp]
-       hrmdoc evaluate CHECKPOINT [--draw FILE.svg] [--predictions FILE.npz] [key=value ...]
+       hrmdoc evaluate CHECKPOINT ... (hrmdoc evaluate --help)
        hrmdoc dataset sudoku|maze|arc|text|builtin ... (hrmdoc dataset --help)
 
 train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
-(presets: demo tiny small medium full stable mps trm), resume=runs/latest.
---detach runs in the background; --slurm submits a batch job. evaluate scores a checkpoint or a run's newest good one.
+(presets: demo tiny small medium full stable mps trm text), resume=runs/latest.
+--detach runs in the background; --slurm submits a batch job.
 """
 COMMANDS = ("train", "evaluate", "dataset")
 
@@ -39,7 +36,7 @@ def main(argv: list[str]) -> int:
         0 done, 1 the training failed, 2 wrong configuration or input, 128 + n after signal n (130 for an interrupt).
     """
     command, words = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("train", argv)
-    if command != "dataset" and any(word in ("-h", "--help") for word in words):
+    if command == "train" and any(word in ("-h", "--help") for word in words):
         sys.stdout.write(USAGE)
         return 0
     try:
@@ -47,7 +44,11 @@ def main(argv: list[str]) -> int:
             from .data.build import command as build
 
             return build(words)
-        return evaluate(words) if command == "evaluate" else train(words)
+        if command == "evaluate":
+            from .evaluate_command import command as evaluate
+
+            return evaluate(words)
+        return train(words)
     except HrmdocError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -99,44 +100,6 @@ def train(words: list[str]) -> int:
     if outcome.reason == "signal":
         return 128 + outcome.signal
     return 1 if outcome.reason == "nonfinite" else 0
-
-
-def evaluate(words: list[str]) -> int:
-    """`hrmdoc evaluate`: prints the metrics of a checkpoint as JSON; with an option, what lies behind them, too."""
-    from .breakdown import breakdown, picture
-    from .score import score
-
-    files, words = _take_files(words)
-    given = [word.removeprefix("checkpoint=") for word in words if "=" not in word or word.startswith("checkpoint=")]
-    if len(given) != 1:
-        raise UsageError("evaluate takes one checkpoint", hint="name a run directory or one of its checkpoints/step_<N>")
-    overrides = [word for word in words if "=" in word and not word.startswith("checkpoint=")]
-    with tempfile.TemporaryDirectory() as folder:
-        saved = files.get("--predictions", Path(folder) / "predictions.npz")
-        metrics: dict[str, Any] = dict(score(Path(given[0]), overrides, saved if files else None))
-        if files:
-            metrics |= {"breakdown": breakdown(saved)}
-        if "--draw" in files:
-            files["--draw"].write_text(picture(saved), encoding="utf-8")
-    sys.stdout.write(json.dumps(metrics, indent=1) + "\n")
-    return 0
-
-
-def _take_files(words: list[str]) -> tuple[dict[str, Path], list[str]]:
-    """The files of `--draw FILE.svg` and `--predictions FILE.npz`, and the other words."""
-    files: dict[str, Path] = {}
-    rest, waiting = [], iter(words)
-    for word in waiting:
-        name, _, text = word.partition("=")
-        if name not in ("--draw", "--predictions"):
-            rest.append(word)
-            continue
-        place = Path(text or next(waiting, ""))
-        wanted = ".svg" if name == "--draw" else ".npz"
-        if place.suffix != wanted or not place.absolute().parent.is_dir():
-            raise UsageError(f"{name} needs a {wanted} file in an existing folder, not {str(place)!r}")
-        files[name] = place
-    return files, rest
 
 
 def read_config(file: Path | None, words: list[str]) -> TrainConfig:

@@ -84,6 +84,26 @@ class ParallelKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluateKeys:
+    """`evaluate.*`: how `hrmdoc evaluate` has a causal model write code, and runs it where `execute_code` allows.
+
+    `samples` programs are written for each problem (of the first `limit`); pass@k is told for each of `k` (None: 1, 10 and 100
+    as far as the samples go). `temperature` None means 0, the likeliest tokens, for one sample and 0.8 for more. A program may
+    take `timeout_s` CPU seconds (three times as long by the clock) and `memory_mib`.
+    """
+
+    execute_code: bool = False
+    samples: Count = 1
+    k: Annotated[str, Meta(pattern=r"^[1-9]\d*(,[1-9]\d*)*$")] | None = None
+    temperature: Rate | None = None
+    top_p: Factor = 0.95
+    max_tokens: Count = 256
+    limit: Count | None = None
+    timeout_s: Count = 5
+    memory_mib: Annotated[int, Meta(ge=64)] = 512
+
+
+@dataclass(frozen=True, slots=True)
 class TrainConfig:
     """One training run. Immutable; `config.load` builds it from presets, a YAML file and overrides."""
 
@@ -134,4 +154,5 @@ class TrainConfig:
     wandb: bool | Literal["offline"] = False
     profile: Annotated[str, Meta(pattern=r"^\d+-\d+$")] | None = None
     autotune: bool = False
+    evaluate: EvaluateKeys = field(default_factory=EvaluateKeys)
     fault: str | None = None

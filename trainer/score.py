@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -12,29 +14,56 @@ from hrmdoc.errors import ConfigError, InputError
 from . import checkpoint, devices
 from . import config as configs
 from .data import PuzzleData, test_batches
-from .evaluate import evaluate
+from .data.text import unigram_loss
+from .evaluate import Metrics, evaluate
 from .model import HRM
 from .overrides import run_settings
+from .schema import TrainConfig
 from .setup import make_plan, open_data
 from .state import arch_config
 
 
-def score(path: Path, words: list[str], predictions: Path | None = None) -> dict[str, dict[str, float]]:
-    """Metrics of each test set, as `evaluate` gives them, for a checkpoint or a run's newest good one.
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A checkpoint's model, ready to be asked, with the configuration it was trained with and the split it is scored on."""
+
+    config: TrainConfig
+    model: HRM
+    data: PuzzleData
+    device: torch.device
+
+    def metrics(self, predictions: Path | None = None) -> Metrics:
+        """Metrics of each set of the split, as `evaluate` gives them.
+
+        Those of a causal model on text also have `unigram_loss`: the `lm_loss` of counting tokens in the training split.
+
+        Args:
+            predictions: a file (.npz) to save the boards and what was predicted to.
+        """
+        found = evaluate(self.model, test_batches(self.data, self.config.global_batch_size), self.device, predictions)
+        if self.model.arch.causal and (self.data.path / "train").is_dir():
+            info, counted = self.data.info, PuzzleData(self.data.path, "train").sets[0].labels
+            for part in self.data.sets:
+                found[part.name]["unigram_loss"] = unigram_loss(counted, part.labels, info.vocab_size, info.ignore_label_id)
+        return found
+
+
+def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
+    """A checkpoint or a run's newest good one. The averaged weights are used where the run kept them.
 
     Args:
         path: a run directory or a `step_<N>` folder; the configuration is read beside it.
-        words: `key=value` overrides, such as another `data_path`. The averaged weights are used where the run kept them.
-        predictions: a file (.npz) to save the boards and what was predicted to.
+        words: `key=value` overrides, such as another `data_path`. Only they, never the file beside a checkpoint, may say that
+            generated code is to be run.
 
     Raises:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
     """
     settings = run_settings(path)
     if not settings:
-        raise ConfigError(
-            "there is no config.yaml beside the checkpoint", file=path, hint="name a run directory or its checkpoint"
-        )
+        missing = "there is no config.yaml beside the checkpoint" if path.exists() else "there is no such run or checkpoint"
+        raise ConfigError(missing, file=path, hint="name a run directory or its checkpoint")
+    settings.pop("evaluate.execute_code", None)
     config = configs.load(None, words, base=settings)
     plan = make_plan(config, os.environ)
     device = devices.apply(plan)
@@ -51,5 +80,11 @@ def score(path: Path, words: list[str], predictions: Path | None = None) -> dict
                 for name, parameter in model.named_parameters():
                     parameter.copy_(state["ema"]["average"][name])
     except (RuntimeError, KeyError) as error:
-        raise InputError(f"the checkpoint does not fit its configuration: {str(error).splitlines()[0]}", file=path) from error
-    return evaluate(model, test_batches(data, config.global_batch_size), device, predictions)
+        lines = str(error).splitlines() or [""]
+        what = next((line.strip() for line in lines[1:] if line.strip()), lines[0])
+        raise InputError(
+            f"the checkpoint does not fit its configuration or the dataset: {what}",
+            file=path,
+            hint="leave out overrides of arch.* and give a dataset of the same kind",
+        ) from error
+    return Scored(config, model, data, device)

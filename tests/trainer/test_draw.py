@@ -11,6 +11,13 @@ def test_a_board_is_drawn_with_its_boxes_and_blanks():
     assert draw([1, *ANSWER[1:]]) == ". 2 | 3 4\n3 4 | 1 2\n----+----\n2 1 | 4 3\n4 3 | 2 1"
 
 
+def test_boxes_of_a_6x6_board_lie_down():
+    drawn = draw([2] * 36).splitlines()
+    assert drawn[0] == "1 1 1 | 1 1 1"
+    assert [number for number, line in enumerate(drawn) if "-" in line] == [2, 5]
+    assert {len(line) for line in drawn} == {13}
+
+
 def test_wrong_cells_are_marked():
     drawn = draw([2, 2, *ANSWER[2:]], against=ANSWER)
     assert drawn.splitlines()[0] == "1  1! | 3  4"

@@ -63,7 +63,7 @@ def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
         (["fault=nonsense"], "there is no fault 'nonsense'"),
         (["device=mps"], "not available"),
         (["evaluate"], "evaluate takes one checkpoint"),
-        (["evaluate", "nowhere"], "no config.yaml"),
+        (["evaluate", "nowhere"], "there is no such run or checkpoint"),
     ],
 )
 def test_a_mistake_ends_in_one_message_and_status_2(
@@ -120,15 +120,3 @@ def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
 
 def test_help_is_printed() -> None:
     assert main(["train", "--help"]) == 0
-
-
-def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", *lab.words("max_steps=2")]) == 0
-    capsys.readouterr()
-    drawn, saved = lab.folder / "b.svg", lab.folder / "p.npz"
-    assert main(["evaluate", str(lab.folder / "run"), "--draw", str(drawn), f"--predictions={saved}"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sum(row["count"] for row in found["breakdown"]["all"]["by_difficulty"]) == found["all"]["count"] == 6
-    assert drawn.read_text().startswith("<svg")
-    assert saved.is_file()
-    assert main(["evaluate", str(lab.folder / "run"), "--draw", "picture.png"]) == 2

@@ -13,17 +13,18 @@ from .arc import build_arc
 from .dataset import PuzzleData, dataset_hash
 from .maze import build_maze
 from .sudoku import BUILTIN, build_sudoku, builtin
-from .text import build_text
+from .text import build_text, unigram_loss
 
 USAGE = f"""usage: hrmdoc dataset sudoku SOURCE OUTPUT [subsample-size=N] [min-difficulty=N] [num-aug=N] [seed=N]
        hrmdoc dataset maze SOURCE OUTPUT [aug=true] [subsample-size=N] [seed=N]
        hrmdoc dataset arc FOLDER... OUTPUT [num-aug=N] [seed=N]
-       hrmdoc dataset text FILE.jsonl OUTPUT [seq-len=N] [test-every=N]
+       hrmdoc dataset text FILE OUTPUT [seq-len=N] [test-every=N | mbpp-split=true]
        hrmdoc dataset builtin NAME [OUTPUT]
 
 SOURCE is a folder with train.csv and test.csv, one CSV file (sudoku), or the id of a repository such as
-sapientinc/sudoku-extreme. NAME is one of {", ".join(BUILTIN)}. FILE.jsonl holds objects with `text` and `code`, as MBPP's.
-Options may be written --num-aug N, too.
+sapientinc/sudoku-extreme. NAME is one of {", ".join(BUILTIN)}. FILE holds problems as MBPP's, JSON lines or one list:
+`text` (or `prompt`), `code` and `test_list`; mbpp-split takes the split of MBPP's authors, by task_id. Text becomes tokens of
+GPT-2's encoding, for which the extra `text` is needed. Options may be written --num-aug N, too.
 """
 
 
@@ -41,6 +42,12 @@ class Request:
         if not text.isdecimal():
             raise UsageError(f"{name}={text!r} is no whole number")
         return int(text)
+
+    def flag(self, name: str) -> bool:
+        text = self.options.get(name, "false").lower()
+        if text not in ("true", "false"):
+            raise UsageError(f"{name}={text!r} is neither true nor false")
+        return text == "true"
 
     def need(self, count: int, more: bool = False) -> None:
         """Refuses another number of places than `count` (or, with `more`, fewer)."""
@@ -63,7 +70,7 @@ def _maze(request: Request) -> Path:
     request.need(2)
     return build_maze(
         *request.places,
-        aug=request.options.get("aug", "false").lower() == "true",
+        aug=request.flag("aug"),
         subsample_size=request.number("subsample-size", None),
         seed=request.number("seed", 0) or 0,
     )
@@ -82,7 +89,11 @@ def _text(request: Request) -> Path:
     length, every = request.number("seq-len", 256), request.number("test-every", 10)
     assert length is not None
     assert every is not None
-    return build_text(*request.places, seq_len=length, test_every=every)
+    if request.flag("mbpp-split") and "test-every" in request.options:
+        raise UsageError("test-every and mbpp-split are two ways to split; give one")
+    if length < 2 or every < 2:
+        raise UsageError("seq-len and test-every must be at least 2")
+    return build_text(*request.places, seq_len=length, test_every=every, mbpp_split=request.flag("mbpp-split"))
 
 
 def _builtin(request: Request) -> Path:
@@ -94,7 +105,7 @@ KINDS: dict[str, tuple[Callable[[Request], Path], tuple[str, ...]]] = {
     "sudoku": (_sudoku, ("subsample-size", "min-difficulty", "num-aug", "seed")),
     "maze": (_maze, ("aug", "subsample-size", "seed")),
     "arc": (_arc, ("num-aug", "seed")),
-    "text": (_text, ("seq-len", "test-every")),
+    "text": (_text, ("seq-len", "test-every", "mbpp-split")),
     "builtin": (_builtin, ()),
 }
 
@@ -109,15 +120,27 @@ def command(words: list[str]) -> int:
         raise UsageError(f"unknown kind of dataset {kind!r}", hint=did_you_mean(kind, KINDS) or f"one of: {', '.join(KINDS)}")
     build, known = KINDS[kind]
     path = build(_parse(rest, known))
-    for split in ("train", "test"):
-        if (path / split).is_dir():
-            data = PuzzleData(path, split)
-            info = data.info
-            sizes = f"{data.examples:,} examples in {info.total_groups:,} groups"
-            sys.stderr.write(f"{split}: {sizes}, {info.seq_len} tokens, vocabulary {info.vocab_size:,}\n")
+    opened = {split: PuzzleData(path, split) for split in ("train", "test") if (path / split).is_dir()}
+    for split, data in opened.items():
+        info = data.info
+        sizes = f"{data.examples:,} examples in {info.total_groups:,} groups"
+        sys.stderr.write(f"{split}: {sizes}, {info.seq_len} tokens, vocabulary {info.vocab_size:,}\n")
+    if kind == "text":
+        sys.stderr.write(_text_facts(opened["train"], opened["test"]))
     sys.stderr.write(f"data_hash={dataset_hash(path)}\n")
     sys.stdout.write(f"{path}\n")
     return 0
+
+
+def _text_facts(train: PuzzleData, test: PuzzleData) -> str:
+    """How many rows are cut off, and the loss that is no more than counting tokens."""
+    info, labels = train.info, train.sets[0].labels
+    cut = sum(int((data.sets[0].labels[:, -1] != info.ignore_label_id).sum()) for data in (train, test))
+    losses = [unigram_loss(labels, data.sets[0].labels, info.vocab_size, info.ignore_label_id) for data in (train, test)]
+    return (
+        f"{cut:,} examples fill the {info.seq_len} tokens or are cut off there\n"
+        f"lm_loss of a unigram model: train {losses[0]:.2f}, test {losses[1]:.2f}; a model that learns must go well below\n"
+    )
 
 
 def _parse(words: list[str], known: tuple[str, ...]) -> Request:

@@ -14,7 +14,7 @@ from hrmdoc.errors import ConfigError, InputError, did_you_mean
 from .generate import dig, dig_singles, full_board
 from .info import DataInfo
 from .rows import csv_rows, split_rows
-from .rules import Boards, shuffle, to_tokens
+from .rules import Boards, canonical, shuffle, to_tokens
 from .solver import solve
 from .tables import Table, read_table
 from .write import publish, write_identifiers, write_split
@@ -92,7 +92,7 @@ def _augment(questions: Boards, answers: Boards, num_aug: int, rng: np.random.Ge
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a built-in set is generated. Training and test never share a solution."""
+    """How a built-in set is generated. Training and test never share a solution, at side 6 not even up to symmetry."""
 
     side: int
     clues: int
@@ -104,6 +104,7 @@ class Recipe:
 
 BUILTIN = {
     "sudoku-4x4": Recipe(side=4, clues=6, train=1024, test=256, num_aug=0, guessing=True),
+    "sudoku-6x6": Recipe(side=6, clues=14, train=1000, test=200, num_aug=50, guessing=False),
     "sudoku-easy": Recipe(side=9, clues=50, train=1000, test=200, num_aug=20, guessing=False),
     "sudoku-medium": Recipe(side=9, clues=34, train=1000, test=200, num_aug=50, guessing=False),
     "sudoku-hard": Recipe(side=9, clues=25, train=250, test=100, num_aug=200, guessing=True),
@@ -115,7 +116,8 @@ def builtin(name: str, output: str | Path | None = None) -> Path:
     """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
 
     Args:
-        name: sudoku-4x4, sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
+        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), sudoku-easy (50 clues), sudoku-medium (34 clues)
+            or sudoku-hard (25 clues, most need guesses).
         output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
     """
     if name not in BUILTIN:
@@ -138,17 +140,33 @@ def _generate(recipe: Recipe, rng: np.random.Generator) -> tuple[tuple[Boards, B
         cut = 288 * recipe.train // count
         train, test = solutions[:cut], solutions[cut:]
         answers = np.concatenate((train[rng.integers(cut, size=recipe.train)], test[rng.integers(288 - cut, size=recipe.test)]))
+    elif recipe.side == 6:
+        answers = _by_class(recipe, rng)
     else:
-        unique: dict[bytes, Boards] = {}
-        while len(unique) < count:
-            board = full_board(recipe.side, rng)
-            unique[board.tobytes()] = board
-        answers = np.stack(list(unique.values()))
+        answers = _different(recipe.side, count, rng)
     if recipe.guessing:
         questions = np.stack([dig(answer, recipe.clues, rng).question for answer in answers])
     else:
         questions = dig_singles(answers, recipe.clues, rng)
     return (questions[: recipe.train], answers[: recipe.train]), (questions[recipe.train :], answers[recipe.train :])
+
+
+def _different(side: int, count: int, rng: np.random.Generator) -> Boards:
+    unique: dict[bytes, Boards] = {}
+    while len(unique) < count:
+        board = full_board(side, rng)
+        unique[board.tobytes()] = board
+    return np.stack(list(unique.values()))
+
+
+def _by_class(recipe: Recipe, rng: np.random.Generator) -> Boards:
+    """Solutions for training, then for the test: no test board is a renaming or symmetry of a training one."""
+    boards = _different(recipe.side, 2 * (recipe.train + recipe.test), rng)
+    classes = np.unique([canonical(board) for board in boards], return_inverse=True)[1]
+    held, away = np.zeros(len(boards), bool), iter(rng.permutation(classes.max() + 1))
+    while held.sum() < recipe.test:
+        held |= classes == next(away)
+    return np.concatenate((boards[~held][: recipe.train], boards[held][: recipe.test]))
 
 
 def all_boards(side: int) -> Boards:

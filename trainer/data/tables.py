@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrmdoc.errors import InputError
 
 from .rows import Rows
-from .rules import Boards, is_solution
+from .rules import SIDES, Boards, is_solution
 
 _DIGITS = np.full(256, -1, np.int8)
 for _value, _char in enumerate("0123456789ABCDEFG"):
@@ -79,8 +79,9 @@ def codes(texts: list[str]) -> NDArray[np.uint8]:
 
 def _cells(file: str | Path, rows: Rows) -> int:
     cells = len(rows.questions[0])
-    if cells not in (16, 81, 256):
-        raise InputError(f"the question has {cells} cells, not 16, 81 or 256", file=file, line=rows.line)
+    if cells not in [side * side for side in SIDES]:
+        known = ", ".join(str(side * side) for side in SIDES)
+        raise InputError(f"the question has {cells} cells, which is none of {known}", file=file, line=rows.line)
     return cells
 
 

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from hrmdoc.trainer.data.generate import dig, dig_singles, full_board, generate, singles_solve
-from hrmdoc.trainer.data.rules import is_solution, peers, shuffle, to_tokens, units
+from hrmdoc.trainer.data.rules import box_shape, canonical, is_solution, peers, shuffle, to_tokens, units
 from hrmdoc.trainer.data.solver import solve
+from hrmdoc.trainer.data.sudoku import all_boards
 
 UNIQUE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
 HARD = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
@@ -13,11 +14,35 @@ def board(text):
     return np.array([0 if c == "." else int(c) for c in text], np.int8)
 
 
-@pytest.mark.parametrize("side", [4, 9, 16])
-def test_every_cell_lies_in_three_units_and_has_the_right_peers(side):
-    box = int(side**0.5)
+@pytest.mark.parametrize(("side", "box"), [(4, (2, 2)), (6, (2, 3)), (9, (3, 3)), (12, (3, 4)), (16, (4, 4))])
+def test_every_cell_lies_in_three_units_and_has_the_right_peers(side, box):
+    assert box_shape(side) == box
     assert (np.bincount(units(side).ravel()) == 3).all()
-    assert {len(p) for p in peers(side)} == {3 * (side - 1) - 2 * (box - 1)}
+    assert {len(p) for p in peers(side)} == {3 * (side - 1) - (box[0] - 1) - (box[1] - 1)}
+
+
+def test_boxes_of_side_6_have_2_rows_and_3_columns():
+    assert units(6)[12].tolist() == [0, 1, 2, 6, 7, 8]
+    assert units(6)[13].tolist() == [3, 4, 5, 9, 10, 11]
+
+
+def test_the_288_boards_of_side_4_are_symmetries_of_two():
+    assert len({canonical(solution) for solution in all_boards(4)}) == 2
+
+
+def test_equivalents_of_a_board_are_recognised_and_a_board_of_another_class_is_not():
+    rng = np.random.default_rng(0)
+    boards = [full_board(6, rng) for _ in range(8)]
+    for solution in boards[:2]:
+        _, equivalents = shuffle(solution, solution, 8, rng)
+        assert is_solution(equivalents).all()
+        assert {canonical(other) for other in equivalents} == {canonical(solution)}
+    assert len({canonical(solution) for solution in boards}) > 1
+
+
+def test_classes_of_side_9_are_too_many():
+    with pytest.raises(ValueError, match="too many"):
+        canonical(full_board(9, np.random.default_rng(0)))
 
 
 def test_a_full_board_with_one_swap_is_no_solution():

@@ -8,7 +8,8 @@ from hrmdoc.errors import ConfigError, InputError
 from hrmdoc.trainer.data import PuzzleData, build_sudoku, builtin, dataset_hash
 from hrmdoc.trainer.data.generate import generate
 from hrmdoc.trainer.data.rows import csv_rows, repository_rows
-from hrmdoc.trainer.data.rules import is_solution
+from hrmdoc.trainer.data.rules import canonical, is_solution
+from hrmdoc.trainer.data.sudoku import BUILTIN, Recipe
 from hrmdoc.trainer.data.tables import read_table
 
 TRAIN, TEST = generate(8, 9, 40, seed=0), generate(3, 9, 40, seed=1)
@@ -104,7 +105,7 @@ def test_a_wrong_row_is_named_by_its_line(tmp_path, column, value, words):
         (b"question,answer\n", "rating"),
         (b"source,question,answer,rating\n", "no puzzles"),
         (b"source,question,answer,rating\nonly,two\n", "2 fields"),
-        (b"source,question,answer,rating\na,b,c,1\n", "not 16, 81 or 256"),
+        (b"source,question,answer,rating\na,b,c,1\n", "none of 16, 36, 64, 81"),
         (b"\xff\xfe\x00binary", "no CSV text|lacks"),
         (b"source,question,answer,rating\n" + b"\x00" * 50, "field|CSV"),
         (b'source,question,answer,rating\n"' + b"x" * 200_000, "CSV"),
@@ -184,6 +185,17 @@ def test_the_small_builtin_set_is_generated_once_with_unseen_test_boards(tmp_pat
     assert builtin("sudoku-4x4") == path
     assert (path / "train/all__inputs.npy").stat().st_mtime_ns == before
     assert dataset_hash(builtin("sudoku-4x4", tmp_path / "again")) == dataset_hash(path)
+
+
+def test_test_boards_of_side_6_are_no_symmetries_of_training_boards(monkeypatch, tmp_path):
+    monkeypatch.setitem(BUILTIN, "sudoku-6x6", Recipe(side=6, clues=20, train=12, test=4, num_aug=2, guessing=False))
+    path = builtin("sudoku-6x6", tmp_path / "d")
+    train, test = (PuzzleData(path, split).sets[0] for split in ("train", "test"))
+    assert (train.examples, test.examples) == (36, 4)
+    for part in (train, test):
+        assert is_solution(part.labels.astype(np.int8) - 1).all()
+    classes = [{canonical(row.astype(np.int8) - 1) for row in part.labels} for part in (train, test)]
+    assert not classes[0] & classes[1]
 
 
 def test_an_unknown_builtin_set_is_refused_with_the_nearest_name():

@@ -1,0 +1,210 @@
+"""`hrmdoc evaluate`: scores a checkpoint, shows what lies behind the means, and runs generated code where it is allowed to."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hrmdoc.errors import ConfigError, UsageError, did_you_mean
+
+from . import config as configs
+
+if TYPE_CHECKING:
+    from .data import PuzzleData
+    from .score import Scored
+
+USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz] [key=value ...]
+       hrmdoc evaluate CHECKPOINT --execute-code [--save-completions FILE.jsonl] [evaluate.samples=N] [evaluate.k=1,10]
+                       [evaluate.temperature=T] [evaluate.top_p=P] [evaluate.max_tokens=N] [evaluate.limit=N] [key=value ...]
+       hrmdoc evaluate --completions FILE.jsonl --execute-code data_path=FOLDER [key=value ...]
+
+CHECKPOINT is a run directory (its newest good checkpoint is taken) or one of its checkpoints/step_<N>. Metrics go to stdout as
+JSON. --show prints N boards, those with mistakes first; --draw makes a picture of them; --predictions saves them all.
+
+Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem of the test split.
+--save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each with the problem's tests and gives pass@k,
+the unbiased estimate of Chen et al. 2021, with a 95 % interval; --completions takes the programs of any other model instead
+(`task_id` and `completion` a line). The problems' own solutions are run too: a share below 100 % of them is the harness's fault.
+
+WITHOUT --execute-code NO GENERATED CODE IS RUN. With it, code runs that nobody has read, in a process of its own:
+  limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte into a file,
+           32 open files; killed by the clock after three times the CPU seconds; nothing it prints is kept
+  user     root becomes nobody where Python's files allow it; all capabilities are dropped
+  network  none: an empty network namespace, and no sockets
+  files    reads Python's library and the system's libraries only, writes and lists nothing else (Landlock, Linux 5.13)
+  calls    no fork, exec, socket, ptrace, kill, mount and the like (seccomp; x86-64 and arm64)
+It sees no environment variables and starts in an empty folder. What your kernel or container refuses is named under
+"sandbox": "missing" and warned about; on macOS only `limits` is left, without its bound on memory. It does not protect from a
+hole in the kernel, nor from a program that cheats its own tests (one that returns an object equal to everything, or reads the
+sandbox's own variables, passes). For programs that may be hostile on purpose, use a virtual machine.
+"""
+FILES = {"--draw": ".svg", "--predictions": ".npz", "--completions": ".jsonl", "--save-completions": ".jsonl"}
+WRITTEN = ("--draw", "--predictions", "--save-completions")
+SWITCHES = ("--execute-code",)
+TICK_S = 5.0  # seconds between two lines of progress
+
+
+@dataclass(slots=True)
+class Request:
+    """The words of the command line, sorted."""
+
+    checkpoint: Path | None = None
+    show: int = 0
+    execute: bool = False
+    files: dict[str, Path] = field(default_factory=dict)
+    settings: list[str] = field(default_factory=list)
+
+
+def command(words: list[str]) -> int:
+    """Prints the metrics as JSON to stdout, boards and progress to stderr.
+
+    Returns:
+        0; mistakes are raised.
+    """
+    if any(word in ("-h", "--help") for word in words):
+        sys.stdout.write(USAGE)
+        return 0
+    request = parse(words)
+    if request.checkpoint is None:
+        found = _foreign(request)
+    else:
+        from .score import open_checkpoint
+
+        if request.execute:
+            request.settings.append("evaluate.execute_code=true")
+        found = _scored(open_checkpoint(request.checkpoint, request.settings), request)
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+def parse(words: list[str]) -> Request:
+    """Sorts the words.
+
+    Raises:
+        UsageError: an unknown option, a file that cannot be, or not exactly one checkpoint.
+    """
+    request, waiting = Request(), iter(words)
+    places: list[str] = []
+    for word in waiting:
+        name, equals, text = word.partition("=")
+        if name in SWITCHES and not equals:
+            request.execute = True
+        elif name in FILES:
+            request.files[name] = _file(name, text or next(waiting, ""))
+        elif name == "--show":
+            number = text or next(waiting, "")
+            if not number.isdecimal() or not int(number):
+                raise UsageError(f"--show needs a number of boards, not {number!r}")
+            request.show = int(number)
+        elif word.startswith("-"):
+            hint = did_you_mean(name, (*FILES, *SWITCHES, "--show")) or "hrmdoc evaluate --help"
+            raise UsageError(f"unknown option {name}", hint=hint)
+        elif equals and name != "checkpoint":
+            request.settings.append(word)
+        else:
+            places.append(text if equals else word)
+    foreign = "--completions" in request.files
+    if len(places) != (0 if foreign else 1):
+        what = "evaluate takes no checkpoint beside --completions" if foreign else "evaluate takes one checkpoint"
+        raise UsageError(what, hint="name a run directory or one of its checkpoints/step_<N>")
+    request.checkpoint = None if foreign else Path(places[0])
+    return request
+
+
+def _file(name: str, text: str) -> Path:
+    place, wanted = Path(text), FILES[name]
+    fits = place.absolute().parent.is_dir() and not place.is_dir() if name in WRITTEN else place.is_file()
+    if place.suffix != wanted or not fits:
+        what = (
+            f"{name} needs a {wanted} file in an existing folder"
+            if name in WRITTEN
+            else f"{name} needs an existing {wanted} file"
+        )
+        raise UsageError(f"{what}, not {text!r}")
+    return place
+
+
+def _scored(scored: Scored, request: Request) -> dict[str, Any]:
+    from .breakdown import board_of, breakdown, picture, show, table
+
+    keys, board = scored.config.evaluate, board_of(scored.data.info)
+    if board is None and (request.show or "--draw" in request.files):
+        raise UsageError("only boards can be drawn: Sudoku, mazes, ARC", hint="--save-completions saves what the model writes")
+    with tempfile.TemporaryDirectory() as folder:
+        saved = request.files.get("--predictions", Path(folder) / "predictions.npz")
+        metrics: dict[str, Any] = dict(scored.metrics(saved if board or "--predictions" in request.files else None))
+        if board is not None:
+            metrics["breakdown"] = breakdown(saved, board)
+            sys.stderr.write(table(metrics) + show(saved, board, request.show))
+        if board is not None and "--draw" in request.files:
+            request.files["--draw"].write_text(picture(saved, board), encoding="utf-8")
+    saves = request.files.get("--save-completions")
+    if keys.execute_code or saves:
+        if not scored.model.arch.causal:
+            raise ConfigError("this model writes no programs: it is not causal", hint="train on text with arch.causal=true")
+        metrics["code"] = _code(scored, keys.execute_code, saves)
+    return metrics
+
+
+def _code(scored: Scored, execute: bool, saves: Path | None) -> dict[str, Any]:
+    from .codegen import complete, report, solvable, write_completions
+    from .data.bpe import gpt2
+    from .data.problems import load_problems
+
+    keys = scored.config.evaluate
+    problems = solvable(load_problems(scored.data.folder), keys.limit)
+    written = complete(scored.model, problems, keys, gpt2(), scored.config.seed, _ticking())
+    found, verdicts = report(problems, written, keys, _ticking()) if execute else ({"programs": len(written)}, None)
+    if saves:
+        write_completions(saves, written, verdicts)
+    _warn(found)
+    return found
+
+
+def _foreign(request: Request) -> dict[str, Any]:
+    """Programs of another model, judged as ours are."""
+    from .codegen import read_completions, report, solvable, write_completions
+    from .data import PuzzleData
+    from .data.problems import load_problems
+    from .setup import open_data
+
+    config = configs.load(None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])])
+    if not config.evaluate.execute_code:
+        raise UsageError("--completions runs programs, which has to be allowed", hint="add --execute-code; see --help")
+    data: PuzzleData = PuzzleData(open_data(config.data_path), "test")
+    problems = solvable(load_problems(data.folder), config.evaluate.limit)
+    completions = read_completions(request.files["--completions"], problems)
+    given = {completion.task_id for completion in completions}
+    answered = [problem for problem in problems if problem.task_id in given]
+    if len(answered) < len(problems):
+        sys.stderr.write(f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n")
+    found, verdicts = report(answered, completions, config.evaluate, _ticking())
+    if "--save-completions" in request.files:
+        write_completions(request.files["--save-completions"], completions, verdicts)
+    _warn(found)
+    return {"code": found}
+
+
+def _warn(found: dict[str, Any]) -> None:
+    if missing := found.get("sandbox", {}).get("missing"):
+        sys.stderr.write(f"warning: the sandbox ran without its guards {', '.join(missing)}; see hrmdoc evaluate --help\n")
+    if bad := found.get("solutions", {}).get("not_passed"):
+        sys.stderr.write(f"warning: {len(bad)} of the problems' own solutions do not pass; see solutions.not_passed\n")
+
+
+def _ticking() -> Any:
+    """Says lines of progress, at most one every TICK_S seconds."""
+    last = time.monotonic()
+
+    def tick(line: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= TICK_S:
+            last = time.monotonic()
+            sys.stderr.write(f"{line}\n")
+
+    return tick

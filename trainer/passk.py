@@ -1,0 +1,53 @@
+"""pass@k: how often at least one of k programs that a model writes for a problem passes its tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Z95 = 1.959963984540054  # the normal distribution's 97.5 % quantile
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share with its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def pass_at_k(samples: int, passed: int, k: int) -> float:
+    """The unbiased estimate for one problem: 1 - C(n-c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1).
+
+    Args:
+        samples: n programs were written, `passed` of them (c) pass.
+
+    Raises:
+        ValueError: k is more than n, so the programs do not tell.
+    """
+    if not 1 <= k <= samples or not 0 <= passed <= samples:
+        raise ValueError(f"pass@{k} needs at least {k} samples of which {passed} passed, not {samples}")
+    return 1 - math.comb(samples - passed, k) / math.comb(samples, k)
+
+
+def mean_pass_at_k(counts: Sequence[tuple[int, int]], k: int) -> Estimate:
+    """pass@k over problems, each given as (samples, passed), with a Wilson score interval over the problems.
+
+    A problem's estimate lies between 0 and 1, so its variance is at most that of a coin with the same mean: for one sample a
+    problem the interval is Wilson's own, for more it is wider than need be. Unlike a bootstrap it says something of a model
+    that solves none.
+    """
+    return wilson(math.fsum(pass_at_k(samples, passed, k) for samples, passed in counts), len(counts))
+
+
+def wilson(successes: float, count: int) -> Estimate:
+    """The share `successes / count` with its Wilson score interval (Wilson 1927). Of nothing, nothing is known: 0 to 1."""
+    if count == 0:
+        return Estimate(math.nan, 0.0, 1.0)
+    share, square = successes / count, Z95 * Z95
+    middle = (share + square / (2 * count)) / (1 + square / count)
+    half = Z95 / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
+    # At the ends the bounds are exactly 0 and 1; rounding would leave a trace.
+    return Estimate(share, 0.0 if successes <= 0 else middle - half, 1.0 if successes >= count else middle + half)
