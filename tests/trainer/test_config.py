@@ -178,6 +178,6 @@ def test_every_preset_is_valid() -> None:
     from hrmdoc.trainer.overrides import PRESETS
 
     names = [path.stem for path in PRESETS.glob("*.yaml")]
-    assert len(names) == 8
+    assert len(names) == 9
     for name in names:
         assert configs.load(None, [f"preset={name}"]).preset == name
