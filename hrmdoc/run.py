@@ -266,11 +266,14 @@ class Run:
             series = self.series[key] = Series(key, self.role_of(points.metric), points.axis, points.precision)
         series.extend(points)
 
-    def forget(self, source: str) -> None:
-        """Drops the series of `source`, before a whole-file format is read again."""
+    def forget(self, source: str, file: str = "") -> None:
+        """Drops the series of `source`, and what `file` alone told, before a whole-file format is read again."""
         self.version += 1
-        for key in [key for key in self.series if key.source == source]:
+        for key in [key for key, series in self.series.items() if key.source == source or series.files == [file]]:
             del self.series[key]
+        if file:
+            self.events[:] = [event for event in self.events if event.file != file]
+            self.damages[:] = [damage for damage in self.damages if damage.file != file]
 
     def fact(self, key: str, scope: str = "run") -> Fact | None:
         """The fact of that scope and key, or None when unknown."""

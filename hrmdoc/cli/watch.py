@@ -35,7 +35,8 @@ def command(
 ) -> int:
     """Follow a run live; incidents are told as they open and resolve.
 
-    PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Ends when the run ends, on
+    PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder that holds several
+    runs the newest is followed, and one that begins later takes its place. Ends when the run ends, on
     Ctrl-C or on SIGTERM, with a summary.
     """
     from hrmdoc.live.alerts import Alerter
@@ -61,10 +62,12 @@ def command(
     out = console()
     already = watch.incidents.open
     _say(out, f"watching {path}" + (f", {len(already)} incidents are open already" if already else ""))
+    if watch.patient.other_runs:
+        _say(out, watch.patient.other_runs)
     analysis = None
     for look in watch.looks(once=once):
         if look.moved:
-            _say(out, f"{path} names another run now: {watch.patient.run.path}")
+            _say(out, f"{path} names another run now: {watch.following}")
         for incident in look.changes:
             tell(incident, out)
         for deed in look.deeds:

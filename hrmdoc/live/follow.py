@@ -1,14 +1,14 @@
 """Follows the files of a live run: what was appended is read from where the last read ended.
 
 A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to is read again
-when it changes; new files are looked for now and then. Polling sizes works on every file system; events only wake it sooner.
+when it changes; new files are looked for now and then. Where a folder holds several runs, the newest is followed. Polling sizes works on every file system; events only wake it sooner.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class _Followed:
     whole: bool
     inode: int = 0
     offset: int = 0
-    stamp: tuple[int, int] = (0, 0)
+    stamp: tuple[int, ...] = ()
     gone: bool = field(default=False)
     begin: bytes = b""
 
@@ -45,6 +45,11 @@ class Follower:
         paths: files or folders, as the user named them.
         run: where the records go.
         wanted: literal search of the signature matcher.
+
+    Attributes:
+        folder: the folder of the run that is followed, where the path that was named holds several; else "".
+        other_runs: a line that names the others, or "".
+        outrun: another run has begun there since.
     """
 
     def __init__(self, paths: Iterable[str], run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
@@ -54,11 +59,24 @@ class Follower:
         self._files: dict[str, _Followed] = {}
         self._looked = -LOOK_FOR_NEW_EVERY
         self._noted: set[tuple[str, str]] = set()
+        self._known: set[str] = set()
+        self.folder = ""
+        self.other_runs = ""
+        self.outrun = False
 
     @property
     def sources(self) -> list[Source]:
         """What is being followed."""
         return [one.source for one in self._files.values()]
+
+    def find(self) -> None:
+        """Looks for files, reads nothing yet.
+
+        Raises:
+            InputError: a path that the user named does not exist.
+        """
+        self._looked = time.monotonic()
+        self._discover()
 
     def poll(self) -> bool:
         """Reads what is new; whether there was anything.
@@ -66,10 +84,8 @@ class Follower:
         Raises:
             InputError: a path that the user named does not exist.
         """
-        now = time.monotonic()
-        if now - self._looked >= LOOK_FOR_NEW_EVERY:
-            self._looked = now
-            self._discover()
+        if time.monotonic() - self._looked >= LOOK_FOR_NEW_EVERY:
+            self.find()
         before = self._run.version
         for followed in self._files.values():
             self._read(followed)
@@ -90,9 +106,32 @@ class Follower:
             if not self._files:
                 raise
             return
-        for source in found:
+        for source in self._of_one_run(found):
             if source.path not in self._files:
+                self._supersede(source)
                 self._files[source.path] = self._open(source)
+
+    def _of_one_run(self, found: list[Source]) -> Sequence[Source]:
+        """The sources of the run that is followed already, at first of the newest."""
+        groups = readers.runs_in(found) if len(self._paths) == 1 else []
+        if len(groups) < 2:
+            self._known |= {group.folder for group in groups}
+            return found
+        newest = groups[-1]
+        mine = next((group for group in groups if any(source.path in self._files for source in group.sources)), newest)
+        self.outrun = mine is not newest and newest.folder not in self._known
+        if not self.outrun:
+            self._known |= {group.folder for group in groups}
+        self.folder = mine.folder
+        self.other_runs = readers.told([*(group for group in groups if group is not mine), mine])
+        return mine.sources
+
+    def _supersede(self, source: Source) -> None:
+        """Of the state files of one Trainer each repeats those before: the newer one takes their place."""
+        for path, one in list(self._files.items()):
+            if source.reader == one.source.reader == "hf_state" and source.logger == one.source.logger:
+                self._run.forget(source.logger, path)
+                del self._files[path]
 
     def _open(self, source: Source) -> _Followed:
         if source.reader not in self._run.formats:
@@ -110,7 +149,7 @@ class Follower:
                 self._note(path, f"has vanished: {error.strerror}")
             return
         followed.gone = False
-        stamp = (status.st_size, status.st_mtime_ns)
+        stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if followed.whole else ())
         if stamp == followed.stamp and status.st_ino == followed.inode:
             return
         if followed.inode and (followed.whole or status.st_ino != followed.inode or status.st_size < followed.offset):
@@ -136,7 +175,7 @@ class Follower:
     def _restart(self, followed: _Followed) -> None:
         """The file is another one now: a rewritten format replaces its points, a rotated or truncated log goes on."""
         if followed.whole:
-            self._run.forget(followed.source.logger or followed.source.path)
+            self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         else:
             self._run.extend(followed.session.close())
         followed.session = readers.open_source(followed.source, self._wanted)
@@ -144,7 +183,7 @@ class Follower:
 
     def _replace(self, followed: _Followed) -> None:
         """The file was written anew in place, as a table is whose header got another column: its points are read again."""
-        self._run.forget(followed.source.logger or followed.source.path)
+        self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         followed.session = readers.open_source(followed.source, self._wanted)
         followed.offset = 0
 
@@ -152,6 +191,15 @@ class Follower:
         if (path, what) not in self._noted:
             self._noted.add((path, what))
             self._run.add(Damage(path, None, what))
+
+
+def _journal(path: str) -> tuple[int, ...]:
+    """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there is none."""
+    try:
+        status = os.stat(path + "-wal")
+    except OSError:
+        return ()
+    return status.st_size, status.st_mtime_ns
 
 
 class Waker:

@@ -36,7 +36,7 @@ class Watch:
     """Follows one run.
 
     Args:
-        path: a file or folder; a link such as `runs/latest` is followed when it moves.
+        path: a file or folder; a link such as `runs/latest` is followed when it moves, and of a folder with several runs the newest.
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
         remember: whether incidents are kept beside the run (or in the user's state folder).
@@ -69,11 +69,15 @@ class Watch:
         self._real = Path(self.path).resolve()
         self.patient = Patient(self.path, **self._options)
         self._follower = Follower([str(self._real)], self.patient.run, self.patient.matcher.wanted)
-        self.folder = state_folder(self._real) if self._remember else None
+        if self._real.exists():
+            self._follower.find()
+        self.patient.other_runs = self._follower.other_runs
+        followed = Path(self._follower.folder or self._real)
+        self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker([str(self._real)])
         record = self.folder / "deeds.jsonl" if self.folder else None
-        self._treatment = Treatment(self.patient.settings.policy, self._real, record) if self._acts else None
+        self._treatment = Treatment(self.patient.settings.policy, followed, record) if self._acts else None
 
     def stop(self) -> None:
         """Ends the watch after the look in progress (signal handlers call this)."""
@@ -99,13 +103,18 @@ class Watch:
         yield self._look(closed=True)
         self._waker.close()
 
+    @property
+    def following(self) -> str:
+        """What is followed: the run of a folder with several, else what the path names."""
+        return self._follower.folder or str(self._real)
+
     def _has_moved(self) -> bool:
-        """Whether the link names another run now; then that one is watched."""
+        """Whether the link names another run now, or another one began in the folder; then that one is watched."""
         try:
             real = Path(self.path).resolve(strict=True)
         except OSError:
             return False
-        if real == self._real:
+        if real == self._real and not self._follower.outrun:
             return False
         self._waker.close()
         self._admit()

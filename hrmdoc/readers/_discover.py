@@ -20,6 +20,7 @@ HEAD = 1 << 16
 _MAX_DEPTH = 8
 _MAX_FILES = 20_000
 _STATE_STEP = re.compile(rb'"global_step":\s*(\d+)')
+_AIM = "is an Aim store, which only Aim can read: export its metrics to CSV, or log to TensorBoard as well"
 _LATE_READERS = frozenset({"configs", "run_json"})  # the file that a user edits has the last word on a config value
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -109,6 +110,9 @@ def _folders(root: str, noted: list[Damage]) -> Iterator[tuple[str, int]]:
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
+        if os.path.basename(os.path.abspath(folder)) == ".aim":
+            noted.append(Damage(folder, None, _AIM))
+            continue
         yield folder, depth
         try:
             inner = [

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 
 from hrmdoc.readers._lines import Lines
+from hrmdoc.readers._sqlite import MAGIC, columns, database
 from hrmdoc.readers._tree import plain_value
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
@@ -24,7 +21,6 @@ TITLE = "MLflow (file store and SQLite)"
 WHOLE = True
 
 _METRIC_LINE = re.compile(rb"^\d{10,16} \S+(?: -?\d+)?$")
-_SQLITE = b"SQLite format 3\0"
 _STATUS = {"3": "finished", "4": "failed", "5": "killed", "FINISHED": "finished", "FAILED": "failed", "KILLED": "killed"}
 _LARGEST = 1.7e308  # what the database holds for an infinity
 _LAST_STEP = 2**62
@@ -33,8 +29,9 @@ _META = re.compile(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>
 
 def sniff(path: Path, head: bytes) -> float:
     """By where the file lies and how its first line looks."""
-    if head.startswith(_SQLITE):
-        return 0.9 if b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts else 0.0
+    if head.startswith(MAGIC):
+        known = b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts
+        return 0.9 if known or columns(path, "latest_metrics") else 0.0
     if path.name == "meta.yaml" and ((b"run_id:" in head and b"status:" in head) or b"experiment_id:" in head):
         return 1.0
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
@@ -59,15 +56,15 @@ class _Session:
     def feed(self, data: bytes) -> Iterator[Record]:
         """Nothing yet; all these files are small, or are opened by name."""
         yield from ()
-        if not self._head.startswith(_SQLITE):
+        if not self._head.startswith(MAGIC):
             self._head = self._head or data[:64]
             self._parts.append(data)
 
     def close(self) -> Iterator[Record]:
         """Everything."""
         path, blob = Path(self._context.path), b"".join(self._parts)
-        if blob.startswith(_SQLITE):
-            yield from _database(self._context)
+        if blob.startswith(MAGIC):
+            yield from database(self._context, _tables)
         elif path.name == "meta.yaml":
             yield from _meta(self._context, blob.decode("utf-8", "replace"))
         elif path.parent.name == "tags" and "metrics" not in path.parts:
@@ -129,44 +126,22 @@ def _seconds(value: object) -> float:
         return math.nan
 
 
-def _database(context: Context) -> Iterator[Record]:
-    """Reads the file in place when nothing is pending, else a copy: opening a journal would write beside the user's file."""
-    path = Path(context.path)
-    journals = [
-        path.with_name(path.name + suffix) for suffix in ("-wal", "-journal") if path.with_name(path.name + suffix).exists()
-    ]
-    try:
-        if not journals:
-            yield from _tables(context, f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1")
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            for one in (path, *journals):
-                shutil.copy(one, folder)
-            yield from _tables(context, f"file:{quote(str(Path(folder) / path.name))}?mode=rw")
-    except (sqlite3.Error, OSError) as error:
-        yield Damage(context.path, None, f"the database cannot be read: {error}")
-
-
-def _tables(context: Context, uri: str) -> Iterator[Record]:
-    with closing(sqlite3.connect(uri, uri=True, timeout=2)) as database:
-        database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        runs = database.execute("SELECT run_uuid, status, start_time, end_time FROM runs ORDER BY start_time").fetchall()
-        if not runs:
-            return
-        newest = runs[-1][0]
-        if len(runs) > 1:
-            yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {newest}, was read")
-        yield from _run_events(context, str(runs[-1][1]), runs[-1][2], runs[-1][3])
-        for key, value in database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (newest,)):
-            yield Fact(str(key), plain_value(value), "config", context.path)
-        names = [row[0] for row in database.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (newest,))]
-        for name in names:
-            query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
-            rows = database.execute(query, (newest, name)).fetchall()
-            values = [_value(row[1], row[2]) for row in rows]
-            yield _points(
-                context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{newest}", None
-            )
+def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
+    runs = opened.execute("SELECT run_uuid, status, start_time, end_time FROM runs ORDER BY start_time").fetchall()
+    if not runs:
+        return
+    newest = runs[-1][0]
+    if len(runs) > 1:
+        yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {newest}, was read")
+    yield from _run_events(context, str(runs[-1][1]), runs[-1][2], runs[-1][3])
+    for key, value in opened.execute("SELECT key, value FROM params WHERE run_uuid = ?", (newest,)):
+        yield Fact(str(key), plain_value(value), "config", context.path)
+    names = [row[0] for row in opened.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (newest,))]
+    for name in names:
+        query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
+        rows = opened.execute(query, (newest, name)).fetchall()
+        values = [_value(row[1], row[2]) for row in rows]
+        yield _points(context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{newest}", None)
 
 
 def _value(value: float, is_nan: int) -> float:

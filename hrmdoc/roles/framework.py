@@ -1,7 +1,7 @@
 """Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
 
 A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section), `file:NAME`,
-`format:READER`, `version:PACKAGE`, text that a log line holds, or `table:NAME,NAME`: a table by epoch, counted from 0, whose other
+`format:READER`, `version:PACKAGE`, text of a log line, or `table:NAME,NAME`: a table by epoch, counted from 0, whose other
 columns stand in alphabetical order, those named among them.
 """
 

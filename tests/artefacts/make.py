@@ -75,8 +75,16 @@ RECIPES: dict[str, Recipe] = {
         [_program("loggers", "mlflow_files")], {"mlruns": ""}, environment=(("MLFLOW_ALLOW_FILE_STORE", "true"),)
     ),
     "mlflow/sqlite": Recipe([_program("loggers", "mlflow_sqlite")], {"mlflow.db": "mlflow.db"}, packed=("mlflow.db",)),
+    "trackio/two-runs": Recipe(
+        [_program("loggers", "trackio")],
+        {"trackio/tiny.db": "tiny.db"},
+        packed=("tiny.db",),
+        environment=(("TRACKIO_DIR", "trackio"),),
+    ),
+    "skorch/classifier": Recipe([_program("skorch_run")], _LOG | {"history.json": "history.json"}),
+    "stable-baselines3/dqn": Recipe([_program("sb3_run", "dqn")], _LOG),
     "stable-baselines3/ppo": Recipe(
-        [_program("sb3_run")],
+        [_program("sb3_run", "ppo")],
         _LOG | {"out/progress.csv": "progress.csv", "out/progress.json": "progress.json", "out/events*": ""},
     ),
     "torchrun/crash": Recipe([[*_RANKS, *_RANK_LOGS]], _LOG | {"logs": ""}),

@@ -65,6 +65,10 @@ EXPECTED: dict[str, tuple[str, str, str, dict[str, tuple[int, int, float]]]] = {
         {"train.loss": (4, 3, 0.40655), "eval.accuracy": (4, 3, 0.833333), "lr": (4, 4, 0.1)}),
     "keras/lines": ("keras", "classification", "unknown", {"train.loss": (4, 4, 0.4065), "eval.loss": (4, 4, 0.4592)}),
     "keras/diverging": ("keras", "classification", "unknown", {"train.loss": (4, 3, math.nan), "eval.loss": (4, 3, math.nan)}),
+    "skorch/classifier": ("skorch", "classification", "unknown",
+        {"train.loss": (6, 6, 0.55616), "eval.loss": (6, 6, 0.62273), "eval.accuracy": (6, 6, 0.75)}),
+    "stable-baselines3/dqn": ("stable-baselines3", "rl", "unknown",
+        {"rl.reward": (10, 400, 3.66), "train.loss": (9, 400, 4.97e-4), "lr": (9, 400, 0.01)}),
     "lightgbm/early-stopping": ("lightgbm", "classification", "finished",
         {"train.loss": (7, 14, 0.393826), "eval.loss": (7, 14, 0.487352)}),
 }  # fmt: skip
@@ -157,6 +161,18 @@ def test_a_real_mlflow_file_store_and_database_are_read_alike(tmp_path: Path) ->
     config: dict[str, Any] = {key: fact.value for (scope, key), fact in database.run.facts.items() if scope == "config"}
     assert float(config["lr"]) == 1e4
     assert database.state == "finished"
+
+
+def test_a_real_trackio_project_gives_its_newest_run(tmp_path: Path) -> None:
+    (tmp_path / "tiny.db").write_bytes(gzip.decompress((ARTEFACTS / "trackio/two-runs/tiny.db.gz").read_bytes()))
+    analysis = examine(tmp_path)
+    steps, values = curve(analysis, "train.loss")
+    assert steps == list(range(30))
+    assert values[0] > 5 * values[-1], "the older run of the project diverges"
+    assert curve(analysis, "eval.loss")[0] == [9, 19, 29]
+    config = {key: fact.value for (scope, key), fact in analysis.run.facts.items() if scope == "config"}
+    assert config == {"lr": 0.05, "batch_size": 16, "model.width": 8}
+    assert [damage.what for damage in analysis.run.damages] == ["holds 2 runs; the newest one, healthy, was read"]
 
 
 def test_stable_baselines_tables_csv_json_and_events_agree() -> None:

@@ -1,4 +1,4 @@
-"""The same tiny training, told to an experiment tracker: `loggers.py wandb|wandb_crash|mlflow_files|mlflow_sqlite`."""
+"""The same tiny training, told to an experiment tracker: `loggers.py wandb|wandb_crash|mlflow_files|mlflow_sqlite|trackio`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,23 @@ def mlflow_run(uri: str, lr: float) -> None:
                 mlflow.log_metric("val_loss", loss * 1.1, step=step)
 
 
+def trackio_run(name: str, lr: float) -> None:
+    import trackio
+
+    trackio.init(project="tiny", name=name, config={**CONFIG, "lr": lr}, auto_log_cpu=False, auto_log_gpu=False)
+    for step, loss, norm in training(30, lr):
+        row = {"train/loss": loss, "train/grad_norm": norm, "train/lr": lr}
+        if step % 10 == 9:
+            row["val"] = {"loss": loss * 1.1}
+        trackio.log(row, step=step)
+    trackio.finish()
+
+
 mode = sys.argv[1]
 if mode.startswith("wandb"):
     wandb_run(1e4 if mode == "wandb_diverging" else 0.05, crash=mode == "wandb_crash")
+elif mode == "trackio":
+    trackio_run("diverging", 1e4)
+    trackio_run("healthy", 0.05)
 else:
     mlflow_run("file:./mlruns" if mode == "mlflow_files" else "sqlite:///mlflow.db", 1e4 if mode == "mlflow_sqlite" else 0.05)

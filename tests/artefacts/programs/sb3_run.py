@@ -1,11 +1,13 @@
-"""PPO on a task of one step, by Stable-Baselines3; writes stdout, progress.csv, progress.json and an event file."""
+"""A task of four steps, by Stable-Baselines3: PPO writes stdout, progress.csv, progress.json and an event file, DQN stdout alone."""
 
 from __future__ import annotations
+
+import sys
 
 import gymnasium
 import numpy as np
 import torch
-from stable_baselines3 import PPO
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.logger import configure
 
 
@@ -29,7 +31,16 @@ class Guess(gymnasium.Env):
         return self._look(), reward, self._left == 0, False, {}
 
 
+def ppo() -> None:
+    model = PPO("MlpPolicy", Guess(), n_steps=64, batch_size=32, n_epochs=4, learning_rate=0.01, seed=0, device="cpu", verbose=1)
+    model.set_logger(configure("out", ["stdout", "csv", "json", "tensorboard"]))
+    model.learn(512)
+
+
+def dqn() -> None:
+    model = DQN("MlpPolicy", Guess(), learning_starts=64, learning_rate=0.01, seed=0, device="cpu", verbose=1)
+    model.learn(400, log_interval=10)
+
+
 torch.set_num_threads(1)
-model = PPO("MlpPolicy", Guess(), n_steps=64, batch_size=32, n_epochs=4, learning_rate=0.01, seed=0, device="cpu", verbose=1)
-model.set_logger(configure("out", ["stdout", "csv", "json", "tensorboard"]))
-model.learn(512)
+{"ppo": ppo, "dqn": dqn}[sys.argv[1]]()

@@ -1,0 +1,56 @@
+"""Opens the SQLite store of a tracker without writing to it or beside it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Record
+
+MAGIC = b"SQLite format 3\0"
+JOURNALS = ("-wal", "-journal")
+"""Endings of the files in which SQLite keeps what is not in the database yet."""
+
+Tables = Callable[[Context, sqlite3.Connection], Iterator[Record]]
+
+
+def columns(path: Path, table: str) -> set[str]:
+    """The columns of a table; none when the file has no such table, or is not there."""
+    try:
+        with closing(sqlite3.connect(_in_place(path), uri=True, timeout=2)) as opened:
+            return {str(row[1]) for row in opened.execute(f"PRAGMA table_info({table})")}
+    except (sqlite3.Error, OSError):
+        return set()
+
+
+def _in_place(path: Path) -> str:
+    return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+
+
+def database(context: Context, tables: Tables) -> Iterator[Record]:
+    """What `tables` reads, in place when nothing is pending, else from a copy: opening a journal would write beside the file."""
+    path = Path(context.path)
+    journals = [path.with_name(path.name + suffix) for suffix in JOURNALS]
+    pending = [journal for journal in journals if journal.exists()]
+    try:
+        if not pending:
+            yield from _read(context, _in_place(path), tables)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            for one in (path, *pending):
+                shutil.copy(one, folder)
+            yield from _read(context, f"file:{quote(str(Path(folder) / path.name))}?mode=rw", tables)
+    except (sqlite3.Error, OSError) as error:
+        yield Damage(context.path, None, f"the database cannot be read: {error}")
+
+
+def _read(context: Context, uri: str, tables: Tables) -> Iterator[Record]:
+    with closing(sqlite3.connect(uri, uri=True, timeout=2)) as opened:
+        opened.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        yield from tables(context, opened)

@@ -1,0 +1,133 @@
+"""Trackio: the SQLite store of a project (`<project>.db`), whose rows hold JSON. Of several runs the newest is read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from hrmdoc.readers import _json
+from hrmdoc.readers._rows import Rows
+from hrmdoc.readers._sqlite import MAGIC, columns, database
+from hrmdoc.readers._tree import flatten, plain_value
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Fact, Record
+
+NAME = "trackio"
+TITLE = "Trackio (SQLite)"
+WHOLE = True
+
+_MOST_ROWS = 2_000_000
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By the columns of its tables, or where it lies while the tables are still in the journal."""
+    if not head.startswith(MAGIC):
+        return 0.0
+    if columns(path, "metrics") >= {"run_name", "step", "metrics"}:
+        return 0.95
+    return 0.6 if path.suffix == ".db" and any("trackio" in part.lower() for part in path.parts[:-1]) else 0.0
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._begun = False
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Nothing yet: the database is opened by its name."""
+        self._begun = self._begun or bool(data)
+        yield from ()
+
+    def close(self) -> Iterator[Record]:
+        """Everything."""
+        if self._begun:
+            yield from database(self._context, _tables)
+
+
+def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
+    names = {row[1] for row in opened.execute("PRAGMA table_info(metrics)")}
+    key = "run_id" if "run_id" in names else "run_name"  # older stores know runs by name alone
+    runs = opened.execute(f"SELECT {key}, max(id) FROM metrics GROUP BY {key} ORDER BY max(id)").fetchall()
+    if not runs:
+        return
+    newest = runs[-1][0]
+    name = opened.execute(f"SELECT run_name FROM metrics WHERE {key} = ? LIMIT 1", (newest,)).fetchone()[0]
+    if len(runs) > 1:
+        yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {name}, was read")
+    yield Event("start", context.path)
+    yield from _config(context, opened, key, newest)
+    rows = _Joined(context)
+    query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"
+    for number, (step, time, text) in enumerate(opened.execute(query, (newest,)), 1):
+        rows.add(number, step, time, text)
+    yield from rows.metrics.points()
+    yield from _machine(context, opened, key, newest, rows)
+    for number in rows.broken[:20]:
+        yield Damage(context.path, number, "the row holds no JSON object and was left out")
+
+
+class _Joined:
+    """Rows of metrics, and which step was reached when."""
+
+    def __init__(self, context: Context) -> None:
+        self.metrics = Rows(context, precision=3)
+        self.broken: list[int] = []
+        self._clock: list[tuple[str, int]] = []
+
+    def add(self, number: int, step: Any, time: Any, text: Any) -> None:
+        """Takes in a row of the table; its number stands for the line."""
+        row = _object(text)
+        if row is None:
+            self.broken.append(number)
+            return
+        self._clock.append((str(time), int(step)))
+        self.metrics.add({**row, "_step": int(step), "_timestamp": str(time)}, number)
+
+    def step_at(self, time: str) -> int:
+        """The step that was written last before a time (ISO 8601, all in UTC)."""
+        return next((step for known, step in reversed(self._clock) if known <= time), 0)
+
+
+def _config(context: Context, opened: sqlite3.Connection, key: str, run: Any) -> Iterator[Fact]:
+    if not _has(opened, "configs"):
+        return
+    for (text,) in opened.execute(f"SELECT config FROM configs WHERE {key} = ?", (run,)):
+        for name, value in flatten(_object(text) or {}):
+            plain = plain_value(value)
+            if not name.startswith("_") and (plain is not None or value is None):
+                yield Fact(name, plain, "config", context.path)
+
+
+def _machine(context: Context, opened: sqlite3.Connection, key: str, run: Any, joined: _Joined) -> Iterator[Record]:
+    """Use of the machine, which is written without a step: it stands at the step that was reached."""
+    if not _has(opened, "system_metrics"):
+        return
+    rows = Rows(context, precision=3)
+    query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"
+    for number, (time, text) in enumerate(opened.execute(query, (run,)), 1):
+        if row := _object(text):
+            named = {f"system/{name}": value for name, value in row.items()}
+            rows.add({**named, "_step": joined.step_at(str(time)), "_timestamp": str(time)}, number)
+    yield from rows.points()
+
+
+def _has(opened: sqlite3.Connection, table: str) -> bool:
+    with closing(opened.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))) as found:
+        return found.fetchone() is not None
+
+
+def _object(text: Any) -> dict[str, Any] | None:
+    """A cell as a mapping; None when it is none."""
+    try:
+        found = _json.loads(text if isinstance(text, bytes) else str(text).encode())
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
