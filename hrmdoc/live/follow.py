@@ -1,7 +1,8 @@
 """Follows the files of a live run: what was appended is read from where the last read ended.
 
 A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to is read again
-when it changes; new files are looked for now and then. Where a folder holds several runs, the newest is followed. Polling sizes works on every file system; events only wake it sooner.
+when it changes; new files are looked for now and then. Where a folder holds several runs, the newest is followed. Polling sizes
+works on every file system; events only wake it sooner.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Watch:
     """Follows one run.
 
     Args:
-        path: a file or folder; a link such as `runs/latest` is followed when it moves, and of a folder with several runs the newest.
+        path: a file or folder; a link such as `runs/latest` is followed when it moves, of a folder with several runs the newest.
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
         remember: whether incidents are kept beside the run (or in the user's state folder).

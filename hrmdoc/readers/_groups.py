@@ -1,7 +1,8 @@
 """Tells apart the runs that lie in one folder, such as `lightning_logs/version_*`, `runs/*`, or the runs of `mlruns` and `wandb`.
 
 A folder holds several runs when at least two of its children are named as loggers name runs and each holds records of its own,
-or when they hold files of the same names and the folder itself none of these. What belongs to one run stays together: ranks, restarts of torchrun, parts of one logger, event files beside one Trainer state.
+or when they hold files of the same names and the folder itself none of these. What belongs to one run stays together: ranks,
+restarts of torchrun, parts of one logger, event files beside one Trainer state.
 """
 
 from __future__ import annotations

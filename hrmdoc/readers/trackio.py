@@ -19,6 +19,7 @@ NAME = "trackio"
 TITLE = "Trackio (SQLite)"
 WHOLE = True
 
+# What is put into the queries below is one of two names of a column, or the number of rows.
 _MOST_ROWS = 2_000_000
 
 
@@ -55,17 +56,17 @@ class _Session:
 def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     names = {row[1] for row in opened.execute("PRAGMA table_info(metrics)")}
     key = "run_id" if "run_id" in names else "run_name"  # older stores know runs by name alone
-    runs = opened.execute(f"SELECT {key}, max(id) FROM metrics GROUP BY {key} ORDER BY max(id)").fetchall()
+    runs = opened.execute(f"SELECT {key}, max(id) FROM metrics GROUP BY {key} ORDER BY max(id)").fetchall()  # noqa: S608
     if not runs:
         return
     newest = runs[-1][0]
-    name = opened.execute(f"SELECT run_name FROM metrics WHERE {key} = ? LIMIT 1", (newest,)).fetchone()[0]
+    name = opened.execute(f"SELECT run_name FROM metrics WHERE {key} = ? LIMIT 1", (newest,)).fetchone()[0]  # noqa: S608
     if len(runs) > 1:
         yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {name}, was read")
     yield Event("start", context.path)
     yield from _config(context, opened, key, newest)
     rows = _Joined(context)
-    query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"
+    query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"  # noqa: S608
     for number, (step, time, text) in enumerate(opened.execute(query, (newest,)), 1):
         rows.add(number, step, time, text)
     yield from rows.metrics.points()
@@ -99,7 +100,7 @@ class _Joined:
 def _config(context: Context, opened: sqlite3.Connection, key: str, run: Any) -> Iterator[Fact]:
     if not _has(opened, "configs"):
         return
-    for (text,) in opened.execute(f"SELECT config FROM configs WHERE {key} = ?", (run,)):
+    for (text,) in opened.execute(f"SELECT config FROM configs WHERE {key} = ?", (run,)):  # noqa: S608
         for name, value in flatten(_object(text) or {}):
             plain = plain_value(value)
             if not name.startswith("_") and (plain is not None or value is None):
@@ -111,7 +112,7 @@ def _machine(context: Context, opened: sqlite3.Connection, key: str, run: Any, j
     if not _has(opened, "system_metrics"):
         return
     rows = Rows(context, precision=3)
-    query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"
+    query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"  # noqa: S608
     for number, (time, text) in enumerate(opened.execute(query, (run,)), 1):
         if row := _object(text):
             named = {f"system/{name}": value for name, value in row.items()}
