@@ -14,7 +14,7 @@ class Overfit(WholeSeries):
     """Rise of the role above its best, sustained, as a share of that best; 0 while the role beside it has not fallen since.
 
     The denominator also holds a share of the progress made, so that a rise of a loss that is nearly zero weighs little, and usual
-    scatter is taken off.
+    scatter is taken off. Three points are enough for a verdict, but there the last one stands alone and counts a third.
 
     Args:
         falling: relative fall of the other role since the best that is asked for.
@@ -32,9 +32,9 @@ class Overfit(WholeSeries):
         self._progress = progress
 
     def judge(self, blocks: Pyramid) -> float:
-        width = max(2, round(self._sustained * blocks.count))
-        if blocks.count < width + 2:
+        if blocks.count < 3:
             return float("nan")
+        width = max(2, round(self._sustained * blocks.count)) if blocks.count > 3 else 1
         values, other = blocks.means[:, 0], blocks.means[:, 1]
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
@@ -44,7 +44,7 @@ class Overfit(WholeSeries):
         yardstick = abs(best) + self._progress * max(middle(values[:3]) - best, 0.0)
         if rise <= 0 or not self._fell(other, best_at, width):
             return 0.0
-        return rise / max(yardstick, 1e-12)
+        return rise / max(yardstick, 1e-12) / (1.0 if width > 1 else 3.0)
 
     def _fell(self, other: FloatArray, best_at: int, width: int) -> bool:
         then, now = middle(other[max(0, best_at - 1) : best_at + 2]), middle(other[-width:])
