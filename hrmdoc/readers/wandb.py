@@ -27,6 +27,7 @@ WHOLE = False
 _MAGIC = b":W&B"
 _BLOCK = 32768
 _HEADER = 7
+_MOST_WORK = 1 << 22  # bytes that are summed in search of the next frame of a block
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 13, 17, 18
 _METADATA = {
@@ -44,6 +45,8 @@ def sniff(path: Path, head: bytes) -> float:
     """By its first bytes, or its name."""
     if head.startswith(_MAGIC):
         return 1.0
+    if path.suffix == ".wandb" and head[4:_HEADER] == b"\xe1\xbe\0":
+        return 0.9
     return 0.95 if path.name == "wandb-metadata.json" and head.lstrip().startswith(b"{") else 0.0
 
 
@@ -84,6 +87,8 @@ class _Session:
                 self._rest = buffer
                 return
             at = _HEADER
+            if not buffer.startswith(_MAGIC):
+                yield Damage(self._context.path, 0, "the file does not begin as a W&B log does")
         at = yield from self._frames(buffer, at)
         self._rest = buffer[at:]
         self._offset += at
@@ -91,45 +96,51 @@ class _Session:
         yield from self._stats.points()
 
     def close(self) -> Iterator[Record]:
-        """A note on a torn record, and the last printed line."""
+        """What can be saved of a damaged end, a note on a torn record, and the last printed line."""
+        at = yield from self._frames(self._rest, 0 if self._offset else min(_HEADER, len(self._rest)), final=True)
+        yield from self._rows.points()
+        yield from self._stats.points()
         yield from self._print("\n")
-        if self._rest.strip(b"\0"):
-            yield Damage(self._context.path, self._offset, f"the last record is incomplete ({len(self._rest)} bytes)")
+        rest, self._rest = self._rest[at:], b""
+        if rest.strip(b"\0"):
+            yield Damage(self._context.path, self._offset + at, f"the last record is incomplete ({len(rest)} bytes)")
 
-    def _frames(self, buffer: bytes, at: int) -> Generator[Record, None, int]:
-        """Cuts whole frames out of `buffer`; returns where the first torn one begins."""
+    def _frames(self, buffer: bytes, at: int, *, final: bool = False) -> Generator[Record, None, int]:
+        """Cuts whole frames out of `buffer`; returns where the first torn one begins.
+
+        Behind a damaged frame the next sound one of its block is looked for, once the block is whole or the file has ended.
+        """
         while True:
             left = _BLOCK - (self._offset + at) % _BLOCK
+            have = len(buffer) - at
             if left < _HEADER:
-                if len(buffer) - at < left:
+                if have < left:
                     return at
                 at += left
                 continue
-            if len(buffer) - at < _HEADER:
-                return at
-            size, kind = int.from_bytes(buffer[at + 4 : at + 6], "little"), buffer[at + 6]
-            if size + _HEADER > left or kind > _LAST or (kind == 0 and size == 0):
-                if len(buffer) - at < left:
-                    return at
-                if any(buffer[at : at + left]):
-                    yield Damage(self._context.path, self._offset + at, f"damaged bytes were passed over ({left} bytes)")
-                self._parts, at = [], at + left
+            if have >= _HEADER and _sound(buffer, at, at + left):
+                length = int.from_bytes(buffer[at + 4 : at + 6], "little")
+                yield from self._frame(buffer[at + _HEADER : at + _HEADER + length], buffer[at + 6], self._offset + at)
+                at += _HEADER + length
                 continue
-            if len(buffer) - at < _HEADER + size:
+            if have < left and not final:
                 return at
-            yield from self._frame(buffer[at : at + _HEADER + size], kind, self._offset + at)
-            at += _HEADER + size
+            found = _next_sound(buffer, at + 1, at + left)
+            if found is None and have < left:
+                return at
+            stop = at + left if found is None else found
+            if any(buffer[at:stop]):
+                yield Damage(self._context.path, self._offset + at, f"damaged bytes were passed over ({stop - at} bytes)")
+                self._parts = []
+            at = stop
 
-    def _frame(self, frame: bytes, kind: int, place: int) -> Iterator[Record]:
-        if zlib.crc32(frame[6:]) != int.from_bytes(frame[:4], "little"):
-            self._parts = []
-            yield Damage(self._context.path, place, f"a record with a wrong checksum was left out ({len(frame)} bytes)")
-            return
+    def _frame(self, part: bytes, kind: int, place: int) -> Iterator[Record]:
+        """Takes in a sound frame; the last one of a message completes it."""
         if kind in (_FULL, _FIRST):
             self._parts, self._begin = [], place
         elif not self._parts:
             return  # the beginning of this message was damaged, which has been told
-        self._parts.append(frame[_HEADER:])
+        self._parts.append(part)
         if kind in (_FULL, _LAST):
             message, self._parts = b"".join(self._parts), []
             try:
@@ -209,6 +220,27 @@ class _Session:
         for line in lines:
             if line and any(True for _ in self._context.wanted(line.encode())):
                 yield Line(line, self._context.path, self._begin, rank=self._context.rank, step=self._step)
+
+
+def _sound(buffer: bytes, at: int, end: int) -> bool:
+    """Whether a whole frame with a right checksum begins at `at` and lies before `end`, the end of its block."""
+    size, kind = int.from_bytes(buffer[at + 4 : at + 6], "little"), buffer[at + 6]
+    if not _FULL <= kind <= _LAST or at + _HEADER + size > min(end, len(buffer)):
+        return False
+    return zlib.crc32(buffer[at + 6 : at + _HEADER + size]) == int.from_bytes(buffer[at : at + 4], "little")
+
+
+def _next_sound(buffer: bytes, at: int, end: int) -> int | None:
+    """Where the next sound frame before `end` begins. Hostile bytes look like a frame at every place: the work is bounded."""
+    work = 0
+    for start in range(at, min(end, len(buffer)) - _HEADER + 1):
+        if _FULL <= buffer[start + 6] <= _LAST:
+            if _sound(buffer, start, end):
+                return start
+            work += int.from_bytes(buffer[start + 4 : start + 6], "little")
+            if work > _MOST_WORK:
+                return None
+    return None
 
 
 def _item(data: bytes, outer: Field) -> tuple[str, Any]:

@@ -117,6 +117,46 @@ def test_a_damaged_record_costs_itself_only() -> None:
     assert [r.line for r in records if isinstance(r, Damage)] == [7]
 
 
+def test_a_damaged_byte_costs_the_record_around_it_and_is_reported_with_its_place() -> None:
+    blob = log([history(step, loss=str(step)) for step in range(6)])
+    starts = [len(HEADER)]
+    while starts[-1] < len(blob):
+        starts.append(starts[-1] + 7 + int.from_bytes(blob[starts[-1] + 4 : starts[-1] + 6], "little"))
+    assert len(starts) == 7
+    for place in range(len(HEADER), len(blob)):
+        hit = max(number for number, start in enumerate(starts) if start <= place)
+        for flip in (0x01, 0x80, 0xFF):
+            broken = bytearray(blob)
+            broken[place] ^= flip
+            records = read(bytes(broken), cuts=(place,))
+            kept = [step for step, _ in curves(records)["loss"]]
+            assert kept == [step for step in range(6) if step != hit], (place, flip)
+            assert [r.line for r in records if isinstance(r, Damage)] == [starts[hit]], (place, flip)
+
+
+def test_damage_in_one_block_leaves_the_other_blocks_whole_however_they_are_cut() -> None:
+    broken = bytearray(MANY)
+    broken[40_000:40_020] = b"\xff" * 20
+    whole = read(bytes(broken))
+    kept = [step for step, _ in curves(whole)["train/loss"]]
+    assert len(kept) in (118, 119)
+    for cut in (39_000, 40_010, 41_000, 65_536, 70_000):
+        assert curves(read(bytes(broken), cuts=(cut,))) == curves(whole)
+
+
+def test_bytes_that_look_like_frames_everywhere_are_passed_over_in_bounded_work() -> None:
+    records = read(HEADER + b"\x04" * 200_000)
+    assert 1 <= len([r for r in records if isinstance(r, Damage)]) <= 8
+
+
+def test_a_log_whose_first_bytes_are_damaged_is_read_and_the_damage_told() -> None:
+    blob = b"?" + log([history(0, loss="2")])[1:]
+    assert wandb.sniff(Path("run-x.wandb"), blob) > 0.5
+    records = read(blob)
+    assert curves(records)["loss"] == [(0, "2.0")]
+    assert [r.line for r in records if isinstance(r, Damage)] == [0]
+
+
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_the_records_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> None:
