@@ -11,6 +11,7 @@ import numpy as np
 
 from hrmdoc.network import FloatArray, Observed
 from hrmdoc.rulebook import EVERY_SYMPTOM, Rate
+from hrmdoc.symptom import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,14 +86,15 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     for symptom in symptoms:
         groups[symptom.group or symptom.id].append(symptom)
     seen = [symptom for members in groups.values() for symptom in members if symptom.seen]
-    rooted = any(symptom.signature_role == "root" for symptom in seen)
+    rooted = any(symptom.signature_role in ("root", "confirmation") for symptom in seen)
     late = _consequences(seen)
+    ended = any(symptom.signature_role in ("root", "confirmation", "cascade") and symptom.state == "present" for symptom in seen)
     shown, absent, unknown = [], [], []
     for members in groups.values():
         present = [s for s in members if s.seen]
-        evaluated = [s for s in members if s.state == "absent"]
+        evaluated = [s for s in members if s.state == "absent" and not (ended and _is_message(s, book))]
         if present:
-            telling = [s for s in present if not (rooted and s.signature_role == "cascade")]
+            telling = _worst([s for s in present if not (rooted and s.signature_role == "cascade")])
             if telling:
                 leak = min(_leak(s, book) for s in telling)
                 floor = CONSEQUENCE_LEAK if all(s.id in late for s in telling) else 0.0
@@ -102,6 +104,22 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
         else:
             unknown.append(Clue(tuple(members), shows=False, leak=max(_leak(s, book) for s in members)))
     return Clues(tuple(shown), tuple(absent), tuple(unknown))
+
+
+def _worst(members: list[Symptom]) -> list[Symptom]:
+    """The members of the highest severity: a group is one graded finding, and a cause explains the grade that was reached.
+
+    A loss that went up for good is no spike, although it jumped on its way.
+    """
+    highest = max((LADDER.index(symptom.severity) for symptom in members), default=0)
+    return [symptom for symptom in members if LADDER.index(symptom.severity) == highest]
+
+
+def _is_message(symptom: Symptom, book: Rulebook) -> bool:
+    """Whether only a log line can show it. What ended the program kept it from printing more, and a pasted log holds a part of
+    what was printed: once there is such a message, that others are missing tells nothing."""
+    rule = book.symptoms.get(symptom.id)
+    return rule is not None and rule.when.lines is not None
 
 
 def _leak(symptom: Symptom, book: Rulebook) -> float:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 State = Literal["present", "resolved", "absent", "not_evaluated"]
 SignatureRole = Literal["root", "cascade", "confirmation", "note"]
+LADDER: tuple[Severity, ...] = ("info", "warning", "critical")
 
 
 @dataclass(frozen=True, slots=True)
