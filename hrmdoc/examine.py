@@ -73,6 +73,9 @@ class Examination:
         """
         self.closed = closed
         self._match_lines()
+        if closed:
+            for line, match in self._signatures.close(self.run.line_count):
+                self._matches.setdefault(match.signature.symptom, []).append((line, match))
         self.situation, places = self._situate()
         scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places)
         self._findings.clear()

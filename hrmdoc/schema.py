@@ -138,6 +138,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
 
     `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file function` a line.
     `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
+    `fallback`: it is looked at only where no other signature matches the line, without what a launcher puts before it.
 
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
     `confirmation` supports a root, a `note` is neither.
@@ -153,6 +154,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     means: str = ""
     traceback: str = ""
     desync: bool = False
+    fallback: bool = False
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 

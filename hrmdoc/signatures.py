@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from hrmdoc.rulebook import Rulebook, Signature
     from hrmdoc.run import Line
 
-ANY_OTHER = "unhandled-exception"
-"""The symptom of a traceback that no other signature explains."""
-
+_NEAR_THE_END = 50
+"""Lines: an exception without a traceback is what ended the program only when hardly anything was printed after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
 _SOURCE = re.compile(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
     r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
@@ -54,15 +53,18 @@ class SignatureMatcher:
 
     def __init__(self, book: Rulebook) -> None:
         self._signatures = list(book.signatures.values())
-        self._fallback = [s for s in self._signatures if s.symptom == ANY_OTHER and s.traceback]
+        self._fallback = [s for s in self._signatures if s.fallback and s.traceback]
+        self._bare = [s for s in self._signatures if s.fallback and not s.traceback]
         self._owners: dict[str, list[int]] = {}
         for index, signature in enumerate(self._signatures):
-            if signature not in self._fallback:
+            if not signature.fallback:
                 for literal in signature.literals:
                     self._owners.setdefault(literal, []).append(index)
         self._known = list(self._owners)
-        # The marks of a traceback come last: they belong to no signature, but its frames explain the line that ends it.
-        self.wanted = Literals(literal.encode() for literal in (*self._known, *MARKS))
+        # The last ones belong to no signature in particular: frames of tracebacks, which explain the line that ends one, and
+        # lines for which there is a signature only if no other takes them.
+        others = dict.fromkeys((*MARKS, *(literal for signature in self._bare for literal in signature.literals)))
+        self.wanted = Literals(literal.encode() for literal in (*self._known, *(x for x in others if x not in self._owners)))
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def match(self, line: Line, frames: Sequence[str] | None = None) -> list[SignatureMatch]:
@@ -73,11 +75,14 @@ class SignatureMatcher:
             frames: what `tracebacks.Place` tells of the traceback that the line ends, None when it ends none.
         """
         text = strip_ansi(line.text[:_LONGEST])
-        if _SOURCE.match(without_prefix(text).lstrip()):
+        body = without_prefix(text)
+        if _SOURCE.match(body.lstrip()):
             return []
         found = [match for index in self._candidates(text) if (match := self._confirm(self._signatures[index], text, frames))]
         if not found and frames is not None:
-            found = [match for signature in self._fallback if (match := self._confirm(signature, text, frames))]
+            found = [match for signature in self._fallback if (match := self._confirm(signature, body, frames))]
+        if not found:
+            found = [match for signature in self._bare if (match := self._confirm(signature, body, frames))][:1]
         return found
 
     def session(self) -> Session:
@@ -106,12 +111,15 @@ class Session:
     """Matches the lines of one run, which must come in their order.
 
     Frames of a traceback and the source it quotes are no events; the line that ends it is, and is matched with its frames.
+    Whether a traceback was cut off, and whether a line that looks like an exception ended the program, is known when the run
+    is over.
     """
 
     def __init__(self, matcher: SignatureMatcher) -> None:
         self._matcher = matcher
         self._tracebacks = TracebackTracker()
         self._collectives = DesyncWatch()
+        self._unsure: list[tuple[Line, SignatureMatch]] = []
 
     def match(self, line: Line) -> list[SignatureMatch]:
         """Signatures that `line` matches."""
@@ -119,7 +127,17 @@ class Session:
         if place.inside:
             return []
         found = self._matcher.match(line, place.frames)
+        if found and found[0].signature.fallback and not found[0].signature.traceback:
+            self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
+            return []
         return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
+
+    def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
+        """What can be told only now that the run, of so many `lines`, is over."""
+        cut = [(line, match) for line in self._tracebacks.close() for match in self._matcher.match(line)[:1]]
+        late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
+        self._unsure = []
+        return cut + late
 
 
 def _captured(groups: Mapping[str, str | None]) -> dict[str, Captured]:

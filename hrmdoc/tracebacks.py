@@ -24,8 +24,15 @@ _MOST_FRAMES = 200
 _PREFIX = re.compile(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
     r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ?"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
+    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)"
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
+    r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
+    r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: ?(?=[ \t]|[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
+    r"|\[\d{1,5},(?:mpirank:)?\d{1,6}(?:,[\w.-]{1,60})?\](?:<std(?:err|out)>)?:? ?"  # mpirun
+    r"|std(?:err|out) [FP] "  # containers of Kubernetes
+    r"|\[\d{1,6}/[\w-]{1,40}/\d{1,9} \(pid \d{1,9}\)\] (?:\[[0-9a-f-]{36}\] ?)?"  # Metaflow
+    r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
     r"|\d{1,5}: ?(?=\S))"
 )
 _RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
@@ -37,7 +44,7 @@ _INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, als
 
 def without_prefix(text: str) -> str:
     """`text` without the rank, process or time that a launcher puts before every line; indentation stays."""
-    for _ in range(3):
+    for _ in range(5):
         shorter = _PREFIX.sub("", text, count=1)
         if shorter == text:
             return text
@@ -59,6 +66,7 @@ class _Open:
 
     indent: int
     line: int
+    first: Line
     frames: list[str] = field(default_factory=list)
 
 
@@ -89,11 +97,11 @@ class TracebackTracker:
         key, body = (line.file, rank_of(line)), without_prefix(text)
         indent = len(body) - len(body.lstrip())
         if HEADER in body:
-            self._open[key] = _Open(indent, line.line, [HEADER])
+            self._open[key] = _Open(indent, line.line, line, [HEADER])
             return _INSIDE
         opened = self._open.get(key)
         if opened is None and indent and _FRAME.match(body.lstrip()):
-            opened = self._open[key] = _Open(0, line.line)  # the log begins inside a traceback, or its head was cut off
+            opened = self._open[key] = _Open(0, line.line, line)  # the log begins inside a traceback, or its head was cut off
         if opened is None:
             return _OUTSIDE
         if line.line - opened.line > _FORGET_AFTER:
@@ -105,6 +113,12 @@ class TracebackTracker:
         if _NAMED.match(body.lstrip()):  # else a mark of lines that were cut out, or a rule: what ends it may still come
             del self._open[key]
         return Place(frames=tuple(opened.frames))
+
+    def close(self) -> list[Line]:
+        """The first lines of the tracebacks that nothing ended: there the log was cut off."""
+        first = [opened.first for opened in self._open.values()]
+        self._open.clear()
+        return first
 
     @staticmethod
     def _keep_frame(opened: _Open, body: str) -> None:

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from hrmdoc.rulebook import Rulebook, Signature
 from hrmdoc.run import Line
-from hrmdoc.signatures import ANY_OTHER, Session, SignatureMatcher
+from hrmdoc.signatures import Session, SignatureMatcher
 
 
-def signature(name: str, pattern: str, *literals: str, symptom: str = "", traceback: str = "", desync: bool = False) -> Signature:
-    return Signature(name, symptom or name, pattern, literals, literals[0], traceback=traceback, desync=desync)
+def signature(
+    name: str, pattern: str, *literals: str, traceback: str = "", desync: bool = False, fallback: bool = False
+) -> Signature:
+    return Signature(name, name, pattern, literals, literals[0], traceback=traceback, desync=desync, fallback=fallback)
 
 
 REFUSED = r"out of memory\. Tried (?P<requested>[\d.]+ MiB)(?:.*?(?P<free>\d+) free|.*?free (?P<free_2>\d+))?"
@@ -25,7 +27,9 @@ BOOK = Rulebook(
             signature("number", r"code (?P<code>-?\d+) took (?P<seconds>\d+\.\d+) on (?P<node>\S+)", "code "),
             signature("oom-eval", r"out of memory", "out of memory", traceback=r"(?m) evaluate$"),
             signature("desync", r"waits for (?P<sequence>\d+)(?: (?P<op>[A-Z]+))?", "waits for", desync=True),
-            signature("any", r"^(?P<exception>[A-Z]\w+Error)", "Error", symptom=ANY_OTHER, traceback="^Traceback"),
+            signature("any", r"^(?P<exception>[A-Z]\w+Error)", "Error", traceback="^Traceback", fallback=True),
+            signature("cut", r"^Traceback", "Traceback (most recent call last)", fallback=True),
+            signature("bare", r"^(?P<exception>[A-Z]\w+Error): \S", "Error: ", fallback=True),
         )
     }
 )
@@ -151,3 +155,33 @@ def test_a_rulebook_without_signatures_matches_nothing() -> None:
     matcher = SignatureMatcher(Rulebook())
     assert matcher.wanted(b"out of memory. Tried") == []
     assert ids(matcher.session(), HEADER, "KeyError: 1") == []
+
+
+def closed(session: Session, *texts: str, lines: int = 0) -> list[str]:
+    """What a session tells of these lines at once, and after `/` what it tells at the end."""
+    return [*ids(session, *texts), "/", *(match.signature.id for _, match in session.close(lines or len(texts)))]
+
+
+def test_an_exception_without_a_traceback_is_told_of_only_at_the_end(matcher: SignatureMatcher) -> None:
+    assert closed(matcher.session(), "ValueError: no such split") == ["/", "bare"]
+    assert closed(matcher.session(), "[rank3]: ValueError: no such split") == ["/", "bare"]
+
+
+def test_an_exception_far_from_the_end_did_not_end_the_program(matcher: SignatureMatcher) -> None:
+    assert closed(matcher.session(), "ValueError: no such split", lines=400) == ["/"]
+
+
+def test_a_line_that_another_signature_takes_is_no_bare_exception(matcher: SignatureMatcher) -> None:
+    assert closed(matcher.session(), "ValueError: out of memory. Tried 5 MiB") == ["oom", "memory", "/"]
+
+
+def test_a_traceback_that_is_cut_off_is_told_of_at_the_end(matcher: SignatureMatcher) -> None:
+    frames = (HEADER, '  File "a.py", line 3, in f', "    g()")
+    assert closed(matcher.session(), *frames) == ["/", "cut"]
+    assert closed(matcher.session(), *frames, "ValueError: x") == ["any", "/"]
+
+
+def test_what_was_told_at_the_end_is_not_told_again(matcher: SignatureMatcher) -> None:
+    session = matcher.session()
+    assert closed(session, HEADER) == ["/", "cut"]
+    assert session.close(1) == []

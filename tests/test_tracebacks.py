@@ -85,6 +85,14 @@ def test_a_chain_ends_twice() -> None:
         ("2026-01-02T03:04:05.123Z Trace", "Trace"),
         ("[rank0]: [rank0]: x", "x"),
         ("10.141.246.153:   File", "  File"),
+        ("2026-01-02T03:04:05.123456789Z stderr F   File", "  File"),
+        ("worker-7:   File", "  File"),
+        ("trainer-0  | ValueError: x", "ValueError: x"),
+        ("[1,3]<stderr>:ValueError: x", "ValueError: x"),
+        ("[2026-01-02 03:04:05,678] ValueError: x", "ValueError: x"),
+        ("ERROR 01-02 03:04:05 engine.py:366] ValueError: x", "ValueError: x"),
+        ("> ValueError: x", "ValueError: x"),
+        ("wandb: Currently logged in", "wandb: Currently logged in"),
         ("  indented", "  indented"),
         ("[INFO] x", "[INFO] x"),
     ],
@@ -97,3 +105,11 @@ def test_the_rank_of_a_record_wins_over_that_of_its_text() -> None:
     assert rank_of(Line("[rank3]: x", "a.log", 1)) == 3
     assert rank_of(Line("[rank3]: x", "a.log", 1, rank=5)) == 5
     assert rank_of(Line("x", "a.log", 1)) is None
+
+
+def test_a_traceback_without_an_end_is_told_by_its_first_line() -> None:
+    tracker = TracebackTracker()
+    for number, text in enumerate(("fine", HEADER, '  File "a.py", line 3, in f', "    g()"), 1):
+        tracker.take(Line(text, "a.log", number))
+    assert [line.line for line in tracker.close()] == [2]
+    assert tracker.close() == []
