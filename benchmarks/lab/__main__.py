@@ -1,15 +1,18 @@
-"""`python -m benchmarks.lab [--matrix ci|small|full] [--analyze-only] [--frameworks]`"""
+"""`python -m benchmarks.lab [--matrix ci|small|full] [--analyze-only] [--only PROGRAMS]`"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
-from benchmarks.lab import judge, report
+from benchmarks.lab import history, judge, peers, report, tables
 from benchmarks.lab.execute import execute, finished, say
+from benchmarks.lab.launch import LAB_PYTHON, missing_library
 from benchmarks.lab.matrix import specs
+from benchmarks.lab.spec import Spec
 
 ACCURACY = Path(__file__).parents[1] / "accuracy.md"
 
@@ -19,28 +22,35 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description="Measures how often the doctor is right.")
     parser.add_argument("--matrix", choices=("ci", "small", "full"), default="small")
     parser.add_argument("--analyze-only", action="store_true", help="run nothing: examine what is kept")
-    parser.add_argument(
-        "--frameworks",
-        action="store_true",
-        help="also a transformers Trainer; HRMDOC_LAB_PYTHON names an interpreter that has it",
-    )
+    parser.add_argument("--record", action="store_true", help="keep the figures of this commit in history.csv")
     parser.add_argument("--only", help="programs, joined by commas")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path, default=ACCURACY, help="where the report goes")
     options = parser.parse_args(argv)
-    wanted = specs(options.matrix, frameworks=options.frameworks)
+    wanted = specs(options.matrix)
     if options.only:
         wanted = [spec for spec in wanted if spec.program in options.only.split(",")]
     began = time.monotonic()
     if not options.analyze_only:
-        execute(wanted, processes=options.processes, tell=say)
+        execute(_possible(wanted), processes=options.processes, tell=say)
     kept = [spec for spec in wanted if finished(spec)]
     say(f"{len(kept)} of {len(wanted)} runs are there after {time.monotonic() - began:.0f} s; examining them")
     verdicts = judge.judge(kept)
     judge.save(verdicts)
-    report.write(verdicts, options.output, options.matrix)
+    if options.record:
+        history.record(report.commit(), verdicts, tables.groups(verdicts))
+    report.write(verdicts, options.output, options.matrix, peers.ask(kept))
     say(f"examined in {time.monotonic() - began:.0f} s; report: {options.output}")
     return 0
+
+
+def _possible(wanted: list[Spec]) -> list[Spec]:
+    """Without the runs that are neither kept nor possible here, which it names."""
+    waiting = Counter(spec.program for spec in wanted if not finished(spec))
+    missing = {program: library for program in waiting if (library := missing_library(program))}
+    for program, library in missing.items():
+        say(f"{waiting[program]} runs of {program} are left out: {library} is neither installed nor in {LAB_PYTHON}")
+    return [spec for spec in wanted if spec.program not in missing]
 
 
 if __name__ == "__main__":

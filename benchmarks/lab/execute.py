@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.lab.launch import command_of, start_forked, start_process
-from benchmarks.lab.spec import RUNS, Spec
+from benchmarks.lab.spec import LIBRARIES, RUNS, Spec
 
 DONE = ".done"
 LIMIT_S = 240.0
@@ -36,8 +37,7 @@ def execute(specs: Sequence[Spec], *, processes: int = 2, tell: Callable[[str], 
         RuntimeError: a healthy run ended with an error, so that the lab itself is at fault.
     """
     waiting = [spec for spec in {spec.folder(): spec for spec in specs}.values() if not finished(spec)]
-    if any(command_of(spec) is None for spec in waiting):
-        _load_torch()
+    _load({spec.program for spec in waiting if command_of(spec) is None})
     waiting.reverse()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     children: list[_Child] = []
@@ -66,12 +66,17 @@ def finished(spec: Spec) -> bool:
     return (spec.folder() / DONE).is_file()
 
 
-def _load_torch() -> None:
-    """Once, before forking: the programs find it loaded. One thread, since forks of a threaded process may hang."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+def _load(programs: set[str]) -> None:
+    """Libraries, once, before forking: the programs find them loaded. One thread, since forks of a threaded process may hang."""
+    if not programs:
+        return
+    for name, value in {"OMP_NUM_THREADS": "1", "KERAS_BACKEND": "torch", "HF_HUB_OFFLINE": "1"}.items():
+        os.environ.setdefault(name, value)
     import torch
 
     torch.set_num_threads(1)
+    for program in sorted(programs & LIBRARIES.keys()):
+        importlib.import_module(LIBRARIES[program])
 
 
 def _start(spec: Spec) -> _Child:

@@ -11,8 +11,11 @@ from typing import Any
 import msgspec
 
 import hrmdoc
+from benchmarks.lab.effects import Outcome, effect, outcome_of
 from benchmarks.lab.faults import onset_of
+from benchmarks.lab.matrix import twin_of
 from benchmarks.lab.metrics import delay, rank_of
+from benchmarks.lab.misses import reason
 from benchmarks.lab.spec import RUNS, Spec
 from hrmdoc.diagnose import Diagnosis, diagnose
 from hrmdoc.rulebook import Rulebook
@@ -49,7 +52,9 @@ class Verdict:
         faults: those of `named` that are faults.
         serious: symptoms whose effective severity is warning or critical.
         rank: place of the first true cause among `faults`.
-        delay: logged points from onset to the first serious symptom, None without onset or detection.
+        delay: logged points from the first one affected to the first serious symptom, None without detection.
+        effect: what the fault visibly did beside its healthy twin, "" when nothing, None when there is no twin to compare with.
+        reason: why a fault that did harm was missed; "" for what was found.
     """
 
     spec: Spec
@@ -66,6 +71,8 @@ class Verdict:
     delay: int | None
     points: int
     evaluated: int
+    effect: str | None = None
+    reason: str = ""
 
     @property
     def detected(self) -> bool:
@@ -83,10 +90,18 @@ def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
 
     book = rulebook.load()
     with ProcessPoolExecutor(processes) as pool:
-        examined = list(pool.map(examine, specs, chunksize=4))
+        pairs = list(pool.map(examine, specs, chunksize=4))
+    examined = [one for one, _ in pairs]
     EXAMINED.parent.mkdir(parents=True, exist_ok=True)
     EXAMINED.write_bytes(b"\n".join(msgspec.json.encode((_plain(spec), one)) for spec, one in zip(specs, examined, strict=True)))
-    return [verdict_of(spec, one, book) for spec, one in zip(specs, examined, strict=True)]
+    outcomes = {one.key: outcome for one, outcome in pairs}
+    effects = [_effect(spec, outcomes) for spec in specs]
+    return [verdict_of(spec, one, book, did) for spec, one, did in zip(specs, examined, effects, strict=True)]
+
+
+def _effect(spec: Spec, outcomes: dict[str, Outcome]) -> str | None:
+    twin = None if spec.healthy else outcomes.get(twin_of(spec).key())
+    return None if twin is None else effect(spec.fault, onset_of(spec), outcomes[spec.key()], twin)
 
 
 def load_examined() -> list[tuple[Spec, Examined]]:
@@ -100,12 +115,12 @@ def _examined(data: dict[str, Any]) -> Examined:
     return Examined(**{**data, "symptoms": symptoms, "steps": tuple(data["steps"])})
 
 
-def examine(spec: Spec) -> Examined:
-    """Reads and examines one run, as a user's `hrmdoc analyze` does."""
+def examine(spec: Spec) -> tuple[Examined, Outcome]:
+    """Reads and examines one run, as a user's `hrmdoc analyze` does; also what the run came to."""
     analysis = hrmdoc.analyze(spec.folder(), settings=Settings())
     series = analysis.run.best("train.loss")
     facts = {key: value for key, value in analysis.situation.facts.items() if isinstance(value, str | int | float | bool)}
-    return Examined(
+    examined = Examined(
         key=spec.key(),
         kind=analysis.situation.kind,
         framework=analysis.situation.framework,
@@ -115,6 +130,7 @@ def examine(spec: Spec) -> Examined:
         steps=tuple(int(step) for step in series.steps) if series is not None else (),
         points=sum(len(one) for one in analysis.run.series.values()),
     )
+    return examined, outcome_of(spec.folder(), analysis.run)
 
 
 def ranked(one: Examined, book: Rulebook) -> Diagnosis:
@@ -123,13 +139,13 @@ def ranked(one: Examined, book: Rulebook) -> Diagnosis:
     return diagnose(one.symptoms, book, kind=one.kind, facts=one.facts, framework=framework)
 
 
-def verdict_of(spec: Spec, one: Examined, book: Rulebook) -> Verdict:
-    """The row of one run."""
+def verdict_of(spec: Spec, one: Examined, book: Rulebook, did: str | None = None) -> Verdict:
+    """The row of one run. `did`: the visible effect of its fault, where a twin tells."""
     result = ranked(one, book)
     faults = tuple((h.cause, h.probability) for h in result.hypotheses if not h.benign and h.cause != "unknown")
     seen = [symptom for symptom in one.symptoms if symptom.seen]
     serious = [symptom for symptom in seen if result.severities[symptom.id] in SERIOUS]
-    return Verdict(
+    row = Verdict(
         spec=spec,
         key=one.key,
         verdict=result.verdict,
@@ -144,7 +160,10 @@ def verdict_of(spec: Spec, one: Examined, book: Rulebook) -> Verdict:
         delay=_delay(spec, one, serious, book),
         points=one.points,
         evaluated=sum(symptom.state != "not_evaluated" for symptom in one.symptoms),
+        effect=did,
     )
+    missed = not spec.healthy and not row.detected
+    return replace(row, reason=reason(spec.causes, dict(faults), one.symptoms, book)) if missed else row
 
 
 def save(verdicts: Iterable[Verdict]) -> None:
@@ -160,7 +179,19 @@ def save(verdicts: Iterable[Verdict]) -> None:
             "causes": list(v.spec.causes),
             **{
                 name: getattr(v, name)
-                for name in ("key", "verdict", "state", "kind", "framework", "rank", "delay", "points", "evaluated")
+                for name in (
+                    "key",
+                    "verdict",
+                    "state",
+                    "kind",
+                    "framework",
+                    "rank",
+                    "delay",
+                    "points",
+                    "evaluated",
+                    "effect",
+                    "reason",
+                )
             },
             "named": [cause for cause, _ in v.named],
             "probabilities": [p for _, p in v.named],
@@ -174,9 +205,9 @@ def save(verdicts: Iterable[Verdict]) -> None:
 
 
 def _delay(spec: Spec, one: Examined, serious: Sequence[Symptom], book: Rulebook) -> int | None:
-    onset = onset_of(spec)
-    if onset is None or not one.steps:
+    if spec.healthy or not one.steps:
         return None
+    onset = onset_of(spec) or 0
     if spec.program == "classifier" and spec.settings.get("logger", "keras") == "keras":
         onset //= STEPS_PER_EPOCH
     found = [

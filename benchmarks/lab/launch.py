@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import runpy
@@ -13,23 +14,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from benchmarks.lab.spec import FRAMEWORK_PROGRAMS, HRM_PROGRAMS, HRM_SETTINGS, PROGRAMS, Spec
+from benchmarks.lab.spec import HRM_PROGRAMS, HRM_SETTINGS, LIBRARIES, Spec, script_of
 
 LAB_PYTHON = "HRMDOC_LAB_PYTHON"
-"""Names the interpreter of an environment that holds transformers."""
+"""Names the interpreter of another environment that holds the optional libraries."""
 
 
 def command_of(spec: Spec) -> list[str] | None:
     """The command line of a run that is a process of its own, None for those that are forked."""
     if spec.program in HRM_PROGRAMS:
         return _hrm(spec)
-    if spec.program in FRAMEWORK_PROGRAMS:
-        python = os.environ.get(LAB_PYTHON, sys.executable)
-        script = PROGRAMS / f"{spec.program.replace('-', '_')}.py"
-        return [python, str(script), json.dumps(spec.as_json())]
+    if spec.program in LIBRARIES and LAB_PYTHON in os.environ:
+        return [os.environ[LAB_PYTHON], str(script_of(spec.program)), json.dumps(spec.as_json())]
     if spec.program == "process":
-        return [sys.executable, str(PROGRAMS / "process.py"), json.dumps(spec.as_json())]
+        return [sys.executable, str(script_of(spec.program)), json.dumps(spec.as_json())]
     return None
+
+
+def missing_library(program: str) -> str:
+    """The library that a program needs and that is not installed; "" when nothing is missing."""
+    library = LIBRARIES.get(program, "torch").partition(".")[0]
+    if program in LIBRARIES and LAB_PYTHON in os.environ:
+        asked = [os.environ[LAB_PYTHON], "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({library!r}))"]
+        return "" if subprocess.run(asked, check=False).returncode == 0 else library
+    return "" if importlib.util.find_spec(library) else library
 
 
 def _hrm(spec: Spec) -> list[str]:
@@ -76,7 +84,7 @@ def start_forked(spec: Spec, folder: Path) -> int:
         os.dup2(log, 1)
         os.dup2(log, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
-        status = _run_script(PROGRAMS / f"{spec.program}.py", spec)
+        status = _run_script(script_of(spec.program), spec)
     finally:
         os._exit(status)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from benchmarks.lab.faults import FAULTS, Case
 from benchmarks.lab.healthy import HEALTHY
-from benchmarks.lab.spec import FRAMEWORK_PROGRAMS, HRM_PROGRAMS, Spec, Value
+from benchmarks.lab.spec import HRM_PROGRAMS, LIBRARIES, Spec, Value
 
 Size = Literal["ci", "small", "full"]
 
@@ -21,20 +21,28 @@ CI_FAULTY = (
     ("process", "disk-full"),
 )
 CI_HEALTHY = (("gpt", ""), ("classifier", ""), ("regression", ""), ("grpo", ""), ("process", ""), ("classifier", "high-dropout"))
-HEALTHY_SEEDS = {"small": 3, "full": 8}
-HEALTHY_HRM_SEEDS = {"small": 1, "full": 4}
+HEALTHY_SEEDS = {"small": 2, "full": 8}
+HEALTHY_SLOW_SEEDS = {"small": 1, "full": 4}
 FAULTY_SEEDS = {"small": 1, "full": 3}
 
 
-def specs(size: Size, *, frameworks: bool = False) -> list[Spec]:
-    """The runs of a matrix. `frameworks`: also transformers, trl and lightning, which need an environment of their own."""
+def specs(size: Size) -> list[Spec]:
+    """The runs of a matrix; every faulty one comes with its healthy twin."""
     if size == "ci":
         return [*_chosen_faulty(), *_chosen_healthy()]
-    programs = [name for name in FAULTS if frameworks or name not in FRAMEWORK_PROGRAMS]
     seeds = range(FAULTY_SEEDS[size])
-    faulty = [_faulty(name, case, seed) for name in programs for seed in seeds for case in FAULTS[name]]
-    healthy = [spec for name in programs for spec in _healthy(name, size)]
+    faulty = [_faulty(name, case, seed) for name in FAULTS for seed in seeds for case in FAULTS[name]]
+    twins = {twin.key(): twin for twin in map(twin_of, faulty)}
+    healthy = [*twins.values(), *(spec for name in FAULTS for spec in _healthy(name, size))]
     return list(_mixed(faulty, healthy))
+
+
+def twin_of(spec: Spec) -> Spec:
+    """The same run without the fault."""
+    settings = {key: value for key, value in spec.settings.items() if key != "limit_s"}
+    if spec.program == "process" and spec.fault.startswith("ranks-"):
+        settings["ranks"] = True
+    return Spec(spec.program, seed=spec.seed, settings=settings, note="twin")
 
 
 def _faulty(program: str, case: Case, seed: int) -> Spec:
@@ -42,7 +50,7 @@ def _faulty(program: str, case: Case, seed: int) -> Spec:
 
 
 def _healthy(program: str, size: Size) -> Iterator[Spec]:
-    seeds = HEALTHY_HRM_SEEDS[size] if program in HRM_PROGRAMS else HEALTHY_SEEDS[size]
+    seeds = HEALTHY_SLOW_SEEDS[size] if program in (*HRM_PROGRAMS, *LIBRARIES) else HEALTHY_SEEDS[size]
     for seed in range(seeds):
         for note, settings in HEALTHY[program].items():
             yield Spec(program, seed=100 + seed, settings=settings, note=note)

@@ -16,7 +16,18 @@ RUNS = Path(__file__).parents[2] / "runs" / "lab"
 """Kept runs: one folder each, named by its content key. Not under version control."""
 
 HRM_PROGRAMS = ("hrm-small", "hrm-easy", "trm")
-FRAMEWORK_PROGRAMS = ("hf-trainer",)
+LIBRARIES = {
+    "hf-trainer": "transformers.trainer",
+    "keras": "keras",
+    "lightning": "lightning.pytorch",
+    "trl-dpo": "trl.trainer.dpo_trainer",
+    "trl-grpo": "trl.trainer.grpo_trainer",
+    "trl-sft": "trl.trainer.sft_trainer",
+}
+"""Programs that train through a real library, and the module of it that they need. All are optional."""
+
+SCRIPTS = {"keras": "keras_fit.py", "lightning": "lightning_fit.py"}
+"""Where a script of the program's own name would hide the library."""
 
 HRM_SETTINGS: dict[str, tuple[str, ...]] = {
     "hrm-small": ("preset=demo", "epochs=8", "eval_interval=2", "log_interval=8"),
@@ -46,7 +57,9 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
 
 TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
 """Programs whose runs `make calibrate` may learn rates from."""
-HELD_OUT = ("trm", "grpo", "regression", "process", *FRAMEWORK_PROGRAMS)
+BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft")
+"""Programs of which nobody who works on rules sees a single run, only the totals."""
+HELD_OUT = ("trm", "grpo", "regression", "process", "hf-trainer", *BLIND)
 """Programs that no rate is ever estimated from."""
 
 Value = str | int | float | bool
@@ -100,16 +113,24 @@ class Spec:
         return RUNS / self.program / f"{self.fault or self.note or 'healthy'}-{self.key()}"
 
 
+def script_of(program: str) -> Path:
+    """The script of a program that is not the reference patient."""
+    return PROGRAMS / SCRIPTS.get(program, f"{program.replace('-', '_')}.py")
+
+
 @cache
 def program_digest(program: str) -> str:
     """Digest of the code that a program consists of, whatever its layout; the reference patient goes by its settings."""
-    names = {"grpo": ("grpo.py",), "process": ("process.py", "ranks.py")}.get(program)
     if program in HRM_PROGRAMS:
         return " ".join(HRM_SETTINGS[program])
-    if program in FRAMEWORK_PROGRAMS:
-        names = (f"{program.replace('-', '_')}.py",)
-    if names is None:
-        names = (*sorted(path.name for path in PROGRAMS.glob("toy*.py")), f"{program}.py")
+    own = script_of(program).name
+    names: tuple[str, ...] = (own,)
+    if program == "process":
+        names = (own, "ranks.py")
+    elif program.startswith("trl-"):
+        names = ("trl_base.py", own)
+    elif program in ("gpt", "classifier", "regression"):
+        names = (*sorted(path.name for path in PROGRAMS.glob("toy*.py")), own)
     digest = hashlib.sha256()
     for name in names:
         digest.update(ast.dump(ast.parse((PROGRAMS / name).read_bytes())).encode())

@@ -12,6 +12,12 @@ from toy import Config, Data, main
 CLASSES, SIDE = 10, 6
 
 
+def parity(count: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Whether the number of minus ones among three of the inputs is odd: nothing is learnt for long, then all at once."""
+    x = torch.randint(2, (count, SIDE * SIDE), generator=random).float() * 2 - 1
+    return x, (x[:, :3].prod(-1) < 0).long()
+
+
 class Classifier:
     """Ten classes of 6x6 images: a prototype each, mixed with noise; a share `noise` of the labels is random."""
 
@@ -19,6 +25,8 @@ class Classifier:
     logger = "keras"
 
     def data(self, config: Config, random: torch.Generator) -> Data:
+        if config.task == "parity":
+            return Data(*parity(config.train_samples, random), *parity(config.eval_samples, random))
         prototypes = torch.randn(CLASSES, 3, SIDE * SIDE, generator=random)
 
         def split(count: int) -> tuple[Tensor, Tensor]:

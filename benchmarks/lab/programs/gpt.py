@@ -77,7 +77,8 @@ class GPT:
         def windows(count: int) -> tuple[Tensor, Tensor]:
             rows = text(count * CONTEXT + 1, random)
             whole = (len(rows) - 1) // CONTEXT * CONTEXT
-            return rows[:whole].view(-1, CONTEXT), rows[1 : whole + 1].view(-1, CONTEXT)
+            # A copy: faults that move targets must not move the inputs as well.
+            return rows[:whole].view(-1, CONTEXT), rows[1 : whole + 1].clone().view(-1, CONTEXT)
 
         return Data(*windows(config.train_samples), *windows(min(config.eval_samples, 128)))
 

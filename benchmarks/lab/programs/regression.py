@@ -19,6 +19,8 @@ class Regression:
     logger = "events"
 
     def data(self, config: Config, random: torch.Generator) -> Data:
+        if config.task == "distilled":
+            return self._distilled(config, random)
         weights = torch.randn(INPUTS, 6, generator=random) / INPUTS**0.5
 
         def split(count: int) -> tuple[Tensor, Tensor]:
@@ -26,6 +28,17 @@ class Regression:
             signal = torch.sin(2 * (x @ weights)).sum(-1) / 2
             noise = torch.randn(count, generator=random) * config.noise**0.5
             return x, (signal + noise).unsqueeze(-1)
+
+        return Data(*split(config.train_samples), *split(config.eval_samples))
+
+    def _distilled(self, config: Config, random: torch.Generator) -> Data:
+        """Targets are what a larger net answers: there is nothing that could not be learnt."""
+        first = torch.randn(INPUTS, 96, generator=random) / INPUTS**0.5
+        second = torch.randn(96, 1, generator=random) / 8
+
+        def split(count: int) -> tuple[Tensor, Tensor]:
+            x = torch.randn(count, INPUTS, generator=random)
+            return x, torch.tanh(2 * (x @ first)) @ second
 
         return Data(*split(config.train_samples), *split(config.eval_samples))
 

@@ -19,7 +19,10 @@ from toy_faults import FAULTS, Fault
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that can be set. `grad_clip` 0 is off; `warmup` and `steps` are optimizer steps."""
+    """Everything that can be set. `grad_clip` 0 is off; `warmup` and `steps` are optimizer steps.
+
+    `task` names another task of the same program; every `hard_every`-th batch has half of its targets mixed up, 0 is none.
+    """
 
     lr: float = 1e-3
     optimizer: str = "adamw"
@@ -43,6 +46,8 @@ class Config:
     eval_every: int = 50
     resume_at: int = 0
     logger: str = ""
+    task: str = ""
+    hard_every: int = 0
     seed: int = 0
 
 
@@ -201,7 +206,7 @@ def _step(state: State, fault: Fault, log: toy_logs.Logger, began: float) -> Non
     config, model = state.config, state.model
     fault.before_step(state)
     rows = _next_rows(state)
-    x, y = fault.batch(state, state.data.x[rows], state.data.y[rows])
+    x, y = fault.batch(state, state.data.x[rows], _hard(state, state.data.y[rows]))
     loaded = time.perf_counter()
     lr = fault.lr(state, learning_rate(config, state.step + state.clock_offset))
     for group in state.optimizer.param_groups:
@@ -231,6 +236,14 @@ def _step(state: State, fault: Fault, log: toy_logs.Logger, began: float) -> Non
             values["loss_scale"] = state.scale
         values["samples_per_second"] = len(x) / max(now - began, 1e-9)
         log.train(state.step, {**values, **fault.extra(state)})
+
+
+def _hard(state: State, y: Tensor) -> Tensor:
+    """Every `hard_every`-th batch is a hard one, as large data sets have: a spike of the loss, gone with the next batch."""
+    if not state.config.hard_every or state.step % state.config.hard_every:
+        return y
+    half = len(y) // 2
+    return torch.cat([y[:half].roll(1, 0), y[half:]])
 
 
 def _gradients(state: State) -> tuple[float, bool]:

@@ -151,3 +151,62 @@ class Shift(Fault):
         if x.is_floating_point():
             return -self.strength * x.flip(-1), y
         return torch.where(x > 0, 27 - x, x), torch.where(y > 0, 27 - y, y)
+
+
+@dataclass
+class Unshuffled(Fault):
+    """data-order-or-replay: samples come sorted by target, the same order in every pass."""
+
+    def built(self, state: State) -> None:
+        key = state.data.y if state.data.y.dim() == 1 else state.data.y.float().mean(-1)
+        order = key.argsort()
+        state.data = replace(state.data, x=state.data.x[order], y=state.data.y[order])
+        state.shuffle = False
+
+
+@dataclass
+class LabelsRemapped(Fault):
+    """distribution-shift: from `onset` on, targets follow another convention (class ids in reverse, or the sign turned)."""
+
+    onset: int = 300
+
+    def batch(self, state: State, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.on(state):
+            return x, y
+        return x, -y if y.is_floating_point() else int(state.data.y.max()) - y
+
+
+@dataclass
+class EvalIsTrain(Fault):
+    """data-leakage: the evaluation samples are `strength` of the training samples, which are few and fitted closely."""
+
+    strength: float = 500.0
+
+    def config(self, config: Config) -> Config:
+        return replace(config, train_samples=int(self.strength), hidden=config.hidden * 4, dropout=0.0, weight_decay=0.0)
+
+    def data(self, data: Data, config: Config) -> Data:
+        del config
+        return replace(data, eval_x=data.x, eval_y=data.y)
+
+
+@dataclass
+class BadEvalSample(Fault):
+    """malformed-or-empty-samples: one evaluation sample holds NaN, so that no evaluation gives a number."""
+
+    def data(self, data: Data, config: Config) -> Data:
+        del config
+        if data.eval_x.is_floating_point():
+            data.eval_x[0, 0] = math.nan
+        return data
+
+
+@dataclass
+class TooLong(Fault):
+    """training-too-long: `strength` times as many steps as a small training set can bear."""
+
+    strength: float = 2.0
+
+    def config(self, config: Config) -> Config:
+        steps = int(config.steps * self.strength)
+        return replace(config, steps=steps, train_samples=400, hidden=config.hidden * 2, noise=0.25, schedule="constant")

@@ -41,7 +41,7 @@ def write_config(config: dict[str, Any], logger: str) -> None:
         Path("config.json").write_text(json.dumps({key: config[key] for key in ("lr", "batch_size", "steps", "dropout")}))
         return
     names = NANOGPT_KEYS if logger == "nanogpt" else PLAIN_KEYS
-    hidden = ("logger", "resume_at", "loss_scale", "noise")
+    hidden = ("logger", "resume_at", "loss_scale", "noise", "task", "hard_every")
     values = {names.get(key, key): value for key, value in config.items() if key not in hidden}
     if logger == "nanogpt":
         values |= {"block_size": 32, "vocab_size": 32, "dtype": {"fp32": "float32", "fp16": "float16"}[config["precision"]]}

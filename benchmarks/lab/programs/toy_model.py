@@ -222,3 +222,18 @@ class Unscaled(Fault):
     def loss(self, state: State, loss: Tensor) -> Tensor:
         extra = torch.stack([p.square().sum() for p in state.model.parameters()]).sum()
         return loss + self.strength * extra
+
+
+@dataclass
+class Bf16Weights(Fault):
+    """mixed-precision-misuse: weights are kept in bfloat16 without a copy in float32, so that small updates are lost."""
+
+    strength: float = 1.0
+
+    def config(self, config: Config) -> Config:
+        return replace(config, lr=config.lr / (10 * self.strength))
+
+    def after_step(self, state: State) -> None:
+        with torch.no_grad():
+            for parameter in state.model.parameters():
+                parameter.copy_(parameter.bfloat16().float())

@@ -49,6 +49,18 @@ class ResumeNoOptimizer(Fault):
 
 
 @dataclass
+class ResumeLostWeights(Fault):
+    """resume-incomplete: behind the resume, the weights are fresh ones; step and optimizer are those of the checkpoint."""
+
+    resume_at: int = 300
+    onset: int = 300
+
+    def resumed(self, state: State) -> None:
+        torch.manual_seed(state.config.seed + 1)
+        state.model.load_state_dict(state.task.model(state.config).state_dict())
+
+
+@dataclass
 class CorruptCheckpoint(Fault):
     """checkpoint-incompatible: the checkpoint is cut in the middle before it is read."""
 
