@@ -160,6 +160,9 @@ class Gathered:
                 indices, rows = indices[1:], rows[1:]
                 continue
             alike = layout.fits(rows)
+            if alike.all():
+                self._alike(indices, rows, layout)
+                return
             self._alike(indices[alike], rows[alike], layout)
             indices, rows = indices[~alike], rows[~alike]
         self._one_by_one(indices)
@@ -167,18 +170,19 @@ class Gathered:
     def _alike(self, indices: IntArray, rows: ByteRows, layout: _Layout) -> None:
         """Splits by constant bytes, which hold the tags, and cuts the numbers out."""
         constant = layout.constant(rows)
+        steps, times = layout.steps(rows), _column(rows, 1, "<f8")
+        columns = [_column(rows, at, dtype) for at, dtype in layout.numbers]
         keys = _row_keys(constant)
         order = np.argsort(keys, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
-            equal = (constant[group] == constant[group[0]]).all(axis=1)
+            equal = bool((constant[group] == constant[group[0]]).all())
             own = self._own_layout(constant[group[0]].tobytes(), rows[group[0]], layout.width)
-            if own is None or own.numbers != layout.numbers or not equal.all():
+            if own is None or own.numbers != layout.numbers or not equal:
                 self._one_by_one(indices[group])
                 continue
-            chosen = rows[group]
-            steps, times = layout.steps(chosen), _column(chosen, 1, "<f8")
-            for tag, (at, dtype) in zip(own.tags, own.numbers, strict=True):
-                self._found.append((tag, indices[group], steps, _column(chosen, at, dtype), times))
+            places, own_steps, own_times = indices[group], steps[group], times[group]
+            for tag, values in zip(own.tags, columns, strict=True):
+                self._found.append((tag, places, own_steps, values[group], own_times))
 
     def _own_layout(self, constant: bytes, row: ByteRows, width: int) -> _Layout | None:
         """The layout of records with these constant bytes, which a log repeats for ever; parsed once."""
@@ -220,12 +224,9 @@ def _column(rows: ByteRows, at: int, dtype: str) -> FloatArray:
     return np.ascontiguousarray(rows[:, at : at + width]).view(dtype).ravel().astype(np.float64)
 
 
-def _row_keys(rows: ByteRows) -> NDArray[np.uint64]:
+def _row_keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A hash of every row, shape [n]; equal rows have equal keys."""
-    padded = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.uint8)
-    padded[:, : rows.shape[1]] = rows
-    words = padded.view("<u8")
-    keys = np.zeros(len(rows), np.uint64)
+    keys = np.zeros(len(words), np.uint64)
     for column in range(words.shape[1]):
         keys = (keys ^ words[:, column]) * np.uint64(0x9E3779B97F4A7C15)
         keys ^= keys >> np.uint64(29)
@@ -241,7 +242,6 @@ class _Layout:
         self.tags = tuple(scalar.tag for scalar in event.scalars)
         self._begin = 10 + width if width else 9
         self._start = np.frombuffer(record, np.uint8)[self._begin : same_until]
-        self._until = same_until
 
     @classmethod
     def of(cls, record: bytes, width: int) -> _Layout | None:
@@ -264,14 +264,19 @@ class _Layout:
 
     def fits(self, rows: ByteRows) -> NDArray[np.bool_]:
         """Which rows have the same lengths of the summary, of its first value and of its tag. Shape [n]."""
-        return np.asarray((rows[:, self._begin : self._until] == self._start).all(axis=1))
+        fitting = np.ones(len(rows), np.bool_)
+        for column, byte in enumerate(self._start.tolist(), self._begin):
+            fitting &= rows[:, column] == byte
+        return fitting
 
-    def constant(self, rows: ByteRows) -> ByteRows:
-        """The rows from the summary on, with zeros for the numbers."""
-        rest = rows[:, self._begin :].copy()
+    def constant(self, rows: ByteRows) -> NDArray[np.uint64]:
+        """The rows from the summary on, with zeros for the numbers and for what is missing to whole words."""
+        size = rows.shape[1] - self._begin
+        rest = np.zeros((len(rows), -(-size // 8) * 8), np.uint8)
+        rest[:, :size] = rows[:, self._begin :]
         for at, dtype in self.numbers:
             rest[:, at - self._begin : at - self._begin + np.dtype(dtype).itemsize] = 0
-        return rest
+        return rest.view(np.uint64)
 
     def steps(self, rows: ByteRows) -> IntArray:
         """The steps, shape [n]."""
