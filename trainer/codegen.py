@@ -70,7 +70,7 @@ def judge(problems: Sequence[Problem], completions: Sequence[Completion], keys: 
 
     def one(completion: Completion) -> Verdict:
         problem = by_task[completion.task_id]
-        return run(problem.setup, completion.code, problem.tests, limits)
+        return run(completion.code, problem.setup, problem.tests, limits)
 
     verdicts = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()) as pool:

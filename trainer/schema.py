@@ -99,7 +99,7 @@ class EvaluateKeys:
     top_p: Factor = 0.95
     max_tokens: Count = 256
     limit: Count | None = None
-    timeout_s: Count = 5
+    timeout_s: Count = 10
     memory_mib: Annotated[int, Meta(ge=64)] = 512
 
 
@@ -149,6 +149,7 @@ class TrainConfig:
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
+    native: bool = False
     threads: Count | None = None
     parallel: ParallelKeys = field(default_factory=ParallelKeys)
     wandb: bool | Literal["offline"] = False

@@ -15,7 +15,7 @@ FILE = "problems.json"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem. `prompt` is what the model reads, `code` a solution, `setup` runs before the tests."""
+    """One problem. `prompt` is what the model reads, `code` a solution, `setup` runs between it and the tests."""
 
     task_id: int | str
     prompt: str

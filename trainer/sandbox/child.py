@@ -23,17 +23,17 @@ def main() -> None:
         os.dup2(nowhere, stream)
     os.environ.clear()
     guards = confine(job["cpu_s"], job["memory_bytes"], job["parent"])
-    status, detail = _run(job["setup"], job["code"], job["tests"])
+    status, detail = _run(job["code"], job["setup"], job["tests"])
     write(report, encode({"word": job["word"], "guards": guards, "status": status, "detail": detail[:300]}).encode())
     leave(0)
 
 
-def _run(setup: str, code: str, tests: list[str]) -> tuple[str, str]:
+def _run(code: str, setup: str, tests: list[str]) -> tuple[str, str]:
     """'passed', 'failed' (an assertion of the tests does not hold) or 'error', and what went wrong."""
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     try:
-        for name, source in (("setup", setup), ("program", code)):
+        for name, source in (("program", code), ("setup", setup)):
             exec(compile(source, f"<{name}>", "exec"), module.__dict__)  # noqa: S102  # this is the sandbox
     except BaseException as error:  # noqa: BLE001  # sys.exit counts as an end before the tests
         return "error", _name(error)

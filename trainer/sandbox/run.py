@@ -31,7 +31,7 @@ Status = Literal["passed", "failed", "error", "timeout", "died"]
 class Limits:
     """What a program may use: CPU seconds and MiB of memory."""
 
-    cpu_s: int = 5
+    cpu_s: int = 10
     memory_mib: int = 512
 
 
@@ -48,8 +48,8 @@ class Verdict:
     guards: tuple[str, ...] = ()
 
 
-def run(setup: str, code: str, tests: Sequence[str], limits: Limits | None = None) -> Verdict:
-    """Runs `setup`, `code` and then each of `tests` in one fresh interpreter, confined (see `confine`).
+def run(code: str, setup: str, tests: Sequence[str], limits: Limits | None = None) -> Verdict:
+    """Runs `code`, then `setup`, which may need it, and then each of `tests` in one fresh interpreter, confined (see `confine`).
 
     The interpreter sees no environment, no site packages, an empty folder, and no input. Its hash seed is fixed, so that the
     order of a set is the same every time.
@@ -62,8 +62,8 @@ def run(setup: str, code: str, tests: Sequence[str], limits: Limits | None = Non
     limits = limits or Limits()
     word = secrets.token_hex(16)
     job = {
-        "setup": setup,
         "code": code,
+        "setup": setup,
         "tests": list(tests),
         "word": word,
         "cpu_s": limits.cpu_s,
@@ -137,7 +137,7 @@ def self_test(limits: Limits = Limits()) -> tuple[tuple[str, ...], tuple[str, ..
     Raises:
         RuntimeError: the sandbox does not work: a program that does nothing fails in it, or one that is wrong passes.
     """
-    right, wrong = run("", "x = 1", ["assert x == 1"], limits), run("", "x = 1", ["assert x == 2"], limits)
+    right, wrong = run("x = 1", "", ["assert x == 1"], limits), run("x = 1", "", ["assert x == 2"], limits)
     if right.status != "passed" or wrong.status != "failed":
         raise RuntimeError(
             f"the sandbox does not work here: {right.status} {right.detail}; {wrong.status} {wrong.detail}".strip()

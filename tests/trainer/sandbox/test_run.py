@@ -20,7 +20,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's guards 
 
 
 def verdict(code: str, tests: list[str] | None = None, setup: str = "") -> tuple[str, str]:
-    found = run(setup, code, TESTS if tests is None else tests, SMALL)
+    found = run(code, setup, TESTS if tests is None else tests, SMALL)
     return found.status, found.detail
 
 
@@ -29,7 +29,9 @@ def test_a_right_program_passes_and_a_wrong_one_fails_with_the_assertion_that_do
     assert verdict("def f(x):\n    return 2") == ("failed", "assert f(2) == 3")
 
 
-def test_the_setup_runs_first_and_the_library_can_be_imported() -> None:
+def test_the_setup_may_need_the_program_and_the_library_can_be_imported() -> None:
+    assert verdict("class A:\n    x = 1\ndef f(n): return n + STEP", setup="STEP = A().x") == ("passed", "")
+    assert verdict(RIGHT, setup="STEP = A().x")[0] == "error"
     assert verdict("import re, math, heapq, collections\ndef f(x):\n    return STEP + x", setup="STEP = 1") == ("passed", "")
     assert verdict("import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\ndef f(x): return A(x).x + 1")[0] == "passed"
     assert verdict("if __name__ == '__main__':\n    def f(x): return x + 1")[0] == "passed"
@@ -99,7 +101,7 @@ def test_leaving_before_the_tests_does_not_pass_even_with_a_right_program(code: 
 
 def test_a_program_that_sleeps_is_ended_by_the_clock() -> None:
     began = time.monotonic()
-    found = run("", "import time; time.sleep(1000)", TESTS, Limits(cpu_s=1))
+    found = run("import time; time.sleep(1000)", "", TESTS, Limits(cpu_s=1))
     assert found.status == "timeout"
     assert time.monotonic() - began < 60
 
@@ -181,7 +183,7 @@ def test_the_order_of_a_set_is_the_same_every_time() -> None:
 
 def test_a_program_without_tests_is_refused() -> None:
     with pytest.raises(ValueError, match="without tests"):
-        run("", RIGHT, [])
+        run(RIGHT, "", [])
 
 
 @linux
