@@ -75,6 +75,15 @@ RECIPES: dict[str, Recipe] = {
         [_program("loggers", "mlflow_files")], {"mlruns": ""}, environment=(("MLFLOW_ALLOW_FILE_STORE", "true"),)
     ),
     "mlflow/sqlite": Recipe([_program("loggers", "mlflow_sqlite")], {"mlflow.db": "mlflow.db"}, packed=("mlflow.db",)),
+    "wandb/told": Recipe(
+        [_program("loggers", "wandb_told")], {"wandb/offline-run-*/*.wandb": "run-tiny.wandb", "told.meta": "told.meta"}
+    ),
+    "mlflow/told": Recipe(
+        [_program("loggers", "mlflow_told")],
+        {"mlflow.db": "mlflow.db", "mlruns": "", "told-*.meta": ""},
+        packed=("mlflow.db",),
+        environment=(("MLFLOW_ALLOW_FILE_STORE", "true"),),
+    ),
     "trackio/two-runs": Recipe(
         [_program("loggers", "trackio")],
         {"trackio/tiny.db": "tiny.db"},

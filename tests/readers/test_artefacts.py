@@ -148,6 +148,42 @@ def test_a_wandb_log_alone_tells_the_printed_error(tmp_path: Path) -> None:
     assert any(event.kind == "end" and "exit code 1" in event.detail for event in analysis.run.events)
 
 
+def test_a_wandb_log_reads_as_the_reader_of_its_own_sdk_tells() -> None:
+    folder = ARTEFACTS / "wandb/told"
+    wanted: dict[str, list[tuple[int, str]]] = {}
+    for items in json.loads((folder / "told.meta").read_text()):
+        row = {key: json.loads(value) for key, value in items}
+        for key, value in row.items():
+            if isinstance(value, int | float) and not key.startswith("_"):
+                wanted.setdefault(key, []).append((row["_step"], repr(float(value))))
+    assert {"odd", "deep.er.still", "train/loss", "late"} == set(wanted)
+    found = {
+        key.metric: list(zip(series.steps.tolist(), map(repr, series.values.tolist()), strict=True))
+        for key, series in examine(folder / "run-tiny.wandb").run.series.items()
+    }
+    assert found == wanted
+
+
+@pytest.mark.parametrize("store", ["mlflow.db", "mlruns"])
+def test_an_mlflow_store_reads_as_its_own_client_tells(store: str, tmp_path: Path) -> None:
+    folder = ARTEFACTS / "mlflow/told"
+    told = json.loads((folder / f"told-{store}.meta").read_text())
+    path = folder / store
+    if store == "mlflow.db":
+        path = tmp_path / store
+        path.write_bytes(gzip.decompress((folder / f"{store}.gz").read_bytes()))
+    run = examine(path).run
+    found = {
+        key.metric: list(zip(series.steps.tolist(), map(repr, series.values.tolist()), strict=True))
+        for key, series in run.series.items()
+    }
+    largest = {"1.7976931348623157e+308": "inf", "-1.7976931348623157e+308": "-inf"}  # as the database holds infinities
+    wanted = {name: [(step, largest.get(value, value)) for step, value in points] for name, points in told["metrics"].items()}
+    assert found == wanted
+    params = {key: str(fact.value) for (scope, key), fact in run.facts.items() if scope == "config"}
+    assert params == told["params"], "of two runs in the store the newer one"
+
+
 def test_a_real_mlflow_file_store_and_database_are_read_alike(tmp_path: Path) -> None:
     files = examine(ARTEFACTS / "mlflow/files")
     assert curve(files, "train.loss")[0] == list(range(30))

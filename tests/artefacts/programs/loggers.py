@@ -1,9 +1,14 @@
-"""The same tiny training, told to an experiment tracker: `loggers.py wandb|wandb_crash|mlflow_files|mlflow_sqlite|trackio`."""
+"""The same tiny training, told to an experiment tracker: `loggers.py NAME`, see the last lines.
+
+`wandb_told` and `mlflow_told` also write down what the tracker's own reader tells of the run, which tests compare with.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -65,8 +70,61 @@ def trackio_run(name: str, lr: float) -> None:
     trackio.finish()
 
 
+def wandb_told() -> None:
+    """An offline run with unusual values, and each item of its history as the reader of the SDK (0.22 and before) decodes it."""
+    import wandb
+    from wandb.proto import wandb_internal_pb2
+    from wandb.sdk.internal.datastore import DataStore
+
+    settings = wandb.Settings(mode="offline", x_disable_meta=True, x_disable_stats=True, disable_git=True, disable_code=True)
+    run = wandb.init(project="tiny", config=CONFIG, settings=settings)
+    odd = [float("nan"), float("inf"), float("-inf"), 0, -1, 1e-300, 2**53, True]
+    for step, (loss, value) in enumerate(zip([2.0, 1.5, 1.25, 1.0, 0.5, 0.25, 0.125, 0.0625], odd, strict=True)):
+        run.log({"train/loss": loss, "odd": value, "deep": {"er": {"still": value}}, "text": "no number"}, step=3 * step)
+    run.log({"late": 1.0})
+    run.finish()
+    wandb.teardown()
+    store = DataStore()
+    store.open_for_scan(str(next(Path("wandb").glob("offline-run-*/*.wandb"))))
+    told = []
+    while (data := store.scan_data()) is not None:
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(data)
+        if record.WhichOneof("record_type") == "history":
+            told.append([[item.key or ".".join(item.nested_key), item.value_json] for item in record.history.item])
+    Path("told.meta").write_text(json.dumps(told))
+
+
+def mlflow_told() -> None:
+    """Two runs in a SQLite store and in a file store, with unusual values, and what MlflowClient tells of the newer one."""
+    import mlflow
+    from mlflow.tracking import MlflowClient
+
+    odd = [float("nan"), float("inf"), float("-inf"), 0.0, -1.0, 1e-300, 1e300]
+    for name, uri in (("mlflow.db", "sqlite:///mlflow.db"), ("mlruns", "file:./mlruns")):
+        mlflow.set_tracking_uri(uri)
+        mlflow.set_experiment("tiny")
+        for run in ("older", "newer"):
+            with mlflow.start_run(run_name=run) as active:
+                mlflow.log_params({"lr": 0.05, "note": run})
+                for step, value in enumerate(odd):
+                    mlflow.log_metrics({"train/loss": 1.0 / (step + 1), "odd": value}, step=10 * step)
+                mlflow.log_metric("twice", 1.0, step=5)
+                mlflow.log_metric("twice", 2.0, step=5)
+        client = MlflowClient()
+        found = client.get_run(active.info.run_id).data
+        metrics = {
+            key: [[m.step, repr(m.value)] for m in client.get_metric_history(active.info.run_id, key)] for key in found.metrics
+        }
+        Path(f"told-{name}.meta").write_text(json.dumps({"params": found.params, "metrics": metrics}))
+
+
 mode = sys.argv[1]
-if mode.startswith("wandb"):
+if mode == "wandb_told":
+    wandb_told()
+elif mode == "mlflow_told":
+    mlflow_told()
+elif mode.startswith("wandb"):
     wandb_run(1e4 if mode == "wandb_diverging" else 0.05, crash=mode == "wandb_crash")
 elif mode == "trackio":
     trackio_run("diverging", 1e4)
