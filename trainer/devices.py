@@ -51,6 +51,7 @@ class Request:
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
+    native: bool = False
     threads: int | None = None
     deterministic: bool = False
     hidden_size: int = 512
@@ -67,6 +68,7 @@ class Plan:
         autocast: run the forward pass under `torch.amp.autocast`.
         scaler: scale the loss, because float16 gradients underflow.
         num_workers: batches prepared ahead by a background thread (0: none; a Sudoku batch is one array slice).
+        native: the levels run in the project's own C kernels (`native`).
         compile_backend: None leaves the model uncompiled; `compile_mode` goes with it.
         attention, attention_reason: which attention runs, and why.
         threads: None leaves the number to torch, which reads OMP_NUM_THREADS.
@@ -89,6 +91,7 @@ class Plan:
     deterministic: bool
     env: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    native: bool = False
 
 
 def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
@@ -103,6 +106,9 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
     attention, reason = _attention(kind, dtype, machine, env, warnings)
     backend, mode = _compilation(kind, request, env)
     threads = _threads(kind, request, machine, env, warnings)
+    native = request.native and kind == "cpu" and dtype == "float32" and backend is None
+    if request.native and not native:
+        warnings.append("native=true needs the CPU, float32 and compile=false: training with PyTorch's operations")
     return Plan(
         device=kind,
         dtype=dtype,
@@ -119,6 +125,7 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
         deterministic=request.deterministic,
         env=_environment(kind, request, env),
         warnings=tuple(warnings),
+        native=native,
     )
 
 

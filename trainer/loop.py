@@ -179,7 +179,10 @@ def _clip(job: Job) -> torch.Tensor:
     if not state.split:
         job.world.add_up_gradients(parameters)
         state.scaler.unscale_(state.dense)
-    norm = torch.nn.utils.clip_grad_norm_(parameters, job.config.grad_clip or math.inf)
+    bound = job.config.grad_clip
+    if bound is None and not state.split:
+        return torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    norm = torch.nn.utils.clip_grad_norm_(parameters, bound or math.inf)
     if state.split:
         from .shards import lend_gradients, whole
 

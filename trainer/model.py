@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 from hrmdoc.errors import ConfigError
 
+from . import native
 from .data.info import DataInfo
 from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, cast, check_backend, trunc_normal
+from .native import NativeLevel
 from .parallel import World
 from .sparse import SparseEmbedding
 
@@ -150,6 +152,7 @@ class Core(nn.Module):
         self.H_level = None if arch.single_net else level(arch.H_layers)
         rope = arch.pos_encodings == "rope" and not arch.mlp_t
         self.rotary = RotaryEmbedding(arch.hidden_size // arch.num_heads, length, arch.rope_theta) if rope else None
+        self.native: tuple[NativeLevel, NativeLevel] | None = None  # L and H
         self.lm_head = Linear(arch.hidden_size, data.vocab_size)
         self.q_head = Linear(arch.hidden_size, 2, bias=True)
         with torch.no_grad():
@@ -169,6 +172,15 @@ class Core(nn.Module):
             begin = 0 if cache is None else cache.length
             here = slice(begin, begin + x_BSD.shape[1])  # a causal model also takes fewer tokens than the dataset's length
             rotary = rotary[0][here], rotary[1][here]
+        if self.native is None or cache is not None:
+            z_H, z_L = self._passes(z_H, z_L, x_BSD, rotary, logits, cache)
+        else:
+            z_H, z_L = self._native_passes(*self.native, z_H, z_L, x_BSD, rotary, logits)
+        return z_H, z_L, self.q_head(z_H[:, self.q_place]).float(), self.lm_head(z_H) if logits else None
+
+    def _passes(
+        self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, rotary: Rotary | None, logits: bool, cache: Cache | None
+    ) -> tuple[Tensor, Tensor]:
         L_level: Level = self.L_level
         H_level: Level = self.L_level if self.H_level is None else self.H_level
         with torch.no_grad():
@@ -184,8 +196,22 @@ class Core(nn.Module):
                 for _ in range(self.L_cycles - 1):
                     z_L = L_level(z_L, injection, rotary, cache)
         z_L = L_level(z_L, z_H + x_BSD, rotary, cache)
-        z_H = H_level(z_H, z_L, rotary, cache, not logits and self.short)
-        return z_H, z_L, self.q_head(z_H[:, self.q_place]).float(), self.lm_head(z_H) if logits else None
+        return H_level(z_H, z_L, rotary, cache, not logits and self.short), z_L
+
+    def _native_passes(
+        self, low: NativeLevel, high: NativeLevel, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, rotary: Rotary | None, logits: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The same: passes without gradient in one call, those with it each in its own."""
+        cycle = "L" * self.L_cycles + "H"
+        if not torch.is_grad_enabled():
+            plan = cycle * self.H_cycles
+            z_L, z_H = native.cycles(low, high, z_L, z_H, x_BSD, rotary, plan if logits else plan[:-1] + "h")
+            return z_H, z_L
+        ahead = cycle * (self.H_cycles - 1) + ("" if self.full_backprop else "L" * (self.L_cycles - 1))
+        z_L, z_H = native.cycles(low, high, z_L, z_H, x_BSD, rotary, ahead)
+        for _ in range(self.L_cycles if self.full_backprop else 1):
+            z_L = low(z_L, z_H + x_BSD, rotary)
+        return high(z_H, z_L, rotary), z_L
 
 
 class HRM(nn.Module):
@@ -222,6 +248,20 @@ class HRM(nn.Module):
         self.world = World()
         self.register_buffer("H_init", trunc_normal(D, std=1, dtype=self.dtype))
         self.register_buffer("L_init", trunc_normal(D, std=1, dtype=self.dtype))
+
+    def use_native(self) -> None:
+        """From now on the levels run in C (`native`), on the CPU, in float32, with the same results but for rounding.
+
+        Raises:
+            ConfigError: the kernels cannot be built, or cannot train this model.
+        """
+        arch = self.arch
+        why = native.obstacle(arch.hidden_size, causal=arch.causal, mlp_t=arch.mlp_t, dtype=self.dtype)
+        if why is not None:
+            raise ConfigError(f"the native kernels cannot train this model: {why}", hint="native=false")
+        low = native.NativeLevel(self.core.L_level.layers, arch.num_heads, arch.expansion)
+        high = low if self.core.H_level is None else native.NativeLevel(self.core.H_level.layers, arch.num_heads, arch.expansion)
+        self.core.native = (low, high)
 
     def num_parameters(self) -> int:
         """Trainable parameters; the puzzle table and the initial states are buffers and not counted."""

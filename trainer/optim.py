@@ -108,12 +108,15 @@ class SignSGD(torch.optim.Optimizer):
         table, grad, ids = self.embedding.table, self.embedding.rows.grad, self.embedding.row_ids
         if grad is None:
             return loss
+        lr, decay = self.param_groups[0]["lr"], self.param_groups[0]["weight_decay"]
+        if len(table) == 1:  # one puzzle, as in Sudoku: every gradient is its own
+            table.mul_(1 - lr * decay).add_(self.world.gather(grad).sum(0).sign_(), alpha=-lr)
+            return loss
         grad, ids = self.world.gather(grad), self.world.gather(ids)
         # A 0/1 matrix of equal ids sums duplicates in a fixed order and without asking the device how many there are.
         same = (ids.unsqueeze(0) == ids.unsqueeze(1)).to(grad.dtype)
         first = same.argmax(1)
         total = (same @ grad)[first]  # identical bits for duplicates: which of them is written last does not matter
-        lr, decay = self.param_groups[0]["lr"], self.param_groups[0]["weight_decay"]
         table.index_copy_(0, ids, table[ids].mul_(1 - lr * decay).add_(total.sign_(), alpha=-lr))
         return loss
 

@@ -75,6 +75,7 @@ def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
         device=config.device,
         dtype=asked,
         compile=config.compile,
+        native=config.native,
         threads=config.threads,
         deterministic=config.deterministic,
         hidden_size=config.arch.hidden_size,
@@ -101,6 +102,8 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     plan = make_plan(config, os.environ)
     if plan.scaler and config.parallel.strategy == "fsdp" and parallel.world_size(os.environ) > 1:
         raise ConfigError("parallel=fsdp does not go with float16", hint="dtype=bfloat16, or parallel=ddp")
+    if plan.native and config.parallel.strategy == "fsdp" and parallel.world_size(os.environ) > 1:
+        raise ConfigError("native=true does not go with parallel=fsdp", hint="native=false, or parallel=ddp")
     world = parallel.start(plan.device, config.parallel.timeout_s, os.environ)
     path = world.from_first(lambda: open_data(config.data_path))
     digest = dataset_hash(path)
@@ -182,6 +185,7 @@ def _tell(
     run.log(
         f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {step} to {total} | "
         f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
+        f"{' | native kernels' if plan.native and config.fault is None else ''}"
     )
     if world.size > 1:
         talk = parallel.settings(plan.device, config.parallel.timeout_s, os.environ)

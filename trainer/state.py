@@ -171,6 +171,8 @@ def build(
         from .shards import shard
 
         shard(model, world, plan.device, plan.compile_backend, plan.compile_mode)
+    elif plan.native and config.fault is None:  # faults reach into layers that the kernels pass by
+        model.use_native()
     elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
     weights = [local(p) for p in model.parameters()] if split else list(model.parameters())

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hrmdoc.errors import ConfigError
+from hrmdoc.trainer import native
+from hrmdoc.trainer.benchmark import Stepper, random_batch
+from hrmdoc.trainer.data import DataInfo
+from hrmdoc.trainer.loop import train
+from hrmdoc.trainer.model import HRM, ArchConfig
+
+INFO = DataInfo(vocab_size=6, seq_len=21)  # an odd number of rows: neither tiles nor strips come out even
+SMALL = {"hidden_size": 32, "H_layers": 1, "L_layers": 2, "num_heads": 2, "expansion": 1, "puzzle_emb_ndim": 32}
+
+
+def twins(info: DataInfo = INFO, **changes: Any) -> tuple[HRM, HRM]:
+    """The same model twice, the second in C."""
+    torch.manual_seed(0)
+    arch = ArchConfig(**{**SMALL, "forward_dtype": "float32", "halt_exploration_prob": 0.0, **changes})
+    plain, fast = HRM(arch, info, 3), HRM(arch, info, 3)
+    fast.load_state_dict(plain.state_dict())
+    fast.use_native()
+    return plain, fast
+
+
+def gradients(model: HRM) -> dict[str, Tensor]:
+    """Of a step whose loss looks at every output."""
+    batch = random_batch(INFO, 3, "cpu")
+    _, outputs = model.train()(model.initial_carry(batch), batch)
+    (outputs["logits"].square().sum() + outputs["q_halt_logits"].sum() + outputs["q_continue_logits"].sum()).backward()
+    found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    assert model.puzzle_emb is not None
+    assert model.puzzle_emb.rows.grad is not None
+    return found | {"rows": model.puzzle_emb.rows.grad}
+
+
+VARIANTS = [
+    {},
+    {"num_heads": 1, "L_layers": 1, "hidden_size": 48, "puzzle_emb_ndim": 48},
+    {"pos_encodings": "learned"},
+    {"single_net": True, "full_backprop": True, "no_act_continue": True, "L_cycles": 3},
+    {"H_cycles": 1, "L_cycles": 1, "q_target": "reuse"},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_the_kernels_give_the_gradients_of_the_layers(changes: dict[str, Any]) -> None:
+    plain, fast = (gradients(model) for model in twins(**changes))
+    assert plain.keys() == fast.keys()
+    for name, expected in plain.items():
+        torch.testing.assert_close(fast[name], expected, rtol=2e-5, atol=2e-5 * float(expected.abs().max()), msg=name)
+
+
+def curve(model: HRM, steps: int) -> list[float]:
+    stepper = Stepper(model, lr=1e-4, weight_decay=0.1)
+    return [float(stepper.step(random_batch(model.data, 3, "cpu", seed % 4))["lm_loss"]) for seed in range(steps)]
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_the_first_losses_are_those_of_the_layers(changes: dict[str, Any]) -> None:
+    plain, fast = (curve(model, 8) for model in twins(**changes))
+    assert fast[:2] == pytest.approx(plain[:2], rel=1e-6)
+    assert fast == pytest.approx(plain, rel=1e-5)
+    assert len(set(fast)) == 8
+
+
+def test_fifty_steps_on_whole_boards_have_the_losses_of_the_layers() -> None:
+    plain, fast = (curve(model, 50) for model in twins(info=DataInfo(vocab_size=11, seq_len=81), L_layers=1, num_heads=1))
+    assert fast[:3] == pytest.approx(plain[:3], rel=1e-6)
+    assert fast == pytest.approx(plain, rel=1e-5)
+
+
+def test_evaluation_gives_the_same_in_any_number_of_rows() -> None:
+    for model, rows in zip(twins(), (5, 5), strict=True):
+        model.eval()
+        batch = random_batch(INFO, rows, "cpu")
+        with torch.no_grad():
+            _, outputs = model(model.initial_carry(batch), batch)
+        if not model.core.native:
+            expected = outputs
+    torch.testing.assert_close(outputs["logits"], expected["logits"], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(outputs["q_halt_logits"], expected["q_halt_logits"])
+
+
+def test_changed_weights_are_noticed() -> None:
+    _, fast = twins()
+    batch = random_batch(INFO, 3, "cpu")
+    before = fast(fast.initial_carry(batch), batch)[1]["logits"]
+    with torch.no_grad():
+        fast.core.L_level.get_parameter("layers.1.mlp.down.weight").mul_(2)
+    after = fast(fast.initial_carry(batch), batch)[1]["logits"]
+    assert not torch.equal(before, after)
+
+
+@pytest.mark.parametrize("where", ["layers.0.attention.qkv.weight", "layers.1.mlp.gate_up.weight", "layers.0.mlp.down.weight"])
+def test_a_number_that_is_none_is_not_lost_on_the_way(where: str) -> None:
+    _, fast = twins()
+    with torch.no_grad():
+        fast.core.L_level.get_parameter(where)[0, 0] = torch.nan
+    assert any(bool(grad.isnan().any()) for grad in gradients(fast).values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"forward_dtype": "bfloat16"}, "float32"),
+        ({"causal": True}, "causal"),
+        ({"hidden_size": 24, "num_heads": 2, "puzzle_emb_ndim": 24}, "multiple of 16"),
+    ],
+)
+def test_a_model_that_the_kernels_do_not_know_is_refused(changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        twins(**changes)
+
+
+def test_without_a_compiler_the_way_out_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="C compiler") as raised:
+        native.built({"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
+    assert "native=false" in str(raised.value)
+
+
+def test_a_compiler_that_fails_is_quoted_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho 'no such processor' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    cache = tmp_path / "cache"
+    with pytest.raises(ConfigError, match="no such processor"):
+        native.built({"CC": str(compiler), "PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(cache)})
+    assert list((cache / "hrmdoc").iterdir()) == []
+
+
+def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
+    words = ("max_steps=12", "checkpoint_interval=6", "ema=true")
+    train(lab.job(*words, run="plain"))
+    train(lab.job(*words, "native=true", run="fast"))
+    train(
+        lab.job(
+            f"resume={lab.folder / 'fast' / 'checkpoints' / 'step_6'}", f"run_dir={lab.folder / 'rest'}", *words, "native=true"
+        )
+    )
+    plain, fast, rest = (dict(lab.scalars(run)["train/lm_loss"]) for run in ("plain", "fast", "rest"))
+    assert list(fast.values()) == pytest.approx(list(plain.values()), rel=1e-5)
+    assert rest == {step: value for step, value in fast.items() if step > 6}
+    assert "native kernels" in (lab.folder / "fast" / "train.log").read_text()
+
+
+def test_a_fault_that_changes_the_layers_is_not_passed_by(lab: Any) -> None:
+    assert lab.job("native=true", "fault=attention-layout-wrong").state.model.core.native is None
