@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from hrmdoc.errors import InputError
 
 PIECE = 1 << 20
+_ZSTD_STEP = 512  # a block of 4 bytes may hold 128 KiB, and its library gives all that its input holds: 16 MiB at most
 _BOMB_SIZE = 256 << 20
 _BOMB_RATIO = 300  # logs shrink 10 to 100 times; what grows more than this is not a log
 
@@ -102,14 +103,16 @@ class _Inflate:
     def __init__(self, codec: str) -> None:
         self._codec = codec
         self._stream = _new_stream(codec)
+        self._own_errors = (importlib.import_module("zstandard").ZstdError,) if codec == "zstd" else ()
         self._inside = False
+        self._behind = b""
         self._read = self._written = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         self._read += len(data)
         try:
             yield from self._pieces(data)
-        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, *self._own_errors) as error:
             raise InputError(f"the {self._codec} data is damaged: {error}") from error
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
@@ -122,16 +125,21 @@ class _Inflate:
                         f"the {self._codec} data expands more than {_BOMB_RATIO} times; cut after {self._written >> 20} MiB"
                     )
                 yield piece
-            if not getattr(self._stream, "eof", False):
+            if not self._stream.eof:
                 return
-            data = self._stream.unused_data.lstrip(b"\0")
+            data = (self._stream.unused_data + self._behind).lstrip(b"\0")
+            self._behind = b""
             self._stream, self._inside = _new_stream(self._codec), False
 
     def _member(self, data: bytes) -> Iterator[bytes]:
         stream = self._stream
         if self._codec == "zstd":
-            for start in range(0, len(data), 1 << 12):
-                yield stream.decompress(data[start : start + (1 << 12)])
+            for start in range(0, len(data), _ZSTD_STEP):
+                plain = stream.decompress(data[start : start + _ZSTD_STEP])
+                yield from (plain[at : at + PIECE] for at in range(0, len(plain), PIECE))
+                if stream.eof:
+                    self._behind = data[start + _ZSTD_STEP :]
+                    return
             return
         while True:
             piece = stream.decompress(data, PIECE)
@@ -144,7 +152,7 @@ class _Inflate:
 
     def close(self) -> Iterator[bytes]:
         yield from ()
-        if self._inside and self._codec != "zstd":
+        if self._inside:
             raise InputError(f"the {self._codec} data ends too early; what could be unpacked was read")
 
 

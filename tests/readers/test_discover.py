@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import zstandard
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError
@@ -106,40 +107,60 @@ def test_names_tell_ranks_loggers_and_order() -> None:
     assert sorted(["step_10", "step_9"], key=natural) == ["step_9", "step_10"]
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)])
-def test_compressed_files_are_read_like_plain_ones(tmp_path: Path, suffix: str, pack: object) -> None:
-    path = tmp_path / f"metrics.jsonl{suffix}"
-    path.write_bytes(pack(ROWS[:300].encode()) + pack(ROWS[300:].encode()))  # type: ignore[operator]
-    assert len(next(iter(read(path).series.values()))) == 50
+PACKERS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress, ".zst": zstandard.ZstdCompressor().compress}
 
 
-def test_a_compressed_file_that_ends_early_gives_what_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl.gz"
-    path.write_bytes(gzip.compress(ROWS.encode())[:-60])
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_files_are_read_like_plain_ones(tmp_path: Path, suffix: str) -> None:
+    path, pack = tmp_path / f"metrics.jsonl{suffix}", PACKERS[suffix]
+    path.write_bytes(pack(ROWS[:300].encode()) + pack(ROWS[300:].encode()))
     run = read(path)
-    assert len(next(iter(run.series.values()))) >= 10
+    assert len(next(iter(run.series.values()))) == 50
+    assert not run.damages
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_that_ends_early_gives_what_is_there(tmp_path: Path, suffix: str) -> None:
+    path, pack = tmp_path / f"metrics.jsonl{suffix}", PACKERS[suffix]
+    path.write_bytes(pack(ROWS.encode()) + pack(ROWS.encode())[:-60])
+    run = read(path)
+    assert len(next(iter(run.series.values()))) >= 50
     assert any("too early" in damage.what for damage in run.damages)
 
 
-def test_a_decompression_bomb_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_with_a_damaged_middle_is_told_and_never_raises(tmp_path: Path, suffix: str) -> None:
+    path, pack = tmp_path / f"metrics.jsonl{suffix}", PACKERS[suffix]
+    for place in range(20, 120, 10):
+        broken = bytearray(pack(ROWS.encode()) + pack(ROWS.encode()))
+        broken[len(broken) // 2 + place] ^= 0xFF
+        path.write_bytes(broken)
+        run = read(path)
+        assert len(next(iter(run.series.values()))) >= 50
+        assert run.damages or suffix == ".zst", "zstd sums its content only when it is asked to"
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_decompression_bomb_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     monkeypatch.setattr("hrmdoc.readers._decode._BOMB_SIZE", 1 << 20)
-    path = tmp_path / "metrics.jsonl.gz"
-    path.write_bytes(gzip.compress(ROWS.encode() + b" " * (30 << 20)))
+    path = tmp_path / f"metrics.jsonl{suffix}"
+    path.write_bytes(PACKERS[suffix](ROWS.encode() + b" " * (30 << 20)))
     run = read(path)
     assert len(next(iter(run.series.values()))) == 50
     assert any("expands more than" in damage.what for damage in run.damages)
 
 
-def test_utf_16_is_understood(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_bytes(ROWS.encode("utf-16"))
-    assert len(next(iter(read(tmp_path).series.values()))) == 50
-
-
-def test_standard_input_is_sniffed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "x").write_text(ROWS)
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "x").write_bytes(PACKERS.get(suffix, bytes)(ROWS.encode()))
     with (tmp_path / "x").open() as file:
         monkeypatch.setattr("sys.stdin", file)
         assert len(next(iter(read(["-"]).series.values()))) == 50
+
+
+def test_utf_16_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(ROWS.encode("utf-16"))
+    assert len(next(iter(read(tmp_path).series.values()))) == 50
 
 
 def test_a_path_that_does_not_exist_is_an_input_error() -> None:
