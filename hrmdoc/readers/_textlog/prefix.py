@@ -29,8 +29,9 @@ _LOGGER = re.compile(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
 _LEVEL_FIRST = re.compile(
     rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
-_WORD_LEVEL = re.compile(
-    rf"[\s\-|:,>]{{0,6}}(?:([\w./]{{1,60}})(?::\d+)?[\s\-|]{{1,4}}){{0,3}}(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
+_WORD_LEVEL = re.compile(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
+    rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+[\s\-|]{{1,4}}+){{0,3}}"
+    rf"(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
 )
 _AFTER_LEVEL = re.compile(
     r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) "
