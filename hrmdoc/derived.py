@@ -10,7 +10,7 @@ import numpy as np
 
 from hrmdoc.run import IntArray, Run, Series
 from hrmdoc.tracks import rewinds
-from hrmdoc.typical import typical_rate
+from hrmdoc.typical import usual_facts
 
 GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
 """HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
@@ -26,7 +26,7 @@ def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     found = (
         dict(_heartbeat(run))
         | dict(_learning_rate(run))
-        | dict(_usual_rate(facts))
+        | usual_facts(facts)
         | dict(_start(run))
         | dict(_checkpoint(run))
         | dict(_expected(facts))
@@ -59,13 +59,6 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
         finite = series.values[np.isfinite(series.values)]
         if len(finite) and float(finite.max()) > 0:
             yield "optimizer.lr", float(finite.max())
-
-
-def _usual_rate(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    usual = typical_rate(facts)
-    if usual is not None:
-        yield "optimizer.lr_usual_low", usual[0]
-        yield "optimizer.lr_usual_high", usual[1]
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:

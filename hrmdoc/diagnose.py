@@ -11,6 +11,7 @@ from hrmdoc.clues import Clue, Clues, gather, weights
 from hrmdoc.network import FloatArray, Posterior, benign_share, infer, leave_one_out
 from hrmdoc.next_check import next_check
 from hrmdoc.rulebook import EVERY_SYMPTOM
+from hrmdoc.symptom import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
 Verdict = Literal["healthy", "info", "warning", "critical", "no_data"]
 
 UNKNOWN = ("", "unknown")
-LADDER: tuple[Severity, ...] = ("info", "warning", "critical")
 BENIGN_SHARE = 0.5
 """A symptom that benign causes explain with at least this probability is no more than information."""
+JOINED = 0.5
+"""Hints that one cause explains together are a warning when that cause is at least so probable."""
+HINTS = 2
+"""How many clues it must explain: one oddity alone stays an oddity, however well a cause fits it."""
+TELLING = 0.1
+"""A clue counts as explained by a cause that produces it at least so often."""
 WORTH_NAMING = 0.02
 AT_LEAST, AT_MOST = 3, 12
 """How many hypotheses are named, whatever their probability, and at most."""
@@ -110,10 +116,13 @@ def diagnose(
     clues = gather(symptoms, book)
     observed = clues.observed(causes)
     posterior = infer(observed)
-    severities = _effective(symptoms, causes, posterior, book)
+    severities, excused = _effective(symptoms, causes, posterior, book)
+    alone = severities
+    severities = alone | _joined(clues, causes, observed.present, posterior, {*excused, *good_signs}, alone)
     verdict = _verdict(symptoms, severities, good_signs)
     findings = np.array([any(s.id not in good_signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
-    named = _worth_naming(causes, observed.present[:, findings], posterior, severities)
+    leading_by = alone if any(level != "info" for level in alone.values()) else severities
+    named = _worth_naming(causes, observed.present[:, findings], posterior, leading_by)
     shift, counter = leave_one_out(observed, posterior, named)
     hypotheses = tuple(
         _hypothesis(
@@ -220,22 +229,50 @@ def _usable(remedy_id: str, book: Rulebook, framework: str) -> bool:
     return remedy is not None and (not remedy.frameworks or not framework or framework in remedy.frameworks)
 
 
-def _effective(symptoms: Sequence[Symptom], causes: Sequence[Cause], posterior: Posterior, book: Rulebook) -> dict[str, Severity]:
-    """What remains of each severity: nothing but information where benign causes explain it, one level less once it is over."""
+def _effective(
+    symptoms: Sequence[Symptom], causes: Sequence[Cause], posterior: Posterior, book: Rulebook
+) -> tuple[dict[str, Severity], set[str]]:
+    """What remains of each severity: nothing but information where benign causes explain it, one level less once it is over.
+
+    Returns:
+        Severities by symptom, and the symptoms that benign causes explain.
+    """
     seen = [symptom for symptom in symptoms if symptom.seen]
     alone = [Clue((symptom,), shows=True, leak=_leak_of(symptom, book)) for symptom in seen]
     benign = np.array([cause.benign for cause in causes], np.bool_)
     share = benign_share(posterior, weights(causes, alone), np.array([clue.leak for clue in alone], np.float64), benign)
     severities: dict[str, Severity] = {}
-    for symptom, excused in zip(seen, share.tolist(), strict=True):
+    excused: set[str] = set()
+    for symptom, explained in zip(seen, share.tolist(), strict=True):
         level = LADDER.index(symptom.severity)
-        if excused >= BENIGN_SHARE:
+        if explained >= BENIGN_SHARE:
             level = 0
+            excused.add(symptom.id)
         elif symptom.state == "resolved":
             level = max(level - 1, 0)
         known = severities.get(symptom.id, "info")
         severities[symptom.id] = LADDER[max(level, LADDER.index(known))]
-    return severities
+    return severities, excused
+
+
+def _joined(
+    clues: Clues,
+    causes: Sequence[Cause],
+    present: FloatArray,
+    posterior: Posterior,
+    harmless: set[str],
+    severities: Mapping[str, Severity],
+) -> dict[str, Severity]:
+    """Hints that become warnings: each is information alone, but one fault explains several of them and is probably at work."""
+    counted = np.array([any(s.id not in harmless for s in clue.symptoms) for clue in clues.shown], np.bool_)
+    raised: dict[str, Severity] = {}
+    for index in np.flatnonzero(posterior.marginal >= JOINED).tolist():
+        explains = np.flatnonzero(counted & (present[index] >= TELLING))
+        if len(explains) >= HINTS and _arguable(causes[index]):
+            shown = [s for at in explains.tolist() for s in clues.shown[at].symptoms if s.id not in harmless]
+            hints = [s.id for s in shown if s.state == "present" and s.severity == "info" and severities[s.id] == "info"]
+            raised |= dict.fromkeys((name for name in hints if name in causes[index].produces), "warning")
+    return raised
 
 
 def _leak_of(symptom: Symptom, book: Rulebook) -> float:

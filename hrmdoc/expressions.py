@@ -136,6 +136,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def about(facts: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """The function that facts alone can answer: `known(lora.rank)`, which never misses an input."""
+    return {"known": lambda name: facts.get(name) is not None}
+
+
 class _Compiler:
     """One method a kind of node; collects the names on the way."""
 

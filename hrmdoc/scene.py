@@ -170,5 +170,5 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "rises": rises,
         "opening": opening,
         "jitter": jitter,
-        "known": lambda name: scene.facts.get(name) is not None,
+        **expressions.about(scene.facts),
     }

@@ -1,7 +1,7 @@
 """The learning rates that are usual for a run, from its optimizer, its kind and the size of its model.
 
-Tuned rates of published recipes scatter over a decade or more, so these are wide ranges, not advice: rules speak only of what lies far
-outside, and remedies bring a rate back to the range, not to a point.
+Tuned rates of published recipes scatter over a decade or more, so rules speak only of what lies far outside these wide
+ranges. Remedies take a rate that does back to a point inside.
 """
 
 from __future__ import annotations
@@ -67,6 +67,31 @@ def _adam(kind: str, family: str, parameters: float | None) -> Range:
         low = ADAM_ANY[0] if parameters is None else suited_to_size(parameters) / 5
         return low, SMALL_HRM if kind == "hrm" else HIGHEST_FROM_SCRATCH
     return ADAM_ANY if family else (ADAM_ANY[0], SGD[1])
+
+
+def usual_facts(facts: Mapping[str, Any]) -> dict[str, float]:
+    """`optimizer.lr_usual_low`, `.lr_usual_high` and `.lr_suited`, or nothing: what rules and remedies compute with."""
+    usual, suited = typical_rate(facts), suited_rate(facts)
+    if usual is None or suited is None:
+        return {}
+    return {"optimizer.lr_usual_low": usual[0], "optimizer.lr_usual_high": usual[1], "optimizer.lr_suited": suited}
+
+
+def suited_rate(facts: Mapping[str, Any]) -> float | None:
+    """A rate to start from where the one in use is far outside of what is usual; None where no range is known.
+
+    From scratch with Adam that is what suits the size of the model; else the geometric middle of the range. One digit is enough.
+    """
+    usual = typical_rate(facts)
+    if usual is None:
+        return None
+    size, family = facts.get("model.parameters"), optimizer_family(str(facts.get("optimizer.name") or ""))
+    scratch = facts.get("run.kind") in FROM_SCRATCH and facts.get("lora.rank") is None and family in ("", "adam")
+    if scratch and isinstance(size, int | float) and size > 0:
+        middle = min(max(usual[0], suited_to_size(float(size))), usual[1])
+    else:
+        middle = math.sqrt(usual[0] * usual[1])
+    return float(f"{middle:.1g}")
 
 
 def suited_to_size(parameters: float) -> float:

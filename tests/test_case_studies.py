@@ -6,7 +6,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.diagnose import Diagnosis, diagnose
-from hrmdoc.expressions import compile_expression
+from hrmdoc.expressions import about, compile_expression
 from hrmdoc.rulebook import Remedy, Rulebook, SymptomRule
 from hrmdoc.symptom import Symptom
 
@@ -258,7 +258,7 @@ def test_every_computed_value_of_a_remedy_can_be_computed(book: Rulebook, total:
     facts = {"run.total_steps": total, "optimizer.lr": 1e-3, "run.kind": "sft", "rl.num_generations": 8, "current": 0}
     for remedy in book.remedies.values():
         for text in formulas(remedy):
-            value = compile_expression(text)(facts)
+            value = compile_expression(text)(facts, about(facts))
             assert value > 0, remedy.id
 
 

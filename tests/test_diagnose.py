@@ -154,6 +154,26 @@ def test_the_verdict_is_the_highest_severity() -> None:
 EXCUSED = book(RATES, cause("calm", prior=0.2, benign=True, learns=0.9, spike=0.4), good_sign="learns")
 
 
+def test_hints_that_one_probable_fault_explains_together_are_a_warning() -> None:
+    slow = cause("slow", rate_low=0.6, barely_falls=0.5)
+    joined = diagnose([present("rate-low", "info"), present("barely-falls", "info")], book(slow))
+    assert joined.hypotheses[0].probability > 0.5
+    assert joined.verdict == "warning"
+
+
+def test_one_hint_stays_a_hint_however_well_a_cause_fits_it() -> None:
+    slow = cause("slow", prior=0.5, rate_low=0.9, barely_falls=0.01)
+    alone = diagnose([present("rate-low", "info"), absent("barely-falls")], book(slow))
+    assert alone.hypotheses[0].probability > 0.5
+    assert alone.verdict == "info"
+
+
+def test_hints_that_are_over_raise_nothing() -> None:
+    slow = cause("slow", rate_low=0.6, barely_falls=0.5)
+    over = [replace(present(name, "info"), state="resolved") for name in ("rate-low", "barely-falls")]
+    assert diagnose(over, book(slow)).verdict == "info"
+
+
 def test_what_a_benign_cause_explains_drops_to_info() -> None:
     diagnosis = diagnose([present("spike", severity="critical"), present("learns", severity="info"), absent("rise")], EXCUSED)
     assert diagnosis.severities["spike"] == "info"

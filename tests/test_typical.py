@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.typical import FULL_FINE_TUNE, LORA, SGD, optimizer_family, suited_to_size, typical_rate
+from hrmdoc.typical import FULL_FINE_TUNE, LORA, SGD, optimizer_family, suited_rate, suited_to_size, typical_rate, usual_facts
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,23 @@ def test_a_rate_of_an_unknown_optimizer_may_be_that_of_sgd() -> None:
 def test_a_small_model_is_not_held_to_the_rates_of_fine_tuning() -> None:
     small = typical_rate({"run.kind": "rl", "model.parameters": 1_000_000})
     large = typical_rate({"run.kind": "rl", "model.parameters": 7_000_000_000})
-    assert small is not None and large is not None and small[1] > 100 * large[1]
+    assert small is not None
+    assert large is not None
+    assert small[1] > 100 * large[1]
 
 
 def test_words_where_numbers_belong_are_passed_by() -> None:
     assert typical_rate({"run.kind": "pretraining", "model.parameters": "many"}) == typical_rate({"run.kind": "pretraining"})
+
+
+@pytest.mark.parametrize("kind", ["sft", "rl", "preference", "hrm", "pretraining", "classification", "unknown"])
+@pytest.mark.parametrize("size", [None, 30_000, 7_000_000_000])
+def test_the_rate_to_start_from_lies_in_the_usual_range(kind: str, size: int | None) -> None:
+    facts = {"run.kind": kind, "model.parameters": size}
+    found = usual_facts(facts)
+    assert found["optimizer.lr_usual_low"] <= found["optimizer.lr_suited"] <= found["optimizer.lr_usual_high"]
+    assert found["optimizer.lr_suited"] == suited_rate(facts)
+
+
+def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
+    assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}

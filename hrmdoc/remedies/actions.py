@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.errors import ActionError, PatchError, RuleError, did_you_mean
-from hrmdoc.expressions import MissingInput, compile_expression
+from hrmdoc.expressions import MissingInput, about, compile_expression
 from hrmdoc.remedies import files
 from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.scalars import read
@@ -55,7 +55,7 @@ def _value(name: str, value: Any, facts: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or not value.startswith("="):
         return value
     try:
-        return compile_expression(value)(facts)
+        return compile_expression(value)(facts, about(facts))
     except MissingInput as missing:
         raise ActionError(f"the remedy {name} needs {missing.name}, which is not known of this run") from missing
     except RuleError as error:

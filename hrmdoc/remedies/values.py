@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from hrmdoc.errors import PatchError, RuleError
-from hrmdoc.expressions import MissingInput, compile_expression
+from hrmdoc.expressions import MissingInput, about, compile_expression
 from hrmdoc.remedies.scalars import Plain, rounded, same
+from hrmdoc.typical import usual_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,8 @@ def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     # A key that was never set counts as 0: remedies name `current` only as the least that the new value may be.
     own = {"current": 0 if current is None else current}
     try:
-        result: Plain = compile_expression(value)({"run.kind": "unknown", **facts, **now, **own})
+        known = {"run.kind": "unknown", **usual_facts(facts), **facts, **now, **own}
+        result: Plain = compile_expression(value)(known, about(known))
     except MissingInput as missing:
         raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing
     except RuleError as error:

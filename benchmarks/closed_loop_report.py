@@ -1,0 +1,99 @@
+"""What became of each fault in the closed loop, and the page that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.lab.metrics import wilson
+
+ENOUGH = 1.1
+"""A run has recovered when its final loss is at most so many times that of its healthy twin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One rerun after a patch."""
+
+    remedy: str
+    changes: str
+    loss: float
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one fault. `place` is that of the true cause among the hypotheses, 0 when it is not named."""
+
+    fault: str
+    cause: str
+    place: int
+    verdict: str
+    sick: float
+    healthy: float
+    trials: tuple[Trial, ...]
+    random: Trial | None
+
+    def recovered(self, loss: float) -> bool:
+        """Whether a rerun with this final loss is well again."""
+        return bool(np.isfinite(loss)) and loss <= ENOUGH * self.healthy
+
+    def gap_closed(self, loss: float) -> float:
+        """Share of the distance between sick and healthy that was made good; 0 when it got worse, 1 when all of it."""
+        if not np.isfinite(loss):
+            return 0.0
+        if not np.isfinite(self.sick):
+            return float(self.recovered(loss))
+        return min(1.0, max(0.0, (self.sick - loss) / max(self.sick - self.healthy, 1e-12)))
+
+
+def report(outcomes: Sequence[Outcome], patients: Sequence[str]) -> str:
+    """The page."""
+    total = len(outcomes)
+    first = sum(bool(one.trials) and one.recovered(one.trials[0].loss) for one in outcomes)
+    best = sum(any(one.recovered(trial.loss) for trial in one.trials) for one in outcomes)
+    kept = sum(bool(one.trials) and one.trials[-1].verified and one.recovered(one.trials[-1].loss) for one in outcomes)
+    untouched = sum(one.recovered(one.sick) for one in outcomes)
+    chance = sum(one.random is not None and one.recovered(one.random.loss) for one in outcomes)
+    trials = [(one, trial) for one in outcomes for trial in one.trials]
+    right = sum(trial.verified == one.recovered(trial.loss) for one, trial in trials)
+    lines = [
+        "# The closed loop\n",
+        f"Written by `python -m benchmarks.closed_loop`. Patients: {'; '.join(patients)}. One fault in the config at a time, "
+        "every one with each seed. Loss is that of the last evaluation, or where there are fewer than three the mean of the last "
+        f"tenth of training; recovered means at most {ENOUGH:g} times that of the healthy twin of the same seed and length. A "
+        "remedy is kept when its own `verify` says so, else undone and the patch of the next hypothesis tried.\n",
+        "| | recovered |\n|---|---|",
+        f"| top remedy | {wilson(first, total)} |",
+        f"| top remedy, else that of the second hypothesis | {wilson(best, total)} |",
+        f"| the same, and verified | {wilson(kept, total)} |",
+        f"| no change | {wilson(untouched, total)} |",
+        f"| a random remedy | {wilson(chance, total)} |",
+        f"\n`verify` agrees with the loss after {wilson(right, len(trials))} of the reruns.",
+        "\n| fault | cause, place | healthy | sick | remedy | changes | loss | gap closed | verified | recovered |",
+        "|---" * 10 + "|",
+    ]
+    for one in outcomes:
+        lines += _rows(one)
+    lines.append(
+        "\nNot tried: faults that no key of the config mends (labels, data, system); clipping, since the optimizers of both "
+        "patients bound each update whatever the gradient; half precision, which on a CPU harms neither; halting without "
+        "exploration, which a run of this length does not notice.\n"
+    )
+    return "\n".join(lines)
+
+
+def _rows(one: Outcome) -> list[str]:
+    rows = [(trial.remedy, trial) for trial in one.trials]
+    rows = rows or [("none offered", Trial("", f"the verdict was {one.verdict}", one.sick, verified=False))]
+    rows += [(f"random: {one.random.remedy}", one.random)] if one.random else []
+    lines = []
+    for number, (remedy, trial) in enumerate(rows):
+        head = [one.fault, f"`{one.cause}`, {one.place or 'not named'}", f"{one.healthy:.3f}", f"{one.sick:.3f}"]
+        marks = [f"{one.gap_closed(trial.loss):.0%}", "yes" if trial.verified else "no"]
+        marks.append("yes" if one.recovered(trial.loss) else "no")
+        cells = [*(head if not number else [""] * 4), remedy, trial.changes, f"{trial.loss:.3f}", *marks]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
