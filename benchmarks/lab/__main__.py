@@ -14,12 +14,18 @@ from benchmarks.lab.launch import LAB_PYTHON, missing_library
 from benchmarks.lab.matrix import specs
 from benchmarks.lab.spec import Spec
 
+EPILOG = f"""Runs that are kept are not run again. The programs keras, lightning, hf-trainer and trl-* need the libraries of those
+names (trl brings transformers), here or in the environment whose Python {LAB_PYTHON} names; without them they are left out, and
+the lab says so. {peers.PEERS_PYTHON} names the Python of an environment with runmedic, trainspotter, gradsnitch and tbparse,
+which then read the same runs."""
 ACCURACY = Path(__file__).parents[1] / "accuracy.md"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a matrix, examines every run, writes the table and the report."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description="Measures how often the doctor is right.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.lab", description="Measures how often the doctor is right.", epilog=EPILOG
+    )
     parser.add_argument("--matrix", choices=("ci", "small", "full"), default="small")
     parser.add_argument("--analyze-only", action="store_true", help="run nothing: examine what is kept")
     parser.add_argument("--record", action="store_true", help="keep the figures of this commit in history.csv")

@@ -118,8 +118,8 @@ def _toy(program: str, names: list[str], **settings: Value) -> list[Case]:
     return [Case(name, CAUSES[name], strengths.get((program, name)), onsets.get((program, name)), settings) for name in names]
 
 
-def _named(*names: str, onset: int | None = None) -> list[Case]:
-    return [Case(name, CAUSES[name], onset=onset) for name in names]
+def _named(*names: str, onset: int | None = None, settings: Mapping[str, Value] | None = None) -> list[Case]:
+    return [Case(name, CAUSES[name], onset=onset, settings=settings or {}) for name in names]
 
 
 def _hrm(*names: tuple[str, float | None, int | None, str]) -> list[Case]:
@@ -188,9 +188,11 @@ LIBRARY_FAULTS: dict[str, list[Case]] = {
     ],
     "lightning": [
         *_named("bad-eval-sample", "bad-init", "bf16-weights", "corrupt-checkpoint", "dead-flow", "eval-is-train", "frozen"),
-        *_named("label-out-of-range", "leakage", "lr-decays-too-fast", "lr-too-high", "lr-too-low", "malformed", "masked"),
+        *_named("label-out-of-range", "lr-decays-too-fast", "lr-too-high", "lr-too-low", "malformed", "masked"),
         *_named("memorize", "no-clip", "other-shape", "too-long", "too-small", "unshuffled", "weight-decay", "wrong-targets"),
-        *_named("bad-batch", "killed", "labels-remapped", "lr-zero", "shape-mismatch", "shift", onset=120),
+        *_named("killed", "labels-remapped", "shift", onset=120),
+        *_named("bad-batch", "lr-zero", onset=120, settings={"noise": 1.8}),
+        *_named("leakage", settings={"noise": 1.8}),
         Case("bad-sample", ("malformed-or-empty-samples", "data-pipeline-broken")),
         Case("file-limit", ("disk-exhausted",)),
         Case("hang", ("process-hung",), onset=120, settings={"limit_s": 60}),
@@ -206,8 +208,9 @@ LIBRARY_FAULTS: dict[str, list[Case]] = {
         Case("same-pairs", ("wrong-targets",)),
     ],
     "trl-grpo": [
-        *(Case(name, _RL[name]) for name in ("cap-too-low", "length-hacking", "lr-too-high", "lr-too-low", "no-advantage")),
+        *(Case(name, _RL[name]) for name in ("cap-too-low", "lr-too-high", "lr-too-low", "no-advantage")),
         *(Case(name, _RL[name]) for name in ("reward-zero", "task-too-hard", "too-random")),
+        Case("length-hacking", _RL["length-hacking"], settings={"max_completion_length": 40}),
         Case("indivisible", ("config-invalid",)),
         Case("no-such-setting", ("config-invalid",)),
         Case("reward-exception", ("reward-function-broken", "code-error")),

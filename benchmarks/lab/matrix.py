@@ -29,11 +29,12 @@ FAULTY_SEEDS = {"small": 1, "full": 3}
 def specs(size: Size) -> list[Spec]:
     """The runs of a matrix; every faulty one comes with its healthy twin."""
     if size == "ci":
-        return [*_chosen_faulty(), *_chosen_healthy()]
-    seeds = range(FAULTY_SEEDS[size])
-    faulty = [_faulty(name, case, seed) for name in FAULTS for seed in seeds for case in FAULTS[name]]
+        faulty, healthy = list(_chosen_faulty()), list(_chosen_healthy())
+    else:
+        faulty = [_faulty(name, case, seed) for name in FAULTS for seed in range(FAULTY_SEEDS[size]) for case in FAULTS[name]]
+        healthy = [spec for name in FAULTS for spec in _healthy(name, size)]
     twins = {twin.key(): twin for twin in map(twin_of, faulty)}
-    healthy = [*twins.values(), *(spec for name in FAULTS for spec in _healthy(name, size))]
+    healthy = [*twins.values(), *healthy]
     return list(_mixed(faulty, healthy))
 
 
