@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from hrmdoc.run import Line
 
 HEADER = "Traceback (most recent call last)"
-MARKS = (HEADER, '  File "')
+_HARMLESS = ("--- Logging error ---", "Exception ignored in")
+MARKS = (HEADER, '  File "', *_HARMLESS)
 """What the lines of a traceback hold; readers keep them beside the lines that signatures ask for."""
 
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
@@ -28,7 +29,7 @@ _PREFIX = re.compile(
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)"
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
     r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
-    r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: ?(?=[ \t]|[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
+    r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: |:(?=[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
     r"|\[\d{1,5},(?:mpirank:)?\d{1,6}(?:,[\w.-]{1,60})?\](?:<std(?:err|out)>)?:? ?"  # mpirun
     r"|std(?:err|out) [FP] "  # containers of Kubernetes
     r"|\[\d{1,6}/[\w-]{1,40}/\d{1,9} \(pid \d{1,9}\)\] (?:\[[0-9a-f-]{36}\] ?)?"  # Metaflow
@@ -67,6 +68,7 @@ class _Open:
     indent: int
     line: int
     first: Line
+    harmless: bool = False
     frames: list[str] = field(default_factory=list)
 
 
@@ -90,17 +92,26 @@ class TracebackTracker:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, int | None], _Open] = {}
+        self._harmless: dict[tuple[str, int | None], bool] = {}  # Python said that a traceback ends nothing; False once it came
 
     def take(self, line: Line) -> Place:
         """Where `line` stands."""
         text = strip_ansi(line.text[:4096])
         key, body = (line.file, rank_of(line)), without_prefix(text)
         indent = len(body) - len(body.lstrip())
+        if any(mark in body for mark in _HARMLESS):
+            self._harmless[key] = True
+            return _INSIDE
         if HEADER in body:
-            self._open[key] = _Open(indent, line.line, line, [HEADER])
+            harmless = self._harmless.pop(key, False)
+            if harmless:
+                self._harmless[key] = False
+            self._open[key] = _Open(indent, line.line, line, harmless, [HEADER])
             return _INSIDE
         opened = self._open.get(key)
         if opened is None and indent and _FRAME.match(body.lstrip()):
+            if key in self._harmless:  # the call stack of a message that could not be logged
+                return _INSIDE
             opened = self._open[key] = _Open(0, line.line, line)  # the log begins inside a traceback, or its head was cut off
         if opened is None:
             return _OUTSIDE
@@ -112,11 +123,13 @@ class TracebackTracker:
             return _INSIDE
         if _NAMED.match(body.lstrip()):  # else a mark of lines that were cut out, or a rule: what ends it may still come
             del self._open[key]
+        if opened.harmless:
+            return _INSIDE
         return Place(frames=tuple(opened.frames))
 
     def close(self) -> list[Line]:
         """The first lines of the tracebacks that nothing ended: there the log was cut off."""
-        first = [opened.first for opened in self._open.values()]
+        first = [opened.first for opened in self._open.values() if not opened.harmless]
         self._open.clear()
         return first
 

@@ -88,6 +88,7 @@ def test_a_chain_ends_twice() -> None:
         ("2026-01-02T03:04:05.123456789Z stderr F   File", "  File"),
         ("worker-7:   File", "  File"),
         ("trainer-0  | ValueError: x", "ValueError: x"),
+        ("worker-7: torch.distributed.DistBackendError: x", "torch.distributed.DistBackendError: x"),
         ("[1,3]<stderr>:ValueError: x", "ValueError: x"),
         ("[2026-01-02 03:04:05,678] ValueError: x", "ValueError: x"),
         ("ERROR 01-02 03:04:05 engine.py:366] ValueError: x", "ValueError: x"),
@@ -113,3 +114,15 @@ def test_a_traceback_without_an_end_is_told_by_its_first_line() -> None:
         tracker.take(Line(text, "a.log", number))
     assert [line.line for line in tracker.close()] == [2]
     assert tracker.close() == []
+
+
+def test_a_message_that_could_not_be_logged_ends_nothing() -> None:
+    frame = '  File "a.py", line 3, in f'
+    logged = ("--- Logging error ---", HEADER, frame, "TypeError: not all arguments converted", "Call stack:", frame, "    g()")
+    assert ends(*logged) == []
+    assert [line for line, _ in ends(*logged, "Arguments: ()", HEADER, frame, "KeyError: 1")] == ["KeyError: 1"]
+
+
+def test_an_exception_that_python_ignored_ends_nothing() -> None:
+    ignored = ("Exception ignored in: <function f at 0x7f>", HEADER, '  File "a.py", line 3, in f', "AttributeError: x")
+    assert ends(*ignored) == []
