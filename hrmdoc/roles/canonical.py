@@ -70,8 +70,17 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
                 found[key] = fact
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
         _defaults(found, frameworks[0])
+    _logged(run, found)
     _derive(found)
     return found
+
+
+def _logged(run: Run, found: dict[str, Fact]) -> None:
+    """Adds the planned length where every row of a log repeats it."""
+    for key, series in run.series.items():
+        if "run.total_steps" not in found and key.metric in ("total_steps", "max_steps") and series.values[-1] > 1:
+            file, line = series.place(-1)
+            found["run.total_steps"] = Fact("run.total_steps", int(series.values[-1]), "run", file, line)
 
 
 def _file_of(run: Run, key: str) -> str:

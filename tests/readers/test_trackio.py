@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import choose, discover, read_into
-from hrmdoc.run import Run
+from hrmdoc.run import Damage, Run
 
 
 def store(path: Path, rows: list[tuple[str, int, str]], *, named: bool = False) -> Path:
@@ -81,9 +82,8 @@ def test_a_damaged_database_is_told_without_a_traceback(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for cut in (100, 4096, len(whole) // 2):
         path.write_bytes(whole[:cut])
-        try:
-            run = read(path)
-        except InputError as error:
-            assert error.file == str(path)
-        else:
-            assert run.damages, cut
+        problems: list[Damage] = []
+        run = Run()
+        with suppress(InputError):
+            read_into(run, discover(path, problems))
+        assert run.damages or problems, cut

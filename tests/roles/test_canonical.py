@@ -204,3 +204,22 @@ def test_several_keys_tell_a_framework_only_together() -> None:
     assert detect(run_of(whole), BOOK).id == "hrm"
     for key in whole:
         assert detect(run_of({name: value for name, value in whole.items() if name != key}), BOOK).id != "hrm", key
+
+
+def test_a_length_that_every_row_of_a_log_repeats_is_the_planned_one() -> None:
+    run = run_of()
+    run.add(Points("total_steps", np.array([1, 2]), np.array([900.0, 900.0]), np.full(2, np.nan), "log.jsonl", np.array([1, 2])))
+    assert canonical(run, BOOK)["run.total_steps"] == Fact("run.total_steps", 900, "run", "log.jsonl", 2)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "kind"),
+    [
+        (("train/loss", "val/loss", "metrics/accuracy_top1", "lr/pg0"), "classification"),
+        (("train/box_loss", "val/box_loss", "metrics/mAP50(B)", "lr/pg0"), "detection"),
+    ],
+)
+def test_what_ultralytics_trains_is_told_by_its_measures(metrics: tuple[str, ...], kind: str) -> None:
+    run = run_of(metrics=metrics)
+    assert detect(run, BOOK).id == "ultralytics"
+    assert infer_kind(run, values(run))[0] == kind

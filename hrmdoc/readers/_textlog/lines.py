@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
+_ETA = re.compile(r",eta=[^\]]{0,40}(?=\])")
+_GROUP = re.compile(r" \(group (\d+)\)")
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
@@ -41,6 +44,7 @@ class LineReader:
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
+        text = _plainer(text) if "[step=" in text or "(group " in text else text
         known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
         if known is None:
             self._heading(state, text)
@@ -70,6 +74,11 @@ class LineReader:
         """The named numbers on a line, counters left out."""
         known = self._plans.read(text)
         return [] if known is None else _values(*known)
+
+    def step_in(self, text: str) -> int | None:
+        """The step that a text tells which holds nothing else, such as what stands before a printed mapping."""
+        known = self._plans.read(text)
+        return None if known is None or not known[0].bare else position_of(*known).step
 
     @staticmethod
     def _heading(state: RankState, text: str) -> None:
@@ -175,6 +184,11 @@ class LineReader:
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
+
+
+def _plainer(text: str) -> str:
+    """OLMo-core's lines without numbers that are no measures: `[step=10/100,epoch=1,eta=1h 2m]`, `optim/LR (group 0)=1e-4`."""
+    return _GROUP.sub(r"_group\1", _ETA.sub("", text))
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:

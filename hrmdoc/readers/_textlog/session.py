@@ -193,6 +193,8 @@ class TextSession:
     def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line told metrics or a position."""
         if ("{'" in text or '{"' in text or "{ '" in text) and (mapping := mapping_of(text)):
+            if mapping.step is None and text[0] != "{":
+                mapping.step = self._lines.step_in(text[: text.index("{")])
             known = state.bar.total
             understood = self._records.read(state, mapping, mark)
             if state.bar.total not in (known, None):

@@ -151,6 +151,9 @@ def plan_of(gaps: tuple[str, ...], logger: str = "") -> Plan:
     return _Builder(gaps, logger).plan()
 
 
+_AFTER_NUMBERED = re.compile(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
+
+
 class _Builder:
     """One walk over the gaps of a template."""
 
@@ -232,14 +235,14 @@ class _Builder:
             self.measures.append(Measure(found.group(1), at))
 
     def _lead(self) -> None:
-        """Lines that number their steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `1|10|Loss: 1.2`, timm's."""
+        """Lines that number their steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""
         gaps = self.gaps
         if self._is_pair():
             name = self.measures[0].name
             name = f"{name}_loss" if split_of(name) and not measures(name) else name
             self.measures[0] = Measure(name, 1)
             self.counters.append(Counter("global", 0, None))
-        elif gaps[0] == "[" and gaps[1].startswith("]\t") and not self.counters:
+        elif gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not self.counters:
             self.counters.append(Counter("global", 0, None))
         elif len(gaps) >= 4 and (gaps[0], gaps[1]) == ("", "|") and gaps[2].startswith("|"):
             self.counters[:0] = [Counter("epoch", 0, None), Counter("global", 1, None)]

@@ -1,4 +1,4 @@
-"""A task of four steps, by Stable-Baselines3: PPO writes stdout, progress.csv, progress.json and an event file, DQN stdout alone."""
+"""A task of four steps, by Stable-Baselines3: `ppo` writes stdout, progress.csv, progress.json, an event file, `dqn` stdout alone."""
 
 from __future__ import annotations
 

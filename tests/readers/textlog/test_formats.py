@@ -52,6 +52,22 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "eval step 160 | all.accuracy 0.5364 | all.exact_accuracy 0.0100 | all.lm_loss 0.9695\n",
         {"all.accuracy": [(160, 0.5364)], "all.exact_accuracy": [(160, 0.01)], "all.lm_loss": [(160, 0.9695)]},
     ),
+    "olmo-core": (
+        "[step=7/100,epoch=1,eta=1h 2m]\n    optim/LR (group 0)=3.0e-4\n    throughput/device/TPS=11,234\n    train/CE loss=2.5\n",
+        {"optim/LR_group0": [(7, 3e-4)], "throughput/device/TPS": [(7, 11234.0)], "train/CE loss": [(7, 2.5)]},
+    ),
+    "a mapping behind its step": (
+        "2026-01-02 03:04:05 | INFO | Global step 12: {'policy_loss': -0.01, 'kl': 0.002, 'reward': 0.5}\n" * 3,
+        {"policy_loss": [(12, -0.01)] * 3, "reward": [(12, 0.5)] * 3},
+    ),
+    "catboost": (
+        "20:\tlearn: 0.5312000\ttest: 0.5510000\tbest: 0.5500000 (18)\ttotal: 41ms\tremaining: 1.2s\n",
+        {"train_loss": [(20, 0.5312)], "val_loss": [(20, 0.551)]},
+    ),
+    "a step in brackets": (
+        "I0102 03:04:05.678901 139 logging_writer.py:48] [300] learning_rate=0.001, loss=2.5, accuracy=0.5\n",
+        {"loss": [(300, 2.5)], "accuracy": [(300, 0.5)], "learning_rate": [(300, 0.001)]},
+    ),
     "build-nanogpt": (
         "step    50 | loss: 7.230000 | lr 6.0000e-04 | norm: 0.5822 | dt: 404.42ms | tok/sec: 1296409.68\n",
         {"loss": [(50, 7.23)], "lr": [(50, 6e-4)], "norm": [(50, 0.5822)], "tok/sec": [(50, 1296409.68)]},
