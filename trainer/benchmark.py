@@ -57,6 +57,7 @@ class Stepper:
     def __init__(self, model: HRM, lr: float = 1e-4, weight_decay: float = 1.0) -> None:
         self.model = model.train()
         self.dense = AdamATan2(model.parameters(), lr, (0.9, 0.95), weight_decay)
+        self.dense.native = model.core.native is not None
         self.sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, lr, weight_decay)
         self.carry: Carry | None = None
 

@@ -64,6 +64,7 @@ def library() -> ctypes.CDLL:
     kernels.saved_floats.argtypes = [shape]
     kernels.pack.argtypes = [pointer, ctypes.c_long, ctypes.c_long, pointer, pointer]
     kernels.level_forward.argtypes = [shape, *([pointer] * 7)]
+    kernels.adam_atan2.argtypes = [ctypes.c_long, *([pointer] * 4), *([ctypes.c_float] * 5)]
     kernels.cycles.argtypes = [shape, shape, *([pointer] * 7), ctypes.c_char_p]
     kernels.level_backward.argtypes = [shape, *([pointer] * 6)]
     return kernels
@@ -205,6 +206,19 @@ def cycles(
         raise MemoryError(NO_MEMORY)
     B, _, D = z_H.shape
     return z_L, z_H.view(-1)[: B * D].view(B, 1, D) if plan.endswith("h") else z_H
+
+
+def adam_atan2(
+    params: list[Tensor], m: Tensor, v: Tensor, keep: float, betas: tuple[float, float], spread: float, rate: float
+) -> None:
+    """p = p * keep - rate * atan2(m, spread * sqrt(v)) for all `params`, after their gradients went into the flat m and v."""
+    kernels, at = library(), 0
+    for p in params:
+        grad = torch.zeros_like(p) if p.grad is None else p.grad.contiguous()
+        places = (p.data_ptr(), grad.data_ptr(), m.data_ptr() + 4 * at, v.data_ptr() + 4 * at)
+        kernels.adam_atan2(p.numel(), *places, keep, 1 - betas[0], 1 - betas[1], spread, rate)
+        at += p.numel()
+    torch.autograd.graph.increment_version(params)
 
 
 class _Pass(torch.autograd.Function):

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from hrmdoc.errors import ConfigError
 
+from . import native
 from .parallel import World, local
 from .sparse import SparseEmbedding
 
@@ -43,6 +44,7 @@ class AdamATan2(torch.optim.Optimizer):
             raise ConfigError(f"betas {betas} must lie in [0, 1)")
         super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay, "step": 0})
         self._moments: dict[int, tuple[Tensor, Tensor]] = {}
+        self.native = False  # whether a step is one of the kernels in C: float32, on the CPU
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
@@ -66,6 +68,10 @@ class AdamATan2(torch.optim.Optimizer):
         group["step"] += 1
         beta1, beta2 = group["betas"]
         lr, step = group["lr"], group["step"]
+        if self.native:
+            keep, spread, rate = 1 - lr * group["weight_decay"], 1 / math.sqrt(1 - beta2**step), lr / (1 - beta1**step)
+            native.adam_atan2(params, m, v, keep, (beta1, beta2), spread, rate)
+            return
         grad = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in params])
         m.lerp_(grad, 1 - beta1)
         v.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -179,9 +179,11 @@ def build(
     sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay)
     if sparse is not None:
         sparse.world = world
+    dense = AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay)
+    dense.native = model.core.native is not None
     return TrainState(
         model=model,
-        dense=AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay),
+        dense=dense,
         sparse=sparse,
         scaler=GradScaler(plan.device, enabled=plan.scaler),
         feed=feed,

@@ -14,6 +14,7 @@ from hrmdoc.trainer.benchmark import Stepper, random_batch
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.loop import train
 from hrmdoc.trainer.model import HRM, ArchConfig
+from hrmdoc.trainer.optim import AdamATan2
 
 INFO = DataInfo(vocab_size=6, seq_len=21)  # an odd number of rows: neither tiles nor strips come out even
 SMALL = {"hidden_size": 32, "H_layers": 1, "L_layers": 2, "num_heads": 2, "expansion": 1, "puzzle_emb_ndim": 32}
@@ -152,3 +153,38 @@ def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
 
 def test_a_fault_that_changes_the_layers_is_not_passed_by(lab: Any) -> None:
     assert lab.job("native=true", "fault=attention-layout-wrong").state.model.core.native is None
+
+
+def test_the_optimizer_in_c_does_the_steps_of_the_one_in_python() -> None:
+    torch.manual_seed(0)
+    sizes = [(3, 7), (8,), (1,), (40, 33)]
+    weights = [[torch.nn.Parameter(torch.randn(size)) for size in sizes]]
+    weights.append([torch.nn.Parameter(p.detach().clone()) for p in weights[0]])
+    plain, fast = (AdamATan2(params, 0.01, weight_decay=0.5) for params in weights)
+    fast.native = True
+    before = weights[1][0]._version
+    for step in range(4):
+        for one, two in zip(*weights, strict=True):
+            grad = torch.randn_like(one) * 10.0 ** (step * 6 - 12)
+            grad.view(-1)[0] = 0.0 if step < 2 else 1.0
+            one.grad = two.grad = None if step == 1 and one.ndim == 1 else grad
+        plain.step()
+        fast.step()
+    for one, two in zip(*weights, strict=True):
+        torch.testing.assert_close(two, one, rtol=1e-6, atol=1e-7)
+        for key in ("exp_avg", "exp_avg_sq"):
+            torch.testing.assert_close(fast.state[two][key], plain.state[one][key], rtol=1e-6, atol=0)
+    assert weights[1][0]._version > before
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+def test_the_optimizer_in_c_treats_a_gradient_that_is_no_number_like_the_one_in_python(bad: float) -> None:
+    results = []
+    for in_c in (False, True):
+        weight = torch.nn.Parameter(torch.ones(11))
+        optimizer = AdamATan2([weight], 0.01)
+        optimizer.native = in_c
+        weight.grad = torch.ones(11).index_fill_(0, torch.tensor([2, 9]), bad)
+        optimizer.step()
+        results.append(weight.detach())
+    torch.testing.assert_close(results[1], results[0], equal_nan=True)
