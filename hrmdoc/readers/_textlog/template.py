@@ -235,7 +235,7 @@ class _Builder:
             self.measures.append(Measure(found.group(1), at))
 
     def _lead(self) -> None:
-        """Lines that number their steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""
+        """Steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""
         gaps = self.gaps
         if self._is_pair():
             name = self.measures[0].name

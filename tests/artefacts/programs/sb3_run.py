@@ -1,4 +1,4 @@
-"""A task of four steps, by Stable-Baselines3: `ppo` writes stdout, progress.csv, progress.json, an event file, `dqn` stdout alone."""
+"""A task of four steps, by Stable-Baselines3: `ppo` writes stdout, CSV, JSON and an event file, `dqn` stdout alone."""
 
 from __future__ import annotations
 

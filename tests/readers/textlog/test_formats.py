@@ -53,7 +53,7 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         {"all.accuracy": [(160, 0.5364)], "all.exact_accuracy": [(160, 0.01)], "all.lm_loss": [(160, 0.9695)]},
     ),
     "olmo-core": (
-        "[step=7/100,epoch=1,eta=1h 2m]\n    optim/LR (group 0)=3.0e-4\n    throughput/device/TPS=11,234\n    train/CE loss=2.5\n",
+        "[step=7/100,epoch=1,eta=1h 2m]\n    optim/LR (group 0)=3e-4\n    throughput/device/TPS=11,234\n    train/CE loss=2.5\n",
         {"optim/LR_group0": [(7, 3e-4)], "throughput/device/TPS": [(7, 11234.0)], "train/CE loss": [(7, 2.5)]},
     ),
     "a mapping behind its step": (
