@@ -17,7 +17,7 @@ import speed_lines
 import speed_rows
 import speed_scale
 import speed_text
-from speed_harness import HERE, Section, options, show, workplace
+from speed_harness import HERE, Section, options, rounds_of, show, workplace
 
 PARTS: tuple[Callable[..., Section], ...] = tuple(
     part.measure for part in (speed_analyze, speed_events, speed_rows, speed_lines, speed_text, speed_follow, speed_scale)
@@ -41,12 +41,13 @@ def main() -> None:
 def _head(quick: bool) -> str:
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
     command = f"python benchmarks/speed.py{' --quick' if quick else ''}"
+    rounds = rounds_of(3 if quick else 5)
     load = os.getloadavg()[0]
     return (
         "# Speed\n\n"
         f"Made by `{command}` at commit {revision.stdout.strip() or 'unknown'}, Python {sys.version.split()[0]}, "
         f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f}.\n\n"
-        f"CPU time is user + system of the whole process unless said otherwise, median of {3 if quick else 5}, contestants in "
+        f"CPU time is user + system of the whole process unless said otherwise, median of {rounds}, contestants in "
         "turn. Peak memory is VmHWM as each process reports it of itself; the page cache was warm. Times of different tables "
         "were taken minutes apart on a machine with other work on it: compare ratios within a table."
     )

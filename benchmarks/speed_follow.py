@@ -17,7 +17,7 @@ RATE = 1000
 
 def measure(folder: Path, *, quick: bool) -> Section:
     """Follows JSON lines and text logs while they are being written. `folder` takes the generated files."""
-    seconds = 5 if quick else 20
+    seconds = 5 if quick else 10
     rows = []
     shares: dict[str, float] = {}
     for form, name in (("jsonl", "metrics.jsonl"), ("chatter", "train.log"), ("huggingface", "metrics.log")):

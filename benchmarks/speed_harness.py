@@ -21,6 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 _TASKS = HERE / "speed_tasks.py"
+MOST_ROUNDS = "HRMDOC_SPEED_ROUNDS"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
 
 
@@ -100,9 +101,9 @@ def _environment() -> dict[str, str]:
 
 
 def compare(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Figure]:
-    """Runs the programs in turn, `rounds` times each."""
+    """Runs the programs in turn, `rounds` times each or as often as `--rounds` allows."""
     samples: dict[str, list[Sample]] = {name: [] for name in programs}
-    for _ in range(rounds):
+    for _ in range(rounds_of(rounds)):
         for name, command in programs.items():
             samples[name].append(run(command))
     return {name: _figure(found) for name, found in samples.items()}
@@ -131,7 +132,16 @@ def options(description: str) -> argparse.Namespace:
     """The options that every benchmark takes."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="smaller inputs and 3 rounds: one to two minutes for all parts")
-    return parser.parse_args()
+    parser.add_argument("--rounds", type=int, help="at most so many rounds, whatever a part asks for")
+    found = parser.parse_args()
+    if found.rounds:
+        os.environ[MOST_ROUNDS] = str(found.rounds)
+    return found
+
+
+def rounds_of(wanted: int) -> int:
+    """`wanted`, or what `--rounds` allows."""
+    return min(wanted, int(os.environ.get(MOST_ROUNDS, wanted)))
 
 
 @contextmanager
