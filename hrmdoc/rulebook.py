@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,6 +184,13 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
         if name in book.causes:
             known = {symptom: rate.p for symptom, rate in weights.items() if symptom in book.symptoms}
             book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
+
+
+def with_rates(book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]) -> Rulebook:
+    """A copy of `book` with other rates; those of symptoms and causes that it does not have are passed by."""
+    copy = Rulebook(dict(book.symptoms), dict(book.signatures), dict(book.causes), dict(book.remedies), dict(book.frameworks))
+    _set_rates(copy, Rates(dict(leaks), {name: dict(found) for name, found in weights.items()}))
+    return copy
 
 
 def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Remedy | Framework:

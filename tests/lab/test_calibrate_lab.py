@@ -25,7 +25,7 @@ def test_seeds_of_one_kind_of_run_count_once() -> None:
     gpt = [run("a", 0, none), run("a", 1, none), run("a", 2, none)]
     runs = [*gpt, *(run("b", seed, spike, program="classifier") for seed in range(2))]
     rate = calibrate.measured_leaks(runs, rulebook.load(measured=False))["loss-spike"]
-    assert rate.basis.startswith("1 of 2 kinds of healthy runs")
+    assert rate.basis.startswith("1 of 2 kinds of runs without")
 
 
 def test_what_could_not_be_evaluated_counts_neither_way() -> None:
@@ -57,11 +57,22 @@ def test_a_weight_moves_from_what_is_written_towards_what_was_counted() -> None:
     assert rate.low < rate.p < rate.high
 
 
-def test_rates_that_carry_over_to_another_program_leave_what_was_written_less_weight() -> None:
-    written: dict[calibrate.Key, float] = {("a",): 0.1}
-    alike: dict[calibrate.Key, calibrate.Counts] = {("a",): {"gpt": (8, 10), "classifier": (9, 10)}}
-    unlike: dict[calibrate.Key, calibrate.Counts] = {("a",): {"gpt": (9, 10), "classifier": (0, 10)}}
-    assert calibrate.strength_across_programs(alike, written) < calibrate.strength_across_programs(unlike, written)
+def test_the_more_a_written_rate_is_worth_the_less_it_moves() -> None:
+    cause, symptom = "learning-rate-too-high", "loss-divergence"
+    seen = Symptom(symptom, state="present")
+    runs = [run(name, 0, seen, fault="lr-too-high", cause=cause, program=name) for name in ("gpt", "classifier")]
+    book = rulebook.load(measured=False)
+    loose, firm = (calibrate.measured_weights(runs, book, worth)[cause][symptom].p for worth in (2.0, 64.0))
+    assert book.causes[cause].produces[symptom] < firm < loose
+
+
+def test_what_another_fault_shows_is_a_leak_and_what_its_own_shows_is_none() -> None:
+    seen = Symptom("loss-divergence", state="present")
+    other = [run(name, 0, seen, fault="x", cause="disk-exhausted", program=name) for name in ("gpt", "classifier")]
+    own = [run(name, 0, seen, fault="x", cause="learning-rate-too-high", program=name) for name in ("gpt", "classifier")]
+    book = rulebook.load(measured=False)
+    assert calibrate.measured_leaks(other, book)["loss-divergence"].basis.startswith("2 of 2 kinds")
+    assert "loss-divergence" not in calibrate.measured_leaks(own, book)
 
 
 def test_a_symptom_that_never_showed_in_the_lab_keeps_its_rate() -> None:
