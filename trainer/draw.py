@@ -45,7 +45,7 @@ def _box(side: int, charset: str) -> tuple[int, int]:
 
 def side_by_side(*drawings: str, gap: str = "    ") -> str:
     """Drawings of equal height next to each other."""
-    blocks: Sequence[list[str]] = [drawing.splitlines() for drawing in drawings]
+    blocks: Sequence[list[str]] = [drawing.split("\n") for drawing in drawings]  # splitlines would drop an empty last row
     widths = [max(map(len, block)) for block in blocks]
     rows = zip(*blocks, strict=True)
     return "\n".join(gap.join(line.ljust(width) for line, width in zip(row, widths, strict=True)).rstrip() for row in rows)

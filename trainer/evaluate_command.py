@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from .data import PuzzleData
     from .score import Scored
 
-USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz] [key=value ...]
+USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz] [--export FOLDER]
+                       [key=value ...]
        hrmdoc evaluate CHECKPOINT --execute-code [--save-completions FILE.jsonl] [evaluate.samples=N] [evaluate.k=1,10]
                        [evaluate.temperature=T] [evaluate.top_p=P] [evaluate.max_tokens=N] [evaluate.limit=N] [key=value ...]
        hrmdoc evaluate --completions FILE.jsonl --execute-code data_path=FOLDER [key=value ...]
 
-CHECKPOINT is a run directory (its newest good checkpoint is taken) or one of its checkpoints/step_<N>. Metrics go to stdout as
-JSON. --show prints N boards, those with mistakes first; --draw makes a picture of them; --predictions saves them all.
+CHECKPOINT is a run directory (its newest good checkpoint is taken), one of its checkpoints/step_<N>, or a checkpoint file of the
+reference HRM or TRM with its all_config.yaml beside. Metrics go to stdout as JSON. --show prints N boards, those with mistakes
+first; --draw makes a picture of them; --predictions saves them all. --export writes the weights (their average where the run
+kept one) as the reference saves and loads them.
 
 Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem of the test split.
 --save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each with the problem's tests and gives pass@k,
@@ -33,7 +36,7 @@ the unbiased estimate of Chen et al. 2021, with a 95 % interval; --completions t
 
 WITHOUT --execute-code NO GENERATED CODE IS RUN. With it, code runs that nobody has read, in a process of its own:
   limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte into a file,
-           32 open files; killed by the clock after three times the CPU seconds; nothing it prints is kept
+           32 open files; killed by the clock after six times the CPU seconds; nothing it prints is kept
   user     root becomes nobody where Python's files allow it; all capabilities are dropped
   network  none: an empty network namespace, and no sockets
   files    reads Python's library and the system's libraries only, writes and lists nothing else (Landlock, Linux 5.13)
@@ -55,6 +58,7 @@ class Request:
 
     checkpoint: Path | None = None
     show: int = 0
+    export: Path | None = None
     execute: bool = False
     files: dict[str, Path] = field(default_factory=dict)
     settings: list[str] = field(default_factory=list)
@@ -101,8 +105,12 @@ def parse(words: list[str]) -> Request:
             if not number.isdecimal() or not int(number):
                 raise UsageError(f"--show needs a number of boards, not {number!r}")
             request.show = int(number)
+        elif name == "--export":
+            request.export = Path(text or next(waiting, ""))
+            if not request.export.name or request.export.is_file():
+                raise UsageError("--export needs a folder")
         elif word.startswith("-"):
-            hint = did_you_mean(name, (*FILES, *SWITCHES, "--show")) or "hrmdoc evaluate --help"
+            hint = did_you_mean(name, (*FILES, *SWITCHES, "--show", "--export")) or "hrmdoc evaluate --help"
             raise UsageError(f"unknown option {name}", hint=hint)
         elif equals and name != "checkpoint":
             request.settings.append(word)
@@ -143,6 +151,10 @@ def _scored(scored: Scored, request: Request) -> dict[str, Any]:
             sys.stderr.write(table(metrics) + show(saved, board, request.show))
         if board is not None and "--draw" in request.files:
             request.files["--draw"].write_text(picture(saved, board), encoding="utf-8")
+    if request.export is not None:
+        from .exchange import export
+
+        sys.stderr.write(f"exported to {export(request.export, scored.model, scored.config, scored.step)}\n")
     saves = request.files.get("--save-completions")
     if keys.execute_code or saves:
         if not scored.model.arch.causal:

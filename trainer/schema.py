@@ -89,7 +89,7 @@ class EvaluateKeys:
 
     `samples` programs are written for each problem (of the first `limit`); pass@k is told for each of `k` (None: 1, 10 and 100
     as far as the samples go). `temperature` None means 0, the likeliest tokens, for one sample and 0.8 for more. A program may
-    take `timeout_s` CPU seconds (three times as long by the clock) and `memory_mib`.
+    take `timeout_s` CPU seconds (six times as long by the clock) and `memory_mib`.
     """
 
     execute_code: bool = False

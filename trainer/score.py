@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,8 +17,10 @@ from . import config as configs
 from .data import PuzzleData, test_batches
 from .data.text import unigram_loss
 from .evaluate import Metrics, evaluate
+from .exchange import reference_settings
 from .model import HRM
 from .overrides import run_settings
+from .reference import load_reference
 from .schema import TrainConfig
 from .setup import make_plan, open_data
 from .state import arch_config
@@ -29,6 +32,7 @@ class Scored:
 
     config: TrainConfig
     model: HRM
+    step: int
     data: PuzzleData
     device: torch.device
 
@@ -52,14 +56,15 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     """A checkpoint or a run's newest good one. The averaged weights are used where the run kept them.
 
     Args:
-        path: a run directory or a `step_<N>` folder; the configuration is read beside it.
+        path: a run directory or a `step_<N>` folder, or a checkpoint file of the reference; the configuration is read beside it.
         words: `key=value` overrides, such as another `data_path`. Only they, never the file beside a checkpoint, may say that
             generated code is to be run.
 
     Raises:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
     """
-    settings = run_settings(path)
+    foreign = path.is_file()
+    settings = reference_settings(path) if foreign else run_settings(path)
     if not settings:
         missing = "there is no config.yaml beside the checkpoint" if path.exists() else "there is no such run or checkpoint"
         raise ConfigError(missing, file=path, hint="name a run directory or its checkpoint")
@@ -67,12 +72,21 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     config = configs.load(None, words, base=settings)
     plan = make_plan(config, os.environ)
     device = devices.apply(plan)
+    data = PuzzleData(open_data(config.data_path), "test")
+    model = HRM(arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention).to(device)
+    if foreign:
+        load_reference(path, model)
+        named = checkpoint.NAME.fullmatch(path.name)
+        return Scored(config, model, int(named[1]) if named else 0, data, device)
     if checkpoint.NAME.fullmatch(path.name):
         state = checkpoint.load(path, device)[0]
     else:
         state = checkpoint.newest_good(path / "checkpoints", device)[1]
-    data = PuzzleData(open_data(config.data_path), "test")
-    model = HRM(arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention).to(device)
+    _fill(model, state, path)
+    return Scored(config, model, int(state["step"]), data, device)
+
+
+def _fill(model: HRM, state: dict[str, Any], path: Path) -> None:
     try:
         model.load_state_dict(state["model"])
         if state.get("ema") is not None:
@@ -87,4 +101,3 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
             file=path,
             hint="leave out overrides of arch.* and give a dataset of the same kind",
         ) from error
-    return Scored(config, model, data, device)

@@ -2,7 +2,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hrmdoc.trainer.draw import MAZE, draw, side_by_side, svg
+from hrmdoc.trainer.draw import ARC, MAZE, draw, side_by_side, svg
 
 ANSWER = [2, 3, 4, 5, 4, 5, 2, 3, 3, 2, 5, 4, 5, 4, 3, 2]
 
@@ -43,6 +43,10 @@ def test_what_is_no_square_is_refused():
 
 def test_drawings_stand_side_by_side():
     assert side_by_side("ab\nc", "x\ny", gap="|") == "ab|x\nc |y"
+
+
+def test_empty_rows_at_the_end_are_kept():
+    assert side_by_side(draw([2, 0, 0, 0], ARC), draw([2, 2, 2, 2], ARC), gap="|") == "0|0 0\n |0 0"
 
 
 def test_a_picture_marks_the_wrong_cells_of_the_prediction_only():

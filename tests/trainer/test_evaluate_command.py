@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from hrmdoc.trainer import codegen
 from hrmdoc.trainer.data import bpe
@@ -193,3 +194,28 @@ def test_a_damaged_checkpoint_is_told(trained: Path, capsys: Any) -> None:
     file.write_bytes(file.read_bytes()[:1000])
     assert main(["evaluate", str(trained / "checkpoints" / "step_2")]) == 2
     assert "step_2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["arch.single_net=true", "arch.full_backprop=true", "arch.no_act_continue=true", "ema=true"]]
+)
+def test_a_checkpoint_goes_to_the_reference_and_comes_back(more: list[str], lab: Any, capsys: Any) -> None:
+    assert main(["train", *lab.words("max_steps=3", *more)]) == 0
+    capsys.readouterr()
+    away = lab.folder / "away"
+    assert main(["evaluate", str(lab.folder / "run"), "--export", str(away)]) == 0
+    ours = json.loads(capsys.readouterr().out)
+    assert sorted(file.name for file in away.iterdir()) == ["all_config.yaml", "step_3"]
+    assert all(key.startswith("_orig_mod.model.inner.") for key in torch.load(away / "step_3", weights_only=True))
+    assert main(["evaluate", str(away / "step_3")]) == 0
+    assert json.loads(capsys.readouterr().out)["all"] == pytest.approx(ours["all"], rel=1e-5)
+
+
+def test_a_checkpoint_file_without_its_configuration_or_with_other_sizes_is_told(trained: Path, lab: Any, capsys: Any) -> None:
+    away = lab.folder / "away"
+    assert main(["evaluate", str(trained), f"--export={away}"]) == 0
+    assert main(["evaluate", str(away / "step_2"), "arch.L_layers=2"]) == 2
+    assert "does not fit this architecture: it lacks L_level.layers.1" in capsys.readouterr().err
+    (away / "all_config.yaml").unlink()
+    assert main(["evaluate", str(away / "step_2")]) == 2
+    assert "there is no all_config.yaml beside the checkpoint" in capsys.readouterr().err

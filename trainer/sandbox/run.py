@@ -22,7 +22,7 @@ from .confine import GUARDS
 
 CHILD = Path(__file__).with_name("child.py")
 REPORT_BYTES = 65_536  # far more than a report has; what is longer is none
-WALL_PER_CPU = 3  # by the clock a program gets so many times its CPU seconds: a busy machine is not its fault
+WALL_PER_CPU = 6  # by the clock a program gets so many times its CPU seconds: a busy machine is not its fault
 
 Status = Literal["passed", "failed", "error", "timeout", "died"]
 
