@@ -45,6 +45,7 @@ _END = re.compile(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d
 _PARTS = re.compile(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
 _FIRST_WORDS = re.compile(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
 _SO_FAR = re.compile(r"\s+(?:so far|value of)\Z")
+_PICTURES = re.compile(r"[^\w\s\x00-\x7f]+")
 _NAME = re.compile(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
 _NO_LAST_WORDS = word_set(
     "to from by than for with over below above under and vs or after before until reached took every per least be of needs on",
@@ -328,7 +329,7 @@ def name_of(gap: str, first: bool) -> str:
     tail = ""
     if core.endswith(")") and (opened := core.rfind("(")) > 0 and len(core) - opened <= 24:
         core, tail = core[:opened], core[opened:]
-    core = _SO_FAR.sub("", core)
+    core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
     name = _PARTS.split(core)[-1] or ""
     name = _FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
     words = name.lower().split(" ")

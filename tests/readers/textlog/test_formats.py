@@ -68,6 +68,10 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "I0102 03:04:05.678901 139 logging_writer.py:48] [300] learning_rate=0.001, loss=2.5, accuracy=0.5\n",
         {"loss": [(300, 2.5)], "accuracy": [(300, 0.5)], "learning_rate": [(300, 0.001)]},
     ),
+    "pictures between the words": (
+        "\U0001f4ca Step 100/500 \u2192 \U0001f4c9 loss: 0.5 \u2022 \U0001f3af acc: 81.2% \u2022 lr=1e-3\n",
+        {"loss": [(100, 0.5)], "acc": [(100, 81.2)], "lr": [(100, 1e-3)]},
+    ),
     "build-nanogpt": (
         "step    50 | loss: 7.230000 | lr 6.0000e-04 | norm: 0.5822 | dt: 404.42ms | tok/sec: 1296409.68\n",
         {"loss": [(50, 7.23)], "lr": [(50, 6e-4)], "norm": [(50, 0.5822)], "tok/sec": [(50, 1296409.68)]},
