@@ -31,6 +31,10 @@ SMALL_FOR_FINE_TUNE = 50_000_000
 """Models below are trained from scratch or as adapters of their own, whatever the stage is called."""
 SMALL_FOR_HRM = 5_000_000
 FROM_SCRATCH = ("pretraining", "hrm")
+ADAM_BY_DEFAULT = frozenset(
+    "hf-trainer trl axolotl llama-factory ms-swift unsloth nanogpt megatron nanotron torchtitan olmo".split()
+)
+"""Frameworks that take AdamW unless they are told otherwise, which a log without its config does not say."""
 TUNED = {"sft": FULL_FINE_TUNE, "preference": POLICY, "rl": POLICY}
 
 Range = tuple[float, float]
@@ -40,9 +44,9 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
     """Lowest and highest usual learning rate; None for optimizers that scale the rate themselves.
 
     Args:
-        facts: canonical facts: `run.kind`, `optimizer.name`, `model.parameters` and `lora.rank` are looked at.
+        facts: canonical facts: `run.kind`, `run.framework`, `optimizer.name`, `model.parameters` and `lora.rank` are looked at.
     """
-    kind, family = facts.get("run.kind"), optimizer_family(str(facts.get("optimizer.name") or ""))
+    kind, family = facts.get("run.kind"), _family(facts)
     size = facts.get("model.parameters")
     parameters = float(size) if isinstance(size, int | float) and size > 0 else None
     if family == "scaled":
@@ -54,6 +58,11 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
     share = LION_SHARE if family == "lion" else 1.0
     low, high = _adam(str(kind), family, parameters)
     return low * share, high * share
+
+
+def _family(facts: Mapping[str, Any]) -> str:
+    default = "adam" if facts.get("run.framework") in ADAM_BY_DEFAULT else ""
+    return optimizer_family(str(facts.get("optimizer.name") or default))
 
 
 def _adam(kind: str, family: str, parameters: float | None) -> Range:

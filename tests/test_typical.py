@@ -74,3 +74,10 @@ def test_the_rate_to_start_from_lies_in_the_usual_range(kind: str, size: int | N
 
 def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
     assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}
+
+
+def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told_otherwise() -> None:
+    usual = typical_rate({"run.framework": "hf-trainer"})
+    assert usual == typical_rate({"optimizer.name": "adamw"})
+    assert usual != typical_rate({"run.framework": "keras"})
+    assert typical_rate({"run.framework": "hf-trainer", "optimizer.name": "sgd"}) == SGD
