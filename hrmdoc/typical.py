@@ -32,7 +32,10 @@ SMALL_FOR_FINE_TUNE = 50_000_000
 SMALL_FOR_HRM = 5_000_000
 FROM_SCRATCH = ("pretraining", "hrm")
 ADAM_BY_DEFAULT = frozenset(
-    "hf-trainer trl axolotl llama-factory ms-swift unsloth nanogpt megatron nanotron torchtitan olmo".split()
+    (
+        *("hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift", "unsloth"),
+        *("nanogpt", "megatron", "nanotron", "torchtitan", "olmo"),
+    )
 )
 """Frameworks that take AdamW unless they are told otherwise, which a log without its config does not say."""
 TUNED = {"sft": FULL_FINE_TUNE, "preference": POLICY, "rl": POLICY}
