@@ -112,5 +112,6 @@ def _chosen(predictions: Path, count: int) -> list[tuple[NDArray[Any], NDArray[A
     with np.load(predictions) as file:
         name = sorted({key.partition("__")[0] for key in file.files})[0]
         inputs, labels, predicted = (file[f"{name}__{key}"] for key in ("inputs", "labels", "predictions"))
+    predicted = np.where(labels == IGNORE, 0, predicted)  # what is not scored is not shown
     wrong = ((predicted != labels) & (labels != IGNORE)).sum(1)
     return [(inputs[row], predicted[row], labels[row]) for row in np.argsort(wrong == 0, kind="stable")[:count]]

@@ -35,8 +35,8 @@ from .wandb_sink import Tee, WandbSink, project_of, run_of
 BUILTIN_PREFIX = "builtin:"
 # What the published recipes call their data, and the options that build it.
 RECIPES = {
-    "sudoku-extreme-small": "subsample_size=100, num_aug=100",
-    "sudoku-extreme-1k-aug-1000": "subsample_size=1000, num_aug=1000",
+    "sudoku-extreme-small": "subsample-size=100 num-aug=100",
+    "sudoku-extreme-1k-aug-1000": "subsample-size=1000 num-aug=1000",
     "sudoku-extreme-full": "",
 }
 PACKAGES = ("hrmdoc", "torch", "numpy")
@@ -60,11 +60,11 @@ def open_data(data_path: str, folder: Path = Path()) -> Path:
         raise ConfigError(
             "there is no such dataset folder", file=path, hint=f"give a folder with train/ and test/, or one of {known}"
         )
-    call = ", ".join(filter(None, ("'sapientinc/sudoku-extreme'", f"{data_path!r}", options)))
+    call = " ".join(filter(None, ("hrmdoc dataset sudoku sapientinc/sudoku-extreme", data_path, options)))
     raise ConfigError(
         "this dataset is not built yet",
         file=path,
-        hint=f'python -c "from hrmdoc.trainer.data import build_sudoku; build_sudoku({call})"\n  or train on {known}',
+        hint=f"{call}\n  or train on {known}",
     )
 
 

@@ -56,7 +56,7 @@ def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
         (["no.yaml"], "no.yaml: cannot read the configuration"),
         (["a.yaml", "b.yaml"], "one configuration file at most"),
         (["--resume"], "unknown option --resume"),
-        (["data_path=data/sudoku-extreme-small"], "build_sudoku('sapientinc/sudoku-extreme', 'data/sudoku-extreme-small'"),
+        (["data_path=data/sudoku-extreme-small"], "hrmdoc dataset sudoku sapientinc/sudoku-extreme data/sudoku-extreme-small"),
         (["data_path=data/nothing"], "builtin:sudoku-4x4"),
         (["data_path=builtin:sudoku-5x5"], "there is no built-in dataset"),
         (["resume=runs/nothing"], "there is no"),

@@ -28,7 +28,7 @@ from .info import DataInfo
 
 SPLITS = ("train", "test")
 IGNORE = -100
-_BUILD = "build one with `hrmdoc.trainer.data` (`build_sudoku`, `builtin`) or give the folder that holds train/ and test/"
+_BUILD = "build one with `hrmdoc dataset` or give the folder that holds train/ and test/"
 
 
 @dataclass(frozen=True, slots=True)
