@@ -1,4 +1,4 @@
-"""Evaluations of LightGBM, `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`, and CatBoost, `20:<TAB>learn: 0.1<TAB>test: 0.2`."""
+"""Evaluations of LightGBM, `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`; of CatBoost, `9:<TAB>learn: 0.1<TAB>test: 0.2`."""
 
 from __future__ import annotations
 

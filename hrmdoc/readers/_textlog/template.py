@@ -10,7 +10,16 @@ import re
 from dataclasses import dataclass
 
 from hrmdoc.readers._textlog.forms import Forms
-from hrmdoc.readers._textlog.words import EVALUATIONS, CounterKind, counter_kind, is_junk, measures, split_of, word_set
+from hrmdoc.readers._textlog.words import (
+    EVALUATIONS,
+    CounterKind,
+    counter_kind,
+    is_junk,
+    measures,
+    quality,
+    split_of,
+    word_set,
+)
 
 _NOT_GLUED = r"(?<![\w.$@].)(?<!\w-.)"
 _DECIMALS = r"(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -58,6 +67,7 @@ _PROSE = word_set(
 """Words of sentences: a name that holds one is none."""
 _CALL = re.compile(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _FRAMED = re.compile(r"\[|=|#|--")
+_SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
 _LETTERS = re.compile(r"[^\W\d_]")
 _TRAILING = re.compile(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s?(?:\||,|\Z)"
@@ -196,6 +206,8 @@ class _Builder:
         unit = _unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
         kind = counter_kind(name) if name else None
+        if kind == "step" and name.lower().endswith("s") and self.measures and not any(measures(m.name) for m in self.measures):
+            kind = None  # `took 3.1 s, steps=200` counts what was done, and is no place in the run
         if kind is None and (not name or (total is not None and split_of(name))):
             kind = self._unnamed_counter(at, total)
         if kind is not None:
@@ -252,15 +264,25 @@ class _Builder:
             self.counters[:] = [Counter("epoch", 0, None), Counter("batch", 1, 2)]
 
     def _tell_apart(self) -> None:
-        """`train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: a name that comes again belongs to the split named in between."""
-        split, seen = "", set()
+        """`val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
+
+        Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
+        `loss train 1 valid 2`, is the loss of that split.
+        """
+        split, plain_loss = "", False
+        seen: set[str] = set()
         for index, measure in enumerate(self.measures):
-            own = split_of(measure.name)
-            if own is not None:
-                split = own
-            elif measure.name in seen and split in EVALUATIONS:
-                self.measures[index] = Measure(f"{split}_{measure.name}", measure.at, measure.scale, measure.over)
-            seen.add(measure.name)
+            name = measure.name
+            own = split_of(name)
+            if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and any("loss" in one for one in seen):
+                name = f"{name}_loss"
+            elif own is None and split in EVALUATIONS and (name.lower() in seen or (quality(name) and not plain_loss)):
+                name = f"{split}_{name}"
+            split = own or split
+            plain_loss = plain_loss or (own is None and "loss" in name.lower())
+            seen.add(measure.name.lower())
+            if name != measure.name:
+                self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
 
     def _is_pair(self) -> bool:
         """Whether the line is a whole number, one name and a value."""

@@ -266,6 +266,44 @@ def test_a_name_that_comes_again_belongs_to_the_split_named_in_between(read: Any
     assert points(run, "val_Acc")[-1] == (3, 0.6)
 
 
+@pytest.mark.parametrize(
+    ("line", "metric", "value"),
+    [
+        ("val Loss: 0.40 Acc: 0.9", "val_Acc", 0.9),
+        ("train loss: 0.3 val loss: 0.4 accuracy: 0.9", "val_accuracy", 0.9),
+        ("LOSS train 0.3 valid 0.4", "valid_loss", 0.4),
+        ("loss 0.3 | val 0.4", "val_loss", 0.4),
+        ("loss: 0.3 - val_loss: 0.4 - acc: 0.9", "acc", 0.9),
+        ("val loss: 0.4 lr: 0.001", "lr", 0.001),
+    ],
+)
+def test_what_follows_a_loss_of_one_split_is_of_that_split(line: str, metric: str, value: float, read: Any) -> None:
+    assert points(read("".join(f"Epoch {n} {line}\n" for n in (1, 2, 3))), metric)[-1] == (3, value)
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("+-------+\n| Epoch | Train Loss | Val Loss |\n+-------+\n", "|   {0}   |   0.{0}   |   0.4  |\n"),
+        (
+            "┏━━━━━━━┳━━━━━━━━━━━━┓\n┃ Epoch ┃ Train Loss ┃ Val Loss ┃\n┡━━━━━━━╇━━━━━━━━━━━━┩\n",
+            "│ {0}     │ 0.{0}     │ 0.4   │\n",
+        ),
+        ("epoch train_loss val_loss\n", "{0} 0.{0} 0.4\n"),
+    ],
+)
+def test_rows_under_a_framed_or_narrow_header_are_read(head: str, row: str, read: Any) -> None:
+    run = read(head + "".join(row.format(n) for n in range(1, 8)) + "+-----+\n")
+    names = [key.metric for key in run.series]
+    assert names[1].lower().replace(" ", "_") == "val_loss"
+    assert points(run, names[0]) == [(n, n / 10) for n in range(1, 8)]
+
+
+def test_a_notice_of_evaluation_says_whose_the_next_measures_are(read: Any) -> None:
+    run = read("".join(f"Epoch {n}/4, Train Loss: 0.5\nValidating...\nLoss: 0.{n}, Accuracy: 80%\n" for n in range(1, 5)))
+    assert [value for _, value in points(run, "val_Loss")] == [0.1, 0.2, 0.3, 0.4]
+
+
 def test_keras_redraws_that_lost_what_parts_them_give_one_record_an_epoch(read: Any) -> None:
     drawn = "2/2 [====] - ETA: 0s - loss: 0.{0} - mae: 0.46"
     log = "".join(
@@ -301,6 +339,12 @@ def test_ultralytics_rows_take_the_last_redraw_and_the_line_for_all_classes(read
     run = read(log)
     assert points(run, "box_loss") == [(1, 1.15)]
     assert points(run, "metrics/mAP50") == [(1, 0.605)]
+
+
+def test_a_number_of_steps_behind_other_numbers_is_no_place_in_the_run(read: Any) -> None:
+    log = "".join(f"step {step} | loss: {9 - step / 10}\nSampling slow: 58.{step}s, steps=200\n" for step in range(1, 9))
+    assert points(read(log), "loss")[-1] == (8, 8.2)
+    assert all(step < 9 for step, _ in points(read(log), "steps"))
 
 
 def test_arguments_and_prose_are_no_metrics(read: Any) -> None:
