@@ -28,13 +28,13 @@ MEMORY_GROWTH = 1.5
 SLOW = ("slow-loader", "slowdown")
 """Only these may count by their speed: other runs' speed moves with the load of the machine."""
 
-CRITERION = f"""A fault *did visible harm* when the run, beside its healthy twin (the same program, seed and settings),
-ends with an error or not at all; logs a non-finite loss; ends with a loss, accuracy or reward that is worse by more than
-{100 * FINAL_SHARE:.0f} % of what the twin gained (an accuracy by {ACCURACY} at least), or with figures too good to be true:
-less than half of the twin's loss, an accuracy above 1; shows two points in a row on which the training loss exceeds the
-twin's by {100 * TRANSIENT_SHARE:.0f} % of that gain; moves entropy or length of a policy by half, or its KL to three times
-the twin's and above 1; in faults of speed, has less than {100 * THROUGHPUT:.0f} % of the throughput; or has a host memory
-that grows by half."""
+CRITERION = f"""beside its healthy twin (the same program, seed and settings), the run ends with an error or not at all; logs a
+non-finite loss; ends with a loss, accuracy or reward that is worse by more than {100 * FINAL_SHARE:.0f} % of
+what the twin gained (an accuracy by {ACCURACY} at least), or with figures too good to be true: less than half
+of the twin's loss, an accuracy above 1; shows two points in a row on which the training loss exceeds the twin's
+by {100 * TRANSIENT_SHARE:.0f} % of that gain; moves entropy or length of a policy by half, or its KL to three
+times the twin's and above 1; in faults of speed, has less than {100 * THROUGHPUT:.0f} % of the throughput; or
+has a host memory that grows by half."""
 
 FloatArray = NDArray[np.float64]
 _FINALS = (("train.loss", "training loss"), ("eval.loss", "evaluation loss"), ("eval.accuracy", "evaluation accuracy"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.lab import history, peers, tables
 from benchmarks.lab.effects import CRITERION
+from benchmarks.lab.faults import NEW_FAULTS
 from benchmarks.lab.judge import Verdict
 from benchmarks.lab.metrics import reliability
 from benchmarks.lab.picture import reliability_svg
@@ -26,9 +27,11 @@ are somewhat too narrow. How it does on logs that others wrote is in [corpus.md]
 - *did harm*: {criterion}
   The last figures of a row (found of these, named first, among three, MRR) are those of the faults that did.
 - *false alarm*: a healthy run whose verdict is `warning` or `critical`.
-- *learnt on*: {training}, the programs that `make calibrate` may learn rates from. Nothing is estimated from the others.
-- *never looked at*: {blind}, and the kinds of faults that are marked new. Their runs were made after the rules, and nobody who
-  works on rules has seen one of them.
+- *learnt on*: {training}, the programs that `make calibrate` may learn rates from.
+  Nothing is estimated from the others.
+- *never looked at*: the programs {blind}, which train through the real libraries,
+  and the faults {new}.
+  They came after the rules, and nobody who works on rules saw one of their runs before these figures were written.
 """
 
 PEERS = """runmedic, trainspotter and gradsnitch read logs as hrmdoc does. Each was called as its documentation says
@@ -67,6 +70,7 @@ def write(verdicts: Sequence[Verdict], path: Path, matrix: str, answers: peers.A
         criterion=CRITERION.replace("\n", "\n  "),
         training=", ".join(TRAINING),
         blind=", ".join(BLIND),
+        new=", ".join(NEW_FAULTS),
     )
     parts = [head, *(f"## {title}\n\n{text}" for title, text in sections.items() if text)]
     path.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")

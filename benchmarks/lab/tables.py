@@ -128,10 +128,11 @@ def false_alarms(healthy: Sequence[Verdict]) -> str:
 
 
 def delays(faulty: Sequence[Verdict]) -> str:
-    """By program, for faults from the start and for those that begin in mid-run."""
+    """By program, for faults from the start and for those that begin in mid-run; those of the process have no such place."""
     rows = []
     for title, early in (("in mid-run", False), ("from the start", True)):
-        for name, group in _by_program([v for v in faulty if (onset_of(v.spec) is None) == early]).items():
+        dated = [v for v in faulty if (onset_of(v.spec) is None) == early and v.spec.program != "process"]
+        for name, group in _by_program(dated).items():
             found = sorted(v.delay for v in group if v.delay is not None)
             if found:
                 rows.append((title, name, len(found), f"{statistics.median(found):g}", found[math.ceil(0.9 * len(found)) - 1]))
