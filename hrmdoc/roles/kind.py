@@ -20,6 +20,7 @@ _REGRESSION = frozenset(
 _DETECTION = frozenset(
     {"map", "map50", "map50-95", "bbox_map", "loss_box_reg", "box_loss", "rpn_loss_cls", "loss_bbox", "giou_loss"}
 )
+_PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss"})
 _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen", "perplexity", "ppl"})
 
 
@@ -44,7 +45,7 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
 
 
 def _by_words(words: set[str], roles: Mapping[str, str], run: Run, framework: object) -> tuple[Kind, str]:
-    for known, kind in ((_DETECTION, "detection"), (_LANGUAGE, "sft")):
+    for known, kind in ((_DETECTION, "detection"), (_PRETRAINING, "pretraining"), (_LANGUAGE, "sft")):
         if found := sorted(words & known):
             return _named(kind), f"it logs {found[0]}"
     if framework == "trl":

@@ -223,3 +223,9 @@ def test_what_ultralytics_trains_is_told_by_its_measures(metrics: tuple[str, ...
     run = run_of(metrics=metrics)
     assert detect(run, BOOK).id == "ultralytics"
     assert infer_kind(run, values(run))[0] == kind
+
+
+def test_a_loss_named_of_a_language_model_tells_pretraining_where_no_framework_does() -> None:
+    run = run_of(metrics=("lm_loss",))
+    assert infer_kind(run, {})[0] == "pretraining"
+    assert infer_kind(run_of(metrics=("lm_losses",)), {})[0] == "unknown"
