@@ -10,7 +10,7 @@ import numpy as np
 from hrmdoc.clues import Clue, Clues, gather, weights
 from hrmdoc.network import FloatArray, Posterior, benign_share, infer, leave_one_out
 from hrmdoc.next_check import next_check
-from hrmdoc.rulebook import EVERY_SYMPTOM
+from hrmdoc.rulebook import EVERY_SYMPTOM, refined
 from hrmdoc.symptom import LADDER
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def diagnose(
     posterior = infer(observed)
     severities, excused = _effective(symptoms, causes, posterior, book)
     alone = severities
-    severities = alone | _joined(clues, causes, observed.present, posterior, {*excused, *good_signs}, alone)
+    severities = alone | _joined(clues, causes, observed.present, posterior, {*excused, *good_signs}, alone, book)
     verdict = _verdict(symptoms, severities, good_signs)
     findings = np.array([any(s.id not in good_signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
     leading_by = alone if any(level != "info" for level in alone.values()) else severities
@@ -262,8 +262,14 @@ def _joined(
     posterior: Posterior,
     harmless: set[str],
     severities: Mapping[str, Severity],
+    book: Rulebook,
 ) -> dict[str, Severity]:
-    """Hints that become warnings: each is information alone, but one fault explains several of them and is probably at work."""
+    """Hints that become warnings: each is information alone, but one fault explains several of them and is probably at work.
+
+    A symptom that is defined by another one that shows, as `spike-isolated` by `loss-spike`, is no hint of its own.
+    """
+    shown_ids = {s.id for clue in clues.shown for s in clue.symptoms}
+    harmless = harmless | {name for name in shown_ids if refined(book, name) & shown_ids}
     counted = np.array([any(s.id not in harmless for s in clue.symptoms) for clue in clues.shown], np.bool_)
     raised: dict[str, Severity] = {}
     for index in np.flatnonzero(posterior.marginal >= JOINED).tolist():

@@ -186,6 +186,12 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
             book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
 
 
+def refined(book: Rulebook, name: str) -> frozenset[str]:
+    """The symptoms by whose state the symptom `name` is defined: those that its check asks for."""
+    rule = book.symptoms.get(name)
+    return frozenset(_ASKED.findall(rule.when.check)) if rule is not None and rule.when.check else frozenset()
+
+
 def with_rates(book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]) -> Rulebook:
     """A copy of `book` with other rates; those of symptoms and causes that it does not have are passed by."""
     copy = Rulebook(dict(book.symptoms), dict(book.signatures), dict(book.causes), dict(book.remedies), dict(book.frameworks))
@@ -239,6 +245,7 @@ def _yaml(path: Path, blob: bytes, *, positions: bool = False) -> Any:
     return data
 
 
+_ASKED = re.compile(r"\b(?:seen|present|episodes|peak)\('([\w-]+)'\)")
 _UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]*)`")
 _AT = re.compile(r" - at `\$?(?P<route>[^`]*)`")
 
