@@ -177,8 +177,16 @@ def newest_good(folder: Path, device: torch.device | str = "cpu") -> tuple[Path,
             return path, load(path, device)[0], passed
         except InputError as error:
             passed.append(error)
-    why = f" ({passed[0].what})" if passed else ""
-    raise InputError(f"there is no good checkpoint{why}", file=folder, hint="start the run anew, without resume")
+    if not passed:
+        raise InputError("there is no checkpoint", file=folder, hint="start the run anew, without resume, in another run_dir")
+    # A run that silently began at step 0 would look well and cost days: that has to be asked for.
+    told = "".join(f"\n  {Path(error.file or folder)}: {error.what}" for error in passed)
+    number = "its only checkpoint is" if len(passed) == 1 else f"none of its {len(passed)} checkpoints is"
+    raise InputError(
+        f"the run cannot be resumed: {number} {'no good' if len(passed) == 1 else 'good'}{told}",
+        file=folder,
+        hint="restore one of these files from a backup, or begin at step 0 in another run_dir, without resume",
+    )
 
 
 def prune(folder: Path, keep: int) -> list[Path]:

@@ -49,7 +49,8 @@ class Meter:
     def add(self, sums: dict[str, Tensor]) -> None:
         """Adds the sums of one micro-batch."""
         self._names = tuple(sums)
-        row = torch.stack([value.double() if value.device.type != "mps" else value.float() for value in sums.values()])
+        row = torch.stack(list(sums.values()))  # in the widest of their types: one conversion, not one for each
+        row = row.double() if row.device.type != "mps" else row.float()
         self._sums = row if self._sums is None else self._sums + row
 
     def close_step(self, step: int, grad_norm: Tensor, host: dict[str, float]) -> None:

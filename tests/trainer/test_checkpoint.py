@@ -72,7 +72,7 @@ def test_the_newest_good_checkpoint_is_used_and_the_passed_ones_are_named(tmp_pa
 
 
 def test_without_a_good_checkpoint_the_reason_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no good checkpoint"):
+    with pytest.raises(InputError, match="there is no checkpoint"):
         checkpoint.newest_good(tmp_path / "nowhere")
     checkpoint.save(tmp_path, 1, STATE, finite=False)
     with pytest.raises(InputError, match="not finite"):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from hrmdoc.errors import InputError
 from hrmdoc.trainer.faults.base import Fault
 from hrmdoc.trainer.loop import train
 
@@ -124,6 +125,53 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again_in_its_own_di
     job = lab.job("resume=auto", f"run_dir={lab.folder / 'run'}")
     assert job.state.step == 0
     assert any("before its first checkpoint" in line for line in lab.lines)
+
+
+@pytest.mark.parametrize("how", ["auto", "run"])
+def test_a_run_all_of_whose_checkpoints_are_damaged_is_refused_and_every_file_is_named(lab: Any, how: str) -> None:
+    train(lab.job("max_steps=6", "checkpoint_interval=2"))
+    run = lab.folder / "run"
+    for name in lab.checkpoints():
+        file = run / "checkpoints" / name / "state.pt"
+        file.write_bytes(file.read_bytes()[:-1])
+    (run / "checkpoints" / "step_4" / "meta.json").write_bytes(b"\0")
+    with pytest.raises(InputError, match="none of its 3 checkpoints is good") as raised:
+        lab.job(f"resume={'auto' if how == 'auto' else run}", f"run_dir={run}", "max_steps=8")
+    lines = str(raised.value).splitlines()
+    assert [line.split(":")[0].strip() for line in lines[1:4]] == [
+        str(run / "checkpoints" / name) for name in ("step_6/state.pt", "step_4/meta.json", "step_2/state.pt")
+    ]
+    assert "another run_dir" in lines[4]
+    assert lab.events("started") == lab.events("started")[:1]
+    assert lab.events("resumed") == []
+    train(lab.job(f"run_dir={lab.folder / 'anew'}", "max_steps=2"))
+
+
+def test_a_tiny_recursive_model_is_evaluated_with_its_average_and_resumed_with_it(lab: Any) -> None:
+    words = ("preset=trm", "arch.L_cycles=2", "arch.puzzle_emb_len=2", "max_steps=8", "checkpoint_interval=4", "eval_interval=2")
+    train(lab.job(*words, run="whole"))
+    middle = lab.folder / "whole" / "checkpoints" / "step_4"
+    train(lab.job(f"resume={middle}", f"run_dir={lab.folder / 'rest'}", *words))
+    whole, rest = (lab.events("evaluated", run=run)[-1] for run in ("whole", "rest"))
+    assert whole["ema"] is True
+    assert rest["metrics"] == whole["metrics"]
+    own = lab.job(f"resume={lab.folder / 'whole'}", f"run_dir={lab.folder / 'own'}", *words, "max_steps=9", "ema=false")
+    from hrmdoc.trainer.data import test_batches
+    from hrmdoc.trainer.evaluate import evaluate
+
+    assert own.test is not None
+    without = evaluate(own.state.model, test_batches(own.test, 4), own.state.generator.device)
+    assert without["all"]["lm_loss"] != pytest.approx(whole["metrics"]["all.lm_loss"], rel=1e-6)
+
+
+def test_a_run_that_learns_the_value_of_going_on_a_step_late_is_resumed_exactly(lab: Any) -> None:
+    words = ("arch.q_target=reuse", "max_steps=10", "checkpoint_interval=5", "deterministic=true", "log_interval=1")
+    train(lab.job(*words, run="whole"))
+    middle = lab.folder / "whole" / "checkpoints" / "step_5"
+    train(lab.job(f"resume={middle}", f"run_dir={lab.folder / 'rest'}", *words))
+    for tag in ("train/lm_loss", "train/q_continue_loss", "train/grad_norm"):
+        whole, rest = (dict(lab.scalars(run)[tag]) for run in ("whole", "rest"))
+        assert rest == {step: value for step, value in whole.items() if step > 5}, tag
 
 
 def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
