@@ -84,7 +84,7 @@ class LineReader:
     def _heading(state: RankState, text: str) -> None:
         """`Validation results:` says whose measures the lines below it are, until a line tells a position again."""
         words = text.strip()
-        if len(words) <= 48 and words.endswith((":", "=", "-", "*")) and len(split_numbers(text)) == 1:
+        if len(words) <= 48 and words.endswith((":", "=", "-", "*", "...", "…")) and len(split_numbers(text)) == 1:
             split = split_of(words)
             state.heading = split if split in EVALUATIONS else ""
 

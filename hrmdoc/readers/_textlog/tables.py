@@ -15,6 +15,7 @@ _ROW = re.compile(
     r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
 )
 _EDGE = re.compile(r"[-=+]{8,}\s*\Z")
+_BORDERS = str.maketrans("┃│║", "|||")
 _CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t")
 _CELL = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
 _OF = re.compile(r"(\d+)/(\d+)\Z")
@@ -56,9 +57,12 @@ class TableReader:
 
     def header(self, state: RankState, text: str) -> bool:
         """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
-        if len(text) > _LONGEST or not (text[:64].strip() or " ")[0].isalpha():
+        text = text.translate(_BORDERS).strip()
+        if len(text) > _LONGEST or not text[:64].lstrip("| ")[:1].isalpha():
             return False
-        cells = [cell for cell in _CELLS.split(text.strip()) if cell]
+        cells = [cell for cell in _CELLS.split(text) if cell]
+        if len(cells) == 1 and all(measures(word) or counter_kind(word) for word in text.split(" ")):
+            cells = text.split(" ")
         if cells[:3] == ["Class", "Images", "Instances"] and len(cells) >= 5:
             state.columns, state.rows = _BOXES, _PATIENCE
             return True
@@ -78,7 +82,7 @@ class TableReader:
         state.rows = max(0, state.rows - 1)
         if not columns or len(text) > _LONGEST:
             return False
-        cells = text.replace("|", " ").split()
+        cells = text.translate(_BORDERS).replace("|", " ").split()
         if len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
             return False
         values: list[tuple[str, float]] = []

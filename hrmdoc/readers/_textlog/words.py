@@ -27,10 +27,12 @@ _BEFORE_COUNTER = word_set(
     "val valid validation test eval validate evaluation completed",
 ) | {"begin of", "beginning of", "end of"}
 
-_MEASURES = word_set(
+_QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
     "acc accuracy accuracies acc1 acc5 top1 top5 prec precision recall f1 auc auroc iou miou dice",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
+)
+_MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
 )
@@ -68,6 +70,11 @@ def measures(name: str) -> bool:
     """Whether a name holds a word that training logs use for a measure."""
     words = plain(name).split(" ")
     return any(word in _MEASURES or word.endswith(("loss", "acc")) for word in words) or "learning rate" in " ".join(words)
+
+
+def quality(name: str) -> bool:
+    """Whether a name tells how well the model does, which is measured on a split, as a loss or an accuracy is."""
+    return not _QUALITIES.isdisjoint(plain(name).split(" "))
 
 
 def is_junk(name: str) -> bool:
