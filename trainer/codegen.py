@@ -19,7 +19,7 @@ from .data.bpe import END, Encoding
 from .data.problems import Problem
 from .generate import Sampling, generate_many
 from .model import HRM
-from .passk import mean_pass_at_k, wilson
+from .passk import difference, mean_pass_at_k, wilson
 from .sandbox import Limits, Verdict, run, self_test
 from .schema import EvaluateKeys
 
@@ -89,19 +89,14 @@ def report(
         ConfigError: a k is asked for that is more than a problem's samples, or the sandbox does not work here.
     """
     counts = Counter(completion.task_id for completion in completions)
-    fewest = min(counts[problem.task_id] for problem in problems)
-    ks = [int(k) for k in keys.k.split(",")] if keys.k else [k for k in USUAL_K if k <= fewest]
-    if not ks or max(ks) > fewest:
-        what = f"pass@{max(ks)} needs that many programs" if ks else "every problem needs a program"
-        raise ConfigError(f"{what}; the fewest of a problem are {fewest}", hint="raise evaluate.samples")
+    ks = _ks(keys, min(counts[problem.task_id] for problem in problems))
     try:
         held, missing = self_test()
     except (RuntimeError, OSError) as error:
         raise ConfigError(str(error), hint="run it elsewhere; nothing was executed outside the sandbox") from error
     solutions = judge(problems, [Completion(problem.task_id, problem.code) for problem in problems], keys, tick)
     verdicts = judge(problems, completions, keys, tick)
-    passed = Counter(c.task_id for c, verdict in zip(completions, verdicts, strict=True) if verdict.status == "passed")
-    pairs = [(counts[problem.task_id], passed[problem.task_id]) for problem in problems]
+    pairs = tally(problems, completions, verdicts)
     bad = {problem.task_id: verdict for problem, verdict in zip(problems, solutions, strict=True) if verdict.status != "passed"}
     found = {
         "problems": len(problems),
@@ -116,6 +111,27 @@ def report(
         "sandbox": {"guards": list(held), "missing": list(missing)},
     }
     return found, verdicts
+
+
+def tally(problems: Sequence[Problem], completions: Sequence[Completion], verdicts: Sequence[Verdict]) -> list[tuple[int, int]]:
+    """For each problem its programs, and how many of them passed."""
+    counts = Counter(completion.task_id for completion in completions)
+    passed = Counter(c.task_id for c, verdict in zip(completions, verdicts, strict=True) if verdict.status == "passed")
+    return [(counts[problem.task_id], passed[problem.task_id]) for problem in problems]
+
+
+def compare(ours: list[tuple[int, int]], theirs: list[tuple[int, int]], keys: EvaluateKeys) -> dict[str, Any]:
+    """pass@k of one model less that of another, for tallies of the same problems."""
+    ks = _ks(keys, min(programs for programs, _ in (*ours, *theirs)))
+    return {f"pass@{k}": asdict(difference(ours, theirs, k)) for k in ks}
+
+
+def _ks(keys: EvaluateKeys, fewest: int) -> list[int]:
+    ks = [int(k) for k in keys.k.split(",")] if keys.k else [k for k in USUAL_K if k <= fewest]
+    if not ks or max(ks) > fewest:
+        what = f"pass@{max(ks)} needs that many programs" if ks else "every problem needs a program"
+        raise ConfigError(f"{what}; the fewest of a problem are {fewest}", hint="raise evaluate.samples")
+    return ks
 
 
 def _kind(verdict: Verdict) -> str:

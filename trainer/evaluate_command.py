@@ -15,14 +15,16 @@ from hrmdoc.errors import ConfigError, UsageError, did_you_mean
 from . import config as configs
 
 if TYPE_CHECKING:
+    from .codegen import Completion
     from .data import PuzzleData
+    from .data.problems import Problem
     from .score import Scored
 
 USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz] [--export FOLDER]
                        [key=value ...]
        hrmdoc evaluate CHECKPOINT --execute-code [--save-completions FILE.jsonl] [evaluate.samples=N] [evaluate.k=1,10]
                        [evaluate.temperature=T] [evaluate.top_p=P] [evaluate.max_tokens=N] [evaluate.limit=N] [key=value ...]
-       hrmdoc evaluate --completions FILE.jsonl --execute-code data_path=FOLDER [key=value ...]
+       hrmdoc evaluate [CHECKPOINT] --completions FILE.jsonl --execute-code [data_path=FOLDER] [key=value ...]
 
 CHECKPOINT is a run directory (its newest good checkpoint is taken), one of its checkpoints/step_<N>, or a checkpoint file of the
 reference HRM or TRM with its all_config.yaml beside. Metrics go to stdout as JSON. --show prints N boards, those with mistakes
@@ -31,8 +33,10 @@ kept one) as the reference saves and loads them.
 
 Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem of the test split.
 --save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each with the problem's tests and gives pass@k,
-the unbiased estimate of Chen et al. 2021, with a 95 % interval; --completions takes the programs of any other model instead
-(`task_id` and `completion` a line). The problems' own solutions are run too: a share below 100 % of them is the harness's fault.
+the unbiased estimate of Chen et al. 2021, with a 95 % interval; --completions judges the programs of any other model the same way
+(`task_id` and `completion` a line); beside a checkpoint, the difference is told, and exit status 1 if the checkpoint's pass@k is
+lower. The problems' own solutions are run too: a share below 100 % of them is the harness's fault. data_hash=SHA256 (of run.json)
+makes sure that the data are the same.
 
 WITHOUT --execute-code NO GENERATED CODE IS RUN. With it, code runs that nobody has read, in a process of its own:
   limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte into a file,
@@ -49,6 +53,7 @@ sandbox's own variables, passes). For programs that may be hostile on purpose, u
 FILES = {"--draw": ".svg", "--predictions": ".npz", "--completions": ".jsonl", "--save-completions": ".jsonl"}
 WRITTEN = ("--draw", "--predictions", "--save-completions")
 SWITCHES = ("--execute-code",)
+_NOT_ALLOWED = "--completions runs programs, which has to be allowed"
 TICK_S = 5.0  # seconds between two lines of progress
 
 
@@ -68,7 +73,7 @@ def command(words: list[str]) -> int:
     """Prints the metrics as JSON to stdout, boards and progress to stderr.
 
     Returns:
-        0; mistakes are raised.
+        0, or 1 if another model's completions were given and pass more often; mistakes are raised.
     """
     if any(word in ("-h", "--help") for word in words):
         sys.stdout.write(USAGE)
@@ -83,7 +88,7 @@ def command(words: list[str]) -> int:
             request.settings.append("evaluate.execute_code=true")
         found = _scored(open_checkpoint(request.checkpoint, request.settings), request)
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
-    return 0
+    return int(any(share["estimate"] < 0 for share in found.get("difference", {}).values()))
 
 
 def parse(words: list[str]) -> Request:
@@ -116,11 +121,9 @@ def parse(words: list[str]) -> Request:
             request.settings.append(word)
         else:
             places.append(text if equals else word)
-    foreign = "--completions" in request.files
-    if len(places) != (0 if foreign else 1):
-        what = "evaluate takes no checkpoint beside --completions" if foreign else "evaluate takes one checkpoint"
-        raise UsageError(what, hint="name a run directory or one of its checkpoints/step_<N>")
-    request.checkpoint = None if foreign else Path(places[0])
+    if len(places) > 1 or (not places and "--completions" not in request.files):
+        raise UsageError("evaluate takes one checkpoint", hint="name a run directory or one of its checkpoints/step_<N>")
+    request.checkpoint = Path(places[0]) if places else None
     return request
 
 
@@ -155,27 +158,46 @@ def _scored(scored: Scored, request: Request) -> dict[str, Any]:
         from .exchange import export
 
         sys.stderr.write(f"exported to {export(request.export, scored.model, scored.config, scored.step)}\n")
-    saves = request.files.get("--save-completions")
-    if keys.execute_code or saves:
-        if not scored.model.arch.causal:
-            raise ConfigError("this model writes no programs: it is not causal", hint="train on text with arch.causal=true")
-        metrics["code"] = _code(scored, keys.execute_code, saves)
+    if keys.execute_code or {"--completions", "--save-completions"} & set(request.files):
+        metrics |= {"step": scored.step, "seed": scored.config.seed, **_code(scored, request)}
     return metrics
 
 
-def _code(scored: Scored, execute: bool, saves: Path | None) -> dict[str, Any]:
-    from .codegen import complete, report, solvable, write_completions
+def _code(scored: Scored, request: Request) -> dict[str, Any]:
+    from .codegen import compare, complete, read_completions, report, solvable, tally, write_completions
     from .data.bpe import gpt2
     from .data.problems import load_problems
 
-    keys = scored.config.evaluate
+    keys, saves, others = scored.config.evaluate, request.files.get("--save-completions"), request.files.get("--completions")
+    if not scored.model.arch.causal:
+        raise ConfigError("this model writes no programs: it is not causal", hint="train on text with arch.causal=true")
+    if others and not keys.execute_code:
+        raise UsageError(_NOT_ALLOWED, hint="add --execute-code; see --help")
     problems = solvable(load_problems(scored.data.folder), keys.limit)
+    theirs = read_completions(others, problems) if others else []
+    if others:
+        problems = _answered(problems, theirs)
     written = complete(scored.model, problems, keys, gpt2(), scored.config.seed, _ticking())
-    found, verdicts = report(problems, written, keys, _ticking()) if execute else ({"programs": len(written)}, None)
+    if not keys.execute_code:
+        found, verdicts = {"code": {"programs": len(written)}}, None
+    else:
+        code, verdicts = report(problems, written, keys, _ticking())
+        found = {"code": code}
+        _warn(code)
+    if others and verdicts is not None:
+        found["other"], judged = report(problems, theirs, keys, _ticking())
+        found["difference"] = compare(tally(problems, written, verdicts), tally(problems, theirs, judged), keys)
     if saves:
         write_completions(saves, written, verdicts)
-    _warn(found)
     return found
+
+
+def _answered(problems: list[Problem], completions: list[Completion]) -> list[Problem]:
+    given = {completion.task_id for completion in completions}
+    answered = [problem for problem in problems if problem.task_id in given]
+    if len(answered) < len(problems):
+        sys.stderr.write(f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n")
+    return answered
 
 
 def _foreign(request: Request) -> dict[str, Any]:
@@ -183,19 +205,17 @@ def _foreign(request: Request) -> dict[str, Any]:
     from .codegen import read_completions, report, solvable, write_completions
     from .data import PuzzleData
     from .data.problems import load_problems
-    from .setup import open_data
+    from .setup import check_hash, open_data
 
     config = configs.load(None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])])
     if not config.evaluate.execute_code:
-        raise UsageError("--completions runs programs, which has to be allowed", hint="add --execute-code; see --help")
-    data: PuzzleData = PuzzleData(open_data(config.data_path), "test")
+        raise UsageError(_NOT_ALLOWED, hint="add --execute-code; see --help")
+    path = open_data(config.data_path)
+    check_hash(config, path)
+    data: PuzzleData = PuzzleData(path, "test")
     problems = solvable(load_problems(data.folder), config.evaluate.limit)
     completions = read_completions(request.files["--completions"], problems)
-    given = {completion.task_id for completion in completions}
-    answered = [problem for problem in problems if problem.task_id in given]
-    if len(answered) < len(problems):
-        sys.stderr.write(f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n")
-    found, verdicts = report(answered, completions, config.evaluate, _ticking())
+    found, verdicts = report(_answered(problems, completions), completions, config.evaluate, _ticking())
     if "--save-completions" in request.files:
         write_completions(request.files["--save-completions"], completions, verdicts)
     _warn(found)

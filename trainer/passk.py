@@ -42,6 +42,18 @@ def mean_pass_at_k(counts: Sequence[tuple[int, int]], k: int) -> Estimate:
     return wilson(math.fsum(pass_at_k(samples, passed, k) for samples, passed in counts), len(counts))
 
 
+def difference(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]], k: int) -> Estimate:
+    """Our pass@k less theirs on the same problems, with the adjusted Wald interval for paired shares (Agresti and Min 2005).
+
+    Two models find the same problems hard, so the pairs tell more than two intervals side by side.
+    """
+    pairs = [(pass_at_k(*a, k), pass_at_k(*b, k)) for a, b in zip(ours, theirs, strict=True)]
+    alone = math.fsum(a * (1 - b) for a, b in pairs), math.fsum(b * (1 - a) for a, b in pairs)
+    gain, count = alone[0] - alone[1], len(pairs) + 2
+    half = Z95 * math.sqrt(alone[0] + alone[1] + 1 - gain * gain / count) / count
+    return Estimate(gain / len(pairs), max(-1.0, gain / count - half), min(1.0, gain / count + half))
+
+
 def wilson(successes: float, count: int) -> Estimate:
     """The share `successes / count` with its Wilson score interval (Wilson 1927). Of nothing, nothing is known: 0 to 1."""
     if count == 0:

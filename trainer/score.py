@@ -22,7 +22,7 @@ from .model import HRM
 from .overrides import run_settings
 from .reference import load_reference
 from .schema import TrainConfig
-from .setup import make_plan, open_data
+from .setup import check_hash, make_plan, open_data
 from .state import arch_config
 
 
@@ -69,10 +69,14 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         missing = "there is no config.yaml beside the checkpoint" if path.exists() else "there is no such run or checkpoint"
         raise ConfigError(missing, file=path, hint="name a run directory or its checkpoint")
     settings.pop("evaluate.execute_code", None)
+    if any(word.startswith("data_path=") for word in words):
+        settings.pop("data_hash", None)  # it was the hash of the data the run was trained on
     config = configs.load(None, words, base=settings)
     plan = make_plan(config, os.environ)
     device = devices.apply(plan)
-    data = PuzzleData(open_data(config.data_path), "test")
+    folder = open_data(config.data_path)
+    check_hash(config, folder)
+    data = PuzzleData(folder, "test")
     model = HRM(arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention).to(device)
     if foreign:
         load_reference(path, model)

@@ -68,6 +68,17 @@ def open_data(data_path: str, folder: Path = Path()) -> Path:
     )
 
 
+def check_hash(config: TrainConfig, path: Path, digest: str | None = None) -> None:
+    """Refuses a dataset whose hash (`digest`, taken here if None) is not the one that `config` asks for, if it asks for one."""
+    if config.data_hash is None:
+        return
+    digest = digest or dataset_hash(path)
+    if config.data_hash.removeprefix("sha256:") != digest:
+        raise ConfigError(
+            f"the dataset has changed: its hash is {digest}, not {config.data_hash}", file=path, hint="restore the data"
+        )
+
+
 def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
     """The device plan that `config` asks for on this machine."""
     asked = config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
@@ -107,10 +118,7 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     world = parallel.start(plan.device, config.parallel.timeout_s, os.environ)
     path = world.from_first(lambda: open_data(config.data_path))
     digest = dataset_hash(path)
-    if config.data_hash is not None and config.data_hash.removeprefix("sha256:") != digest:
-        raise ConfigError(
-            f"the dataset has changed: its hash is {digest}, not {config.data_hash}", file=path, hint="restore the data"
-        )
+    check_hash(config, path, digest)
     data = PuzzleData(path, "train")
     test = PuzzleData(path, "test") if (path / "test").is_dir() else None
     device = devices.apply(plan)

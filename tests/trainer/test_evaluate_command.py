@@ -94,6 +94,25 @@ def test_programs_of_another_model_are_judged_the_same_way(text: Path, written: 
     assert [json.loads(line)["status"] for line in out.read_text().splitlines()] == ["passed", "error", "failed", "error"]
 
 
+def test_two_models_are_compared_on_the_same_problems(text: Path, written: Path, tmp_path: Path, capsys: Any) -> None:
+    run = tmp_path / "run"
+    assert main(["train", *TEXT, f"data_path={text}", f"run_dir={run}"]) == 0
+    words = ["evaluate", str(run), "--completions", str(written), "evaluate.max_tokens=4"]
+    capsys.readouterr()
+    assert main(words) == 2
+    assert "add --execute-code" in capsys.readouterr().err
+    assert main([*words, "--execute-code"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["code"]["pass@1"]["estimate"] == 0.0
+    assert found["other"]["pass@1"]["estimate"] == pytest.approx(0.25)
+    gap = found["difference"]["pass@1"]
+    assert gap["estimate"] == pytest.approx(-0.25)
+    assert gap["low"] < -0.25 < gap["high"]
+    assert (found["step"], found["seed"]) == (1, 0)
+    written.write_text('{"task_id": 1, "completion": "no"}\n{"task_id": 3, "completion": "no"}')
+    assert main([*words, "--execute-code"]) == 0
+
+
 def test_problems_without_a_completion_are_left_out_and_told(text: Path, written: Path, capsys: Any) -> None:
     written.write_text(written.read_text().splitlines()[0])
     assert main(["evaluate", "--completions", str(written), f"data_path={text}", "--execute-code"]) == 0
@@ -108,7 +127,8 @@ def test_problems_without_a_completion_are_left_out_and_told(text: Path, written
         (["--execute-code", "evaluate.k=3"], "pass@3 needs that many programs; the fewest of a problem are 2"),
         ([], "add --execute-code"),
         (["--execute-code", "evaluate.k=a"], "evaluate.k"),
-        (["--execute-code", "nowhere"], "no checkpoint beside --completions"),
+        (["--execute-code", "nowhere"], "there is no such run or checkpoint"),
+        (["--execute-code", "data_hash=0123"], "the dataset has changed"),
         (["--execute-cod"], "did you mean '--execute-code'?"),
     ],
 )

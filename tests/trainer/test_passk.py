@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from hrmdoc.trainer.passk import mean_pass_at_k, pass_at_k, wilson
+from hrmdoc.trainer.passk import difference, mean_pass_at_k, pass_at_k, wilson
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,23 @@ def test_the_interval_holds_the_true_share_about_as_often_as_it_says():
     rng = np.random.default_rng(0)
     held = [wilson(found, 60) for found in rng.binomial(60, 0.2, 4000)]
     assert 0.93 < np.mean([w.low <= 0.2 <= w.high for w in held]) < 0.97
+
+
+def test_the_difference_of_two_models_is_paired():
+    ours, theirs = [(1, 1)] * 30 + [(1, 0)] * 70, [(1, 1)] * 20 + [(1, 0)] * 80
+    found = difference(ours, theirs, 1)
+    assert found.estimate == pytest.approx(0.1)
+    # 10 problems that we alone solve, none that they alone do: Agresti and Min's adjusted Wald interval.
+    half = 1.959964 * np.sqrt(11 - 100 / 102) / 102
+    assert (found.low, found.high) == pytest.approx((10 / 102 - half, 10 / 102 + half), abs=1e-6)
+    unpaired = wilson(30, 100).high - wilson(30, 100).low + wilson(20, 100).high - wilson(20, 100).low
+    assert found.high - found.low < unpaired
+
+
+def test_two_models_that_solve_nothing_are_not_known_to_be_equal():
+    found = difference([(2, 0)] * 50, [(2, 0)] * 50, 1)
+    assert found.estimate == 0.0
+    assert found.low == -found.high < 0
 
 
 def test_the_interval_of_nothing_is_everything():
