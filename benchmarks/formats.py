@@ -41,7 +41,7 @@ _BY_EYE = """
 ## Real logs, read by eye
 
 73 logs that people published (36 excerpts of failing runs, 37 whole series: printed logs, tables, JSON histories, Trainer states,
-launcher output of clusters) were shown by `hrmdoc series` and compared with the file by eye: framework, axis and last step, roles.
+output of clusters) were shown by `hrmdoc series` and compared with the file by eye: framework, axis and last step, roles.
 
 - 64 were right at first sight
 - 9 were not: five tables of Keras without a log told no framework; one evaluation before the first step stood at a later step;

@@ -23,10 +23,16 @@ Tables = Callable[[Context, sqlite3.Connection], Iterator[Record]]
 def columns(path: Path, table: str) -> set[str]:
     """The columns of a table; none when the file has no such table, or is not there."""
     try:
-        with closing(sqlite3.connect(_in_place(path), uri=True, timeout=2)) as opened:
+        with closing(_opened(_in_place(path))) as opened:
             return {str(row[1]) for row in opened.execute(f"PRAGMA table_info({table})")}
-    except (sqlite3.Error, OSError):
+    except (sqlite3.Error, OSError, ValueError):
         return set()
+
+
+def _opened(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=2)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
 
 
 def _in_place(path: Path) -> str:
@@ -48,9 +54,10 @@ def database(context: Context, tables: Tables) -> Iterator[Record]:
             yield from _read(context, f"file:{quote(str(Path(folder) / path.name))}?mode=rw", tables)
     except (sqlite3.Error, OSError) as error:
         yield Damage(context.path, None, f"the database cannot be read: {error}")
+    except (TypeError, ValueError, OverflowError) as error:  # a damaged page gives cells of any type
+        yield Damage(context.path, None, f"the database is damaged: {error}")
 
 
 def _read(context: Context, uri: str, tables: Tables) -> Iterator[Record]:
-    with closing(sqlite3.connect(uri, uri=True, timeout=2)) as opened:
-        opened.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    with closing(_opened(uri)) as opened:
         yield from tables(context, opened)

@@ -56,11 +56,11 @@ class _Session:
 def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     names = {row[1] for row in opened.execute("PRAGMA table_info(metrics)")}
     key = "run_id" if "run_id" in names else "run_name"  # older stores know runs by name alone
-    runs = opened.execute(f"SELECT {key}, max(id) FROM metrics GROUP BY {key} ORDER BY max(id)").fetchall()  # noqa: S608
+    query = f"SELECT {key}, max(id), max(run_name) FROM metrics GROUP BY {key} ORDER BY max(id)"  # noqa: S608
+    runs = opened.execute(query).fetchall()
     if not runs:
         return
-    newest = runs[-1][0]
-    name = opened.execute(f"SELECT run_name FROM metrics WHERE {key} = ? LIMIT 1", (newest,)).fetchone()[0]  # noqa: S608
+    newest, _, name = runs[-1]
     if len(runs) > 1:
         yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {name}, was read")
     yield Event("start", context.path)
@@ -86,11 +86,11 @@ class _Joined:
     def add(self, number: int, step: Any, time: Any, text: Any) -> None:
         """Takes in a row of the table; its number stands for the line."""
         row = _object(text)
-        if row is None:
+        if row is None or not isinstance(step, int):
             self.broken.append(number)
             return
-        self._clock.append((str(time), int(step)))
-        self.metrics.add({**row, "_step": int(step), "_timestamp": str(time)}, number)
+        self._clock.append((str(time), step))
+        self.metrics.add({**row, "_step": step, "_timestamp": str(time)}, number)
 
     def step_at(self, time: str) -> int:
         """The step that was written last before a time (ISO 8601, all in UTC)."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 from hrmdoc import readers
@@ -61,15 +63,54 @@ NAMES = {
     "run_json": "run.json",
     "text": "train.log",
     "tfevents": "events.out.tfevents.1.host",
+    "trackio": "tiny.db",
     "torchrun": "error.json",
     "wandb": "run-a.wandb",
 }
+
+
+def _mlflow() -> bytes:
+    """A store of MLflow with two runs."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
+        db.execute("CREATE TABLE params (key, value, run_uuid)")
+        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
+        db.execute("CREATE TABLE latest_metrics (key)")
+        db.executemany(
+            "INSERT INTO runs VALUES (?, ?, ?, ?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)]
+        )
+        db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
+        rows = [("loss", 9.0 - step, 1700000000000 + step, "new", step, step == 7) for step in range(12)]
+        db.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", rows)
+        return db.serialize()
+
+
+def _trackio() -> bytes:
+    """A project of Trackio with two runs."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for table, more in (("metrics", "step INTEGER, "), ("system_metrics", "")):
+            db.execute(
+                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, {more}metrics TEXT)"
+            )
+        for step in range(20):
+            row = (
+                f"id-{step // 15}",
+                f"2026-01-02T03:04:{step:02d}+00:00",
+                f"run {step // 15}",
+                step,
+                f'{{"loss": {9 - step}.5}}',
+            )
+            db.execute("INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES (?, ?, ?, ?, ?)", row)
+        return db.serialize()
+
+
 _PLAIN: dict[str, bytes] = {
     "configs": b"lr: 1e-3\nmodel:\n  width: 8\n  layers: [1, 2]\nseed: 0\n",
     "json_history": b'{"loss": [2.0, 1.5, 1.2], "val_loss": [2.1, NaN, 1.3]}',
     "jsonl": b'{"step": 1, "loss": 2.0}\n{"step": 2, "loss": null, "eval": {"loss": 1.5}}\n{"step": 3, "loss": "nan"}\n',
     "mlflow": b"1795233159174 2.0 1\n1795233159175 nan 2\n1795233159176 inf 3\n",
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 97\n",
+    "trackio": _trackio(),
     "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
 }
 
@@ -77,6 +118,7 @@ _PLAIN: dict[str, bytes] = {
 def seeds(reader: str) -> list[bytes]:
     """Whole files of the reader's format, recorded ones where there are any."""
     found = [_PLAIN[reader]] if reader in _PLAIN else []
+    found += [_mlflow()] if reader == "mlflow" else []
     for path in sorted(ARTEFACTS.rglob("*")):
         if path.is_file() and path.suffix not in (".py", ".md", ".gz"):
             data = path.read_bytes()
