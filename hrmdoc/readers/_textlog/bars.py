@@ -11,6 +11,7 @@ _BAR = re.compile(
 )
 _STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "?")
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
+_MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ def bars_of(text: str) -> list[Bar]:
 def _count(text: str) -> int:
     factor = _FACTORS.get(text[-1])
     try:
-        return int(float(text[:-1] if factor else text) * (factor or 1))
+        value = float(text[:-1] if factor else text) * (factor or 1)
+        return int(value) if value < _MOST else 0
     except ValueError:
         return 0
 

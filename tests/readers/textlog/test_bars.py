@@ -26,6 +26,11 @@ def test_a_bar_over_examples_counts_no_steps() -> None:
     assert not found.counts_steps
 
 
+def test_a_count_beyond_all_measure_is_none() -> None:
+    [found] = bars_of("45%|██| 9" + "9" * 400 + "/20 [00:01<00:02,  4.1it/s]")
+    assert (found.n, found.total) == (0, 20)
+
+
 def test_what_only_resembles_a_bar_is_none() -> None:
     assert bars_of("50%| of the people | 3/4") == []
 
