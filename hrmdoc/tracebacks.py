@@ -26,7 +26,7 @@ _PREFIX = re.compile(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
     r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
-    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)"
+    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=[ \S])"
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
     r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
     r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: |:(?=[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
@@ -40,6 +40,7 @@ _RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]
 _FRAME = re.compile(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
 _BOXED = re.compile(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
 _NAMED = re.compile(r"[A-Za-z_]")
+_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,10}[A-Z]\w{0,60}(?:Error|Exception)(?:: |$)")
 _INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, also where indentation was lost, and the boxes of rich
 
 
@@ -69,6 +70,7 @@ class _Open:
     line: int
     first: Line
     harmless: bool = False
+    level: int = 0  # the indentation of its frames, where the head is missing
     frames: list[str] = field(default_factory=list)
 
 
@@ -106,19 +108,22 @@ class TracebackTracker:
             harmless = self._harmless.pop(key, False)
             if harmless:
                 self._harmless[key] = False
-            self._open[key] = _Open(indent, line.line, line, harmless, [HEADER])
+            self._open[key] = _Open(indent, line.line, line, harmless, frames=[HEADER])
             return _INSIDE
         opened = self._open.get(key)
         if opened is None and indent and _FRAME.match(body.lstrip()):
             if key in self._harmless:  # the call stack of a message that could not be logged
                 return _INSIDE
-            opened = self._open[key] = _Open(0, line.line, line)  # the log begins inside a traceback, or its head was cut off
+            opened = self._open[key] = _Open(
+                0, line.line, line, level=indent
+            )  # the log begins inside a traceback, or its head was cut off
         if opened is None:
             return _OUTSIDE
         if line.line - opened.line > _FORGET_AFTER:
             del self._open[key]
             return _OUTSIDE
-        if not body.strip() or indent > opened.indent or body.lstrip().startswith(_INSIDE_MARKS):
+        ends = indent <= opened.level and _RAISED.match(body.lstrip())
+        if not body.strip() or (indent > opened.indent and not ends) or body.lstrip().startswith(_INSIDE_MARKS):
             self._keep_frame(opened, body)
             return _INSIDE
         if _NAMED.match(body.lstrip()):  # else a mark of lines that were cut out, or a rule: what ends it may still come

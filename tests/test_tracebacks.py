@@ -126,3 +126,8 @@ def test_a_message_that_could_not_be_logged_ends_nothing() -> None:
 def test_an_exception_that_python_ignored_ends_nothing() -> None:
     ignored = ("Exception ignored in: <function f at 0x7f>", HEADER, '  File "a.py", line 3, in f', "AttributeError: x")
     assert ends(*ignored) == []
+
+
+def test_a_headless_traceback_that_stands_apart_from_the_margin_ends_at_its_exception() -> None:
+    lines = ('18:46:44  File "a.py", line 3, in f', "18:46:44    g()", "18:46:44  KeyError: 'x'")
+    assert [place.frames for place in places(*lines)] == [None, None, ("a.py f",)]
