@@ -86,7 +86,9 @@ def _history(verdicts: Sequence[Verdict]) -> str:
     rows = history.comparable(verdicts)
     if not rows:
         return ""
-    text = "The very same runs under the rules of several commits.\n\n"
+    text = (
+        "The very same runs under the rules of several commits. What harm a fault did is read with that commit's own readers.\n\n"
+    )
     return text + tables.table(("commit", "programs", *tables.COLUMNS), rows)
 
 
