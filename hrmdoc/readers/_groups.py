@@ -31,7 +31,7 @@ _PART = re.compile(
 )
 _PIECE = re.compile(
     r"(?:\w*_)?(?:train|rank|local|worker|node|host|process|gpu|device|machine|client|shard|part|split|attempt|restart|replica|pod)"
-    r"[_-]?[a-z]?\d*|\d+|.*[-_.]?(?:logs?|events|checkpoints?)",
+    r"[_-]?[a-z]?\d*|(?:best|last|final|latest)(?:[_-]\w+)?|\d+|.*[-_.]?(?:logs?|events|checkpoints?)",
     re.IGNORECASE,
 )
 """Folders that hold parts of one run as often as runs; they are told apart by other marks than the names of their files."""

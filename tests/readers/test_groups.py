@@ -43,6 +43,8 @@ def folders(root: Path) -> list[str]:
         ("0/m.csv", "1/m.csv"),
         ("csv_logs/metrics.csv", "tb_logs/metrics.csv"),
         ("big/train.csv", "small/eval.csv"),
+        ("best/log.csv", "last/log.csv"),
+        ("events.out.tfevents.1.csv", "events.out.tfevents.2.csv"),
     ],
 )
 def test_parts_of_one_run_stay_together(tmp_path: Path, names: tuple[str, ...]) -> None:
