@@ -285,6 +285,7 @@ def evidence(rule: SymptomRule, finding: Finding) -> str:
         "rank": finding.rank,
     }
     template = rule.evidence or _default_template(finding)
+    template = template.replace("step {step}", f"{finding.values.get('unit', 'step')} {{step}}")
 
     def fill(hole: re.Match[str]) -> str:
         return _spell(words.get(hole[1]), hole[2])

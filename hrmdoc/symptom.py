@@ -63,6 +63,11 @@ class Symptom:
         return self.state in ("present", "resolved")
 
     @property
+    def unit(self) -> str:
+        """What `first_step` counts: `step`, `epoch`, `point` or `sample`."""
+        return str(self.values.get("unit", "step"))
+
+    @property
     def signature_role(self) -> SignatureRole | None:
         """The part that its log signature plays in a failure, None for symptoms that are no log lines."""
         role = self.values.get("role")

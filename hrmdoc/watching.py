@@ -21,6 +21,9 @@ from hrmdoc.run import FloatArray, Series
 from hrmdoc.scene import Finding, Scene
 from hrmdoc.tracks import PHASES, paired, phases
 
+UNITS = {"epoch": "epoch", "index": "point", "sample": "sample"}
+"""What a step of an axis is called; `step` where it is none of these."""
+
 
 class DetectorNode:
     """A detector on the best series of a role, or on the first of several roles that shows the condition."""
@@ -144,6 +147,8 @@ class _Watch:
             "score": float(episode.peak),
             "first": float(series.values[offset]),
             "last": float(series.values[-1]),
+            "reached": float(series.values[-1] if episode.closed is None else series.values[peak]),
+            "unit": UNITS.get(series.axis, "step"),
             "best": float(finite.min()) if len(finite) else math.nan,
             "highest": float(finite.max()) if len(finite) else math.nan,
             "enter": self._when.enter,

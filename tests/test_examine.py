@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 
 from hrmdoc.analysis import Patient
+from hrmdoc.symptom import Symptom
+
+
+def _found(path: Path) -> dict[str, Symptom]:
+    patient = Patient(str(path))
+    patient.read([str(path)])
+    return {one.id: one for one in patient.look(closed=True).symptoms if one.seen}
 
 
 def _present(path: Path) -> set[str]:
-    patient = Patient(str(path))
-    patient.read([str(path)])
-    return {one.id for one in patient.look(closed=True).symptoms if one.state == "present"}
+    return {name for name, one in _found(path).items() if one.state == "present"}
 
 
 def test_several_runs_in_one_file_are_no_crash_loop(tmp_path: Path) -> None:
@@ -26,3 +31,21 @@ def test_falls_to_the_same_checkpoint_again_and_again_are_a_crash_loop(tmp_path:
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(json.dumps({"step": step, "loss": 4.0 - step / 1000}) + "\n" for step in steps))
     assert "crash-loop" in _present(log)
+
+
+def test_evidence_counts_in_the_unit_of_its_curve(tmp_path: Path) -> None:
+    rows = [f"{epoch},{1 / (epoch + 1)},{0.5 + 0.05 * abs(epoch - 4)}" for epoch in range(16)]
+    table = tmp_path / "log.csv"
+    table.write_text("\n".join(["epoch,loss,val_loss", *rows]) + "\n")
+    symptom = _found(table)["overfitting"]
+    assert symptom.unit == "epoch"
+    assert f"near epoch {symptom.first_step}" in symptom.evidence
+
+
+def test_what_is_over_is_told_by_its_height_not_by_the_last_value(tmp_path: Path) -> None:
+    heights = [0.9, 0.6, 0.5, *[0.5 + 0.1 * n for n in range(1, 9)], *[1.3 - 0.11 * n for n in range(1, 12)]]
+    table = tmp_path / "log.csv"
+    table.write_text("\n".join(["epoch,loss,val_loss", *[f"{n},{0.9**n},{height}" for n, height in enumerate(heights)]]) + "\n")
+    symptom = _found(table)["overfitting"]
+    assert symptom.state == "resolved"
+    assert float(symptom.evidence.split(" to ")[1].split(";")[0]) > 1.0

@@ -121,8 +121,8 @@ def _found(symptom: Symptom, room: int, *, verbose: bool) -> Text:
     if symptom.state == "resolved":
         told.append("  (over)", style="not bold dim")
     where = place(symptom.file, symptom.line)
-    if not where and symptom.first_step is not None and "step" not in said:
-        where = f"from step {symptom.first_step}"
+    if not where and symptom.first_step is not None and symptom.unit not in said:
+        where = f"from {symptom.unit} {symptom.first_step}"
     return told.append(f"  {where}", style="not bold dim") if where else told
 
 

@@ -68,7 +68,7 @@ def told(analysis: Analysis, series: Series) -> list[Symptom]:
 def _mark(symptom: Symptom, series: Series, indent: int, room: int, wide: int) -> Text:
     """A mark under the step with the symptom's name on the side where it fits."""
     at = indent + column(series.steps, symptom.first_step or 0, room)
-    label = f"{symptom.id} from step {symptom.first_step}" + (" (over)" if symptom.state == "resolved" else "")
+    label = f"{symptom.id} from {symptom.unit} {symptom.first_step}" + (" (over)" if symptom.state == "resolved" else "")
     if max(at, wide - at) < len(label) + 2:
         label = symptom.id
     if at + 2 + len(label) <= wide or at < len(label) + 1:

@@ -27,7 +27,7 @@ def sentence(analysis: Analysis) -> str:
     if analysis.verdict in SICK:
         worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
         over = ", by now over" if worst.state == "resolved" else ""
-        return worst.title + (f", from step {worst.first_step}" if worst.first_step is not None else "") + over
+        return worst.title + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "") + over
     checked = len(analysis.symptoms) - len(analysis.not_evaluated)
     odd = len(analysis.present)
     oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm" if odd else ""
