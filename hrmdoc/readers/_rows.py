@@ -14,6 +14,7 @@ import numpy as np
 from hrmdoc.readers._table import (
     AXES,
     RESTARTING,
+    SECONDS,
     SPLIT_KEYS,
     Columns,
     Counter,
@@ -31,7 +32,6 @@ from hrmdoc.readers.base import Context
 from hrmdoc.run import FloatArray, IntArray, Points
 
 _MAX_SHAPES = 2000
-_SECONDS = (1e9, 1e11)  # numbers between them are seconds since 1970 beyond doubt
 
 
 class _Shape:
@@ -213,7 +213,7 @@ def _numbers(column: Column) -> FloatArray:
 
 def _times(shape: _Shape, cells: FloatArray) -> FloatArray:
     """Unix seconds of every row, shape [n]; `cells` is the column of the clock as numbers."""
-    if ((cells > _SECONDS[0]) & (cells < _SECONDS[1])).all():
+    if ((cells > SECONDS[0]) & (cells < SECONDS[1])).all():
         return cells
     return np.array([unix_time(cell) for cell in shape.column(shape.names.index(shape.place.time or ""))])
 

@@ -51,6 +51,7 @@ _NUMBER = re.compile(
 )
 _OF_TOTAL = re.compile(r"^(\d+)\s*/\s*\d+$")
 _DAY_2001 = 978_307_200.0  # a number below this is seconds since the start of the run, not since 1970
+SECONDS = (1e9, 1e11)  # numbers between them are seconds since 1970 beyond doubt
 
 
 _SPLITS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hrmdoc.readers._table import (
     AXES,
     EPOCH_KEYS,
     RESTARTING,
+    SECONDS,
     STEP_KEYS,
     TIME_KEYS,
     Columns,
@@ -122,7 +124,9 @@ class _Session:
         first = self._lines.number
         lines = self._lines.split(block)
         begin = 0
-        for at, line in enumerate(lines):
+        header = self._header
+        plain = header is not None and not (header.start and header.start in block)
+        for at, line in enumerate(() if plain else lines):
             if self._header is None or _may_be_header(line, self._header):
                 self._rows(lines[begin:at], first + begin)
                 begin = at + self._start_header(line)
@@ -172,6 +176,13 @@ class _Session:
         for at, metric, source in header.metrics(clocked):
             values = grid[:, at]
             here = ~np.isnan(values) | header.nans[:, at]
+            named = f"{self._context.source or self._context.path}#{source}" if source else ""
+            if here.all() and (axes == axes[0]).all():
+                values = np.ascontiguousarray(values)
+                self._columns.add(
+                    metric, order, values, steps=steps, times=times, lines=numbers, axis=AXES[axes[0]], source=named
+                )
+                continue
             for axis in np.unique(axes[here]):
                 n = np.flatnonzero(here & (axes == axis))
                 self._columns.add(
@@ -182,7 +193,7 @@ class _Session:
                     times=times[n],
                     lines=numbers[n],
                     axis=AXES[axis],
-                    source=f"{self._context.source or self._context.path}#{source}" if source else "",
+                    source=named,
                 )
 
 
@@ -264,20 +275,41 @@ class _Header:
         body = b"],[".join(lines).replace(b"\r],[", b"],[").removesuffix(b"\r")
         if b"\r" in body or b'"' in body or b" " in body or _LETTER.intersection(body[:4096]):
             return None
-        for _ in range(2):
-            body = body.replace(b",,", b",null,")
-        body = body.replace(b"[,", b"[null,").replace(b",]", b",null]")
-        body = (b"[[null" if body.startswith(b",") else b"[[") + body + (b"null]]" if body.endswith(b",") else b"]]")
         try:
-            grid = np.array(orjson.loads(body), np.float64)
+            rows = _json_rows(body)
+            if any(map(width.__ne__, map(len, rows))):
+                return None
+            return _matrix(rows, width)
         except (orjson.JSONDecodeError, ValueError, TypeError):
             return None
-        return grid if grid.ndim == 2 and grid.shape[1] == width else None
 
     def _clock(self, grid: Grid) -> FloatArray:
         if self.place.time is None:
             return np.full(len(grid), np.nan)
-        return np.array([unix_time(value) for value in grid[:, self.at(self.place.time)].tolist()])
+        column = grid[:, self.at(self.place.time)]
+        if ((column > SECONDS[0]) & (column < SECONDS[1])).all():
+            return np.ascontiguousarray(column)
+        return np.array([unix_time(value) for value in column.tolist()])
+
+
+def _json_rows(body: bytes) -> list[list[float | None]]:
+    """Rows of cells with `],[` between the rows; where a cell is empty, JSON wants a null."""
+    try:
+        return orjson.loads(b"[[" + body + b"]]")  # type: ignore[no-any-return]
+    except orjson.JSONDecodeError:
+        for _ in range(2):
+            body = body.replace(b",,", b",null,")
+        body = body.replace(b"[,", b"[null,").replace(b",]", b",null]")
+        body = (b"[[null" if body.startswith(b",") else b"[[") + body + (b"null]]" if body.endswith(b",") else b"]]")
+        return orjson.loads(body)  # type: ignore[no-any-return]
+
+
+def _matrix(rows: list[list[float | None]], width: int) -> Grid:
+    """Rows of one width as numbers, NaN for a missing cell."""
+    try:
+        return np.fromiter(chain.from_iterable(rows), np.float64, width * len(rows)).reshape(-1, width)
+    except TypeError:
+        return np.array(rows, np.float64)
 
 
 def _column(cells: tuple[str, ...], delimiter: str) -> FloatArray:
