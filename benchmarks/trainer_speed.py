@@ -33,7 +33,8 @@ SUDOKU = DataInfo(vocab_size=11, seq_len=81)
 SMALL = ArchConfig(hidden_size=32, H_layers=1, L_layers=1, num_heads=1, expansion=2, puzzle_emb_ndim=32)
 MIDDLE = ArchConfig(hidden_size=64, H_layers=2, L_layers=2, num_heads=1, expansion=4, puzzle_emb_ndim=64)
 CONFIGS = {"a": (SMALL, 4, 200), "b": (MIDDLE, 8, 60), "c": (ArchConfig(), 8, 5)}  # architecture, batch, rounds
-LR, DECAY, AGREE = 1e-4, 1.0, 1e-6
+LR, DECAY = 1e-4, 1.0
+AGREE = (1e-6, 1e-4, 1e-4)  # of the first losses; AdamATan2 turns gradients that are rounding into whole steps
 Step = Callable[[Batch], float]
 
 
@@ -69,9 +70,9 @@ def race(name: str, compiled: bool, rounds: int | None) -> None:
     steps = contestants(arch, rows, compiled)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(8)]
     losses = {who: [step(batch) for batch in batches[:3]] for who, step in steps.items()}
-    same = ("trainer", "native")
-    apart = max(abs(x - y) / x for who in same for x, y in zip(losses["baseline"], losses[who], strict=True))
-    assert apart < AGREE, f"the trainers differ: {losses}"
+    pairs = [(losses["baseline"][step], losses[who][step], step) for who in ("trainer", "native") for step in range(3)]
+    apart = [abs(x - y) / x for x, y, _ in pairs]
+    assert all(found < AGREE[step] for found, (*_, step) in zip(apart, pairs, strict=True)), f"the trainers differ: {losses}"
     spent: dict[str, list[float]] = {who: [] for who in steps}
     for number in range(rounds or usual):
         for who, step in steps.items():
@@ -83,7 +84,8 @@ def race(name: str, compiled: bool, rounds: int | None) -> None:
     whole, less = (step_flops(replace(arch, q_target=target), SUDOKU, rows) for target in ("separate", "reuse"))
     flops = {who: less if "reuse" in who else whole for who in steps if who != "baseline"}
     print(
-        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; first losses apart by {apart:.1e}; ", end=""
+        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; first losses apart by {max(apart):.1e}; ",
+        end="",
     )
     print(f"matrix products at {rate / 1e9:.0f} GFLOP/s")
     middle = {who: statistics.median(times) for who, times in spent.items()}
