@@ -6,6 +6,7 @@
                         <set>__puzzle_identifiers.npy  [puzzles]
                         <set>__puzzle_indices.npy      [puzzles + 1], offsets into the examples
                         <set>__group_indices.npy       [groups + 1], offsets into the puzzles
+    <path>/{train,test}/problems.json           of text only: the problem of each row, see `problems`
 
 A group is an original puzzle with its augmentations, a puzzle one of them, an example one pair of input and label.
 """
