@@ -40,7 +40,7 @@ def main() -> None:
 
 def _head(quick: bool) -> str:
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
-    command = f"python benchmarks/speed.py{' --quick' if quick else ''}"
+    command = " ".join(("python benchmarks/speed.py", *sys.argv[1:]))
     rounds = rounds_of(3 if quick else 5)
     load = os.getloadavg()[0]
     return (
