@@ -134,7 +134,6 @@ GPT = Patient(
         "no warmup, rate 100 times too high": ("warmup-too-short", {"learning_rate": "0.3", "warmup_iters": "0"}),
         "warmup longer than the run": ("lr-schedule-misconfigured", {"warmup_iters": "100000"}),
         "weight decay that forgets": ("weight-decay-too-high", {"weight_decay": "100.0"}),
-        "nine tenths dropped": ("regularization-too-strong", {"dropout": "0.9"}),
     },
     start=_train_gpt,
 )  # fmt: skip
