@@ -48,26 +48,27 @@ def heal(
         InputError: a config cannot be read.
         PatchError: a patch cannot be taken back, because the file was edited meanwhile.
     """
+
+    def run(number: int) -> Outcome:
+        place = log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
+        outcome = supervise(command, place, stop_on=stop_on, tell=tell)
+        return replace(outcome, analysis=_examined(place, configs, settings))
+
     treatment = Treatment(settings.policy, log, None)
-    outcome, number = supervise(command, log, stop_on=stop_on, tell=tell), 1
+    outcome, number = run(1), 1
     while True:
-        outcome = replace(outcome, analysis=_examined(_numbered(log, number), configs, settings))
         deed = next(iter(treatment.look(outcome.analysis, time.time(), closed=True)), None)
         if deed is not None:
             tell_deed(deed)
         if deed is None or deed.status != "written":
             return outcome
         number += 1
-        outcome = supervise(command, _numbered(log, number), stop_on=stop_on, tell=tell)
+        outcome = run(number)
         showing = {symptom.id for symptom in outcome.analysis.symptoms if symptom.state == "present"}
         in_vain = not showing.isdisjoint(deed.gone) or (outcome.status != 0 and not deed.gone)
         if in_vain:
             store.undo(deed.file)
         tell_deed(replace(deed, status="in vain" if in_vain else "helped", at=time.time()))
-
-
-def _numbered(log: Path, number: int) -> Path:
-    return log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
 
 
 def _examined(log: Path, configs: Sequence[Path], settings: Settings) -> Analysis:
