@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from hrmdoc.errors import ConfigError, did_you_mean
-from hrmdoc.rulebook import Rulebook
+from hrmdoc.rulebook import Rulebook, When
 
 
 class Acknowledgement(Struct, forbid_unknown_fields=True, frozen=True):
@@ -117,7 +117,7 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
     """The rulebook with the user's thresholds in place.
 
     Raises:
-        ConfigError: a threshold or acknowledgement names a symptom that does not exist.
+        ConfigError: a threshold or acknowledgement names a symptom that does not exist, or one that no threshold decides.
     """
     named = (*settings.thresholds, *(one.symptom for one in settings.acknowledge), *settings.disable)
     for name in named:
@@ -128,6 +128,26 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
         rule = symptoms[name]
         given = {key: value for key, value in msgspec.structs.asdict(threshold).items() if value is not None}
         severity = given.pop("severity", rule.severity)
-        when = msgspec.structs.replace(rule.when, **given) if rule.when.detector else rule.when
+        when = _with_threshold(rule.when, given) if given else rule.when
+        if when is None:
+            hint = "severity can be changed; what it looks for is told by `hrmdoc explain`"
+            raise ConfigError(f"{name} is not judged by a threshold", file=settings.origin or None, hint=hint)
         symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=())
     return msgspec.structs.replace(book, symptoms=symptoms)
+
+
+def _with_threshold(when: When, given: dict[str, Any]) -> When | None:
+    """`when` with the thresholds at its first detector; None when it has none.
+
+    Of alternatives the user's takes the place of all: whoever sets a threshold wants to hear of nothing below it.
+    """
+    if when.detector:
+        return msgspec.structs.replace(when, **given)
+    for part in when.any or ():
+        if (changed := _with_threshold(part, given)) is not None:
+            return changed
+    parts = list(when.all or ())
+    for place, part in enumerate(parts):
+        if (changed := _with_threshold(part, given)) is not None:
+            return msgspec.structs.replace(when, all=(*parts[:place], changed, *parts[place + 1 :]))
+    return None

@@ -55,9 +55,32 @@ def test_a_threshold_of_an_unknown_symptom_is_refused() -> None:
 
 def test_a_threshold_changes_its_rule_and_no_other() -> None:
     book = rulebook.load()
-    found = settings.adjusted(book, Settings(thresholds={"loss-spike": Threshold(enter=99.0, severity="info")}))
-    assert (found.symptoms["loss-spike"].when.enter, found.symptoms["loss-spike"].severity) == (99.0, "info")
+    found = settings.adjusted(book, Settings(thresholds={"loss-divergence": Threshold(enter=99.0, severity="info")}))
+    assert (found.symptoms["loss-divergence"].when.enter, found.symptoms["loss-divergence"].severity) == (99.0, "info")
     assert found.symptoms["loss-plateau"] == book.symptoms["loss-plateau"]
+
+
+def test_a_threshold_takes_the_place_of_all_alternatives_of_its_rule() -> None:
+    book = rulebook.load()
+    assert book.symptoms["loss-spike"].when.any is not None, "the case needs a rule of several parts"
+    found = settings.adjusted(book, Settings(thresholds={"loss-spike": Threshold(enter=99.0)})).symptoms["loss-spike"].when
+    assert (found.detector, found.enter, found.any) == ("spike", 99.0, None)
+
+
+def test_a_threshold_leaves_the_conditions_beside_it() -> None:
+    book = rulebook.load()
+    rule = next(r for r in book.symptoms.values() if r.when.all and r.when.all[0].detector and len(r.when.all) > 1)
+    found = settings.adjusted(book, Settings(thresholds={rule.id: Threshold(enter=99.0)})).symptoms[rule.id].when.all
+    assert found is not None
+    assert found[0].enter == 99.0
+    assert found[1:] == (rule.when.all or ())[1:]
+
+
+def test_a_threshold_for_what_no_threshold_decides_is_refused() -> None:
+    with pytest.raises(ConfigError, match="loss-above-start is not judged by a threshold"):
+        settings.adjusted(rulebook.load(), Settings(thresholds={"loss-above-start": Threshold(enter=3.0)}))
+    found = settings.adjusted(rulebook.load(), Settings(thresholds={"loss-above-start": Threshold(severity="info")}))
+    assert found.symptoms["loss-above-start"].severity == "info"
 
 
 def test_an_acknowledgement_holds_until_its_day() -> None:
