@@ -256,6 +256,7 @@ def test_out_of_memory_before_a_collective_timeout_is_the_one_to_explain(book: R
 @pytest.mark.parametrize("total", [40, 1000, 50_000])
 def test_every_computed_value_of_a_remedy_can_be_computed(book: Rulebook, total: int) -> None:
     facts = {"run.total_steps": total, "optimizer.lr": 1e-3, "run.kind": "sft", "rl.num_generations": 8, "current": 0}
+    facts["optimizer.embedding_lr"] = 1e-3
     for remedy in book.remedies.values():
         for text in formulas(remedy):
             value = compile_expression(text)(facts, about(facts))
