@@ -97,7 +97,7 @@ HRM = Patient(
     name="hrm",
     title="a tiny HRM on 4x4 Sudoku",
     framework="hrm",
-    seeds=(0,),
+    seeds=(0, 1, 2),
     healthy={
         "data_path": "builtin:sudoku-4x4", "epochs": "6", "eval_interval": "3", "global_batch_size": "32", "log_interval": "4",
         "lr": "3e-3", "lr_warmup_steps": "20", "lr_min_ratio": "1.0", "puzzle_emb_lr": "1e-3", "weight_decay": "0.1",
@@ -121,7 +121,7 @@ GPT = Patient(
     name="gpt",
     title="a character-level GPT with nanoGPT's keys",
     framework="nanogpt",
-    seeds=(0,),
+    seeds=(0, 1, 2),
     healthy={
         "learning_rate": "0.003", "warmup_iters": "20", "max_iters": "400", "min_lr_ratio": "0.1", "batch_size": "8",
         "block_size": "32", "vocab_size": "32", "n_embd": "32", "n_layer": "2", "dropout": "0.0", "weight_decay": "0.01",
