@@ -83,7 +83,7 @@ class Examination:
         for rule in sorted(self._rules, key=_depends_on_others):
             finding = self._look(rule, scene)
             self._findings[rule.id] = finding
-            symptoms[rule.id] = to_symptom(self._variant(rule)[1], finding)
+            symptoms[rule.id] = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
         return [symptoms[rule.id] for rule in self._rules]
 
     def _match_lines(self) -> None:
@@ -246,8 +246,8 @@ def _is_unknown(item: Any, facts: Mapping[str, Any]) -> bool:
 _HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 
 
-def to_symptom(rule: SymptomRule, finding: Finding) -> Symptom:
-    """The rule's words around the finding's numbers."""
+def to_symptom(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> Symptom:
+    """The rule's words around the finding's numbers and the facts of the run."""
     return Symptom(
         id=rule.id,
         title=rule.title,
@@ -259,7 +259,7 @@ def to_symptom(rule: SymptomRule, finding: Finding) -> Symptom:
         last_step=finding.last_step,
         first_time=finding.first_time,
         count=finding.count,
-        evidence=evidence(rule, finding),
+        evidence=evidence(rule, finding, facts),
         values=dict(finding.values),
         file=finding.file,
         line=finding.line,
@@ -271,11 +271,12 @@ def to_symptom(rule: SymptomRule, finding: Finding) -> Symptom:
     )
 
 
-def evidence(rule: SymptomRule, finding: Finding) -> str:
+def evidence(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> str:
     """One sentence with the numbers of a finding; empty when nothing was seen. Log text in it is cleaned."""
     if finding.state not in ("present", "resolved"):
         return ""
     words: dict[str, Any] = {
+        **facts,
         **finding.values,
         "role": finding.role,
         "metric": finding.metric,

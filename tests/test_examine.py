@@ -49,3 +49,13 @@ def test_what_is_over_is_told_by_its_height_not_by_the_last_value(tmp_path: Path
     symptom = _found(table)["overfitting"]
     assert symptom.state == "resolved"
     assert float(symptom.evidence.split(" to ")[1].split(";")[0]) > 1.0
+
+
+def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(
+        "".join(f"{{'loss': {2 - i / 100}, 'grad_norm': 1.0, 'learning_rate': 0.5, 'epoch': {i / 100}}}\n" for i in range(60))
+    )
+    said = _found(log)["lr-above-typical"].evidence
+    assert said.startswith("the learning rate is 0.5; 1e-05 to 0.01 is usual")
+    assert "?" not in said
