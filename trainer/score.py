@@ -64,7 +64,7 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
     """
     foreign = path.is_file()
-    settings = reference_settings(path) if foreign else run_settings(path)
+    settings = reference_settings(path) if foreign else run_settings(path) if path.exists() else {}
     if not settings:
         missing = "there is no config.yaml beside the checkpoint" if path.exists() else "there is no such run or checkpoint"
         raise ConfigError(missing, file=path, hint="name a run directory or its checkpoint")
