@@ -2,7 +2,7 @@
 
     python tests/soak.py [--kills 200] [--seed 0]
 
-Half of the kills wait until a checkpoint is being written. After each one the newest good checkpoint must be at least as new as
+The first half of the kills meets runs in PyTorch's operations, the other runs in the C kernels. Half of the kills wait until a checkpoint is being written. After each one the newest good checkpoint must be at least as new as
 it was before, and the run goes on from there (resume=auto). A run that reaches its end must have the weights and moments of one
 that was never killed, bit for bit (deterministic=true); then the next run begins, until all kills are spent.
 """
@@ -53,16 +53,17 @@ WORDS = (
 
 @dataclass
 class Tally:
-    """What the soak has seen."""
+    """What the soak has seen of runs with `native` true or false."""
 
+    native: bool
     kills: int = 0
     while_writing: int = 0
     finished: int = 0
     resumed_from: int = 0
 
 
-def soak(folder: Path, kills: int, seed: int = 0) -> Tally:
-    """Spends `kills` kills on runs in `folder`.
+def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
+    """Spends `kills` kills on runs in `folder`, whose data are there.
 
     Raises:
         AssertionError: a checkpoint was lost, a run did not come back, or its end differs from the uninterrupted one's.
@@ -72,27 +73,27 @@ def soak(folder: Path, kills: int, seed: int = 0) -> Tally:
     from hrmdoc.trainer import loop, setup  # noqa: F401
 
     rng = random.Random(seed)
-    _dataset(folder / "data")
+    kind = "native" if native else "plain"
     began = time.monotonic()
-    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, "whole"), 0)[1]) == 0, "the uninterrupted run failed"
+    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, kind, native), 0)[1]) == 0, "the uninterrupted run failed"
     life = time.monotonic() - began
-    tally = Tally()
+    tally = Tally(native)
     while tally.kills < kills:
-        name = f"run{tally.finished}"
+        name = f"{kind}{tally.finished}"
         writing = rng.random() < 0.5
         before = _newest(folder / name)
         tally.resumed_from += before > 0
-        child = _start(folder, name)
+        child = _start(folder, name, native)
         if not _killed(child, folder / name, rng, life, writing):
-            _compare(folder / "whole", folder / name)
+            _compare(folder / kind, folder / name)
             tally.finished += 1
             continue
         tally.kills += 1
         tally.while_writing += bool(list((folder / name / "checkpoints").glob(f".step_*.{child}")))
         assert _newest(folder / name) >= before, "a checkpoint was lost"
-    name = f"run{tally.finished}"
-    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, name), 0)[1]) == 0, "the last run did not come back"
-    _compare(folder / "whole", folder / name)
+    name = f"{kind}{tally.finished}"
+    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, name, native), 0)[1]) == 0, "the last run did not come back"
+    _compare(folder / kind, folder / name)
     tally.finished += 1
     return tally
 
@@ -116,7 +117,7 @@ def _killed(child: int, run: Path, rng: random.Random, life: float, writing: boo
         time.sleep(0.0005)
 
 
-def _start(folder: Path, name: str) -> int:
+def _start(folder: Path, name: str, native: bool) -> int:
     child = os.fork()
     if child:
         return child
@@ -125,7 +126,8 @@ def _start(folder: Path, name: str) -> int:
     log = os.open(folder / f"{name}.out", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    os._exit(main([*WORDS, f"data_path={folder / 'data'}", f"run_dir={folder / name}"]))
+    where = (f"data_path={folder / 'data'}", f"run_dir={folder / name}")
+    os._exit(main([*WORDS, *where, f"native={str(native).lower()}"]))
 
 
 def _newest(run: Path) -> int:
@@ -168,14 +170,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        tally = soak(Path(folder), options.kills, options.seed)
-    print(
-        f"{tally.kills} kills ({tally.while_writing} left a half-written checkpoint), "
-        f"{tally.resumed_from} resumes from a checkpoint, "
-        f"{tally.finished} runs ended with the weights of the uninterrupted one, {time.monotonic() - began:.0f} s"
-    )
+        _dataset(Path(folder) / "data")
+        for native in (False, True):
+            began = time.monotonic()
+            tally = soak(Path(folder), (options.kills + (not native)) // 2, options.seed + native, native)
+            print(
+                f"native={str(native).lower()}: {tally.kills} kills ({tally.while_writing} left a half-written checkpoint), "
+                f"{tally.resumed_from} resumes from a checkpoint, "
+                f"{tally.finished} runs ended with the weights of the uninterrupted one, {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
