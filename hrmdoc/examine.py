@@ -126,14 +126,10 @@ class Examination:
         missing = self._missing(rule, scene)
         if missing:
             return Finding("not_evaluated", missing=missing)
-        when, resolved = self._variant(rule)[0], True
         try:
-            when = resolve(when, self.situation.facts)
-        except KeyError as error:
-            resolved = False
-            key = str(error.args[0])
-        if not resolved:
-            return Finding("not_evaluated", missing=(key,))
+            when = resolve(self._variant(rule)[0], self.situation.facts)
+        except KeyError as unknown:
+            return Finding("not_evaluated", missing=(str(unknown.args[0]),))
         known = self._nodes.get(rule.id)
         if known is None or known[0] != when:
             try:
@@ -187,23 +183,9 @@ def _depends_on_others(rule: SymptomRule) -> int:
 
 def varied(when: When, variant: Variant) -> When:
     """`when` with the variant's thresholds in every detector of it."""
-    if when.detector is None:
-        inner = {name: tuple(varied(one, variant) for one in group) for name, group in _groups(when).items()}
-        if when.absent is not None:
-            inner["absent"] = varied(when.absent, variant)  # type: ignore[assignment]
-        return msgspec.structs.replace(when, **inner)
-    return msgspec.structs.replace(
-        when,
-        with_={**when.with_, **variant.with_},
-        enter=when.enter if variant.enter is None else variant.enter,
-        leave=when.leave if variant.leave is None else variant.leave,
-        patience=when.patience if variant.patience is None else variant.patience,
-        min_points=when.min_points if variant.min_points is None else variant.min_points,
-    )
-
-
-def _groups(when: When) -> dict[str, tuple[When, ...]]:
-    return {name: group for name, group in (("all", when.all), ("any", when.any)) if group is not None}
+    given = {name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points")}
+    given = {name: value for name, value in given.items() if value is not None}
+    return when.with_detectors(lambda one: msgspec.structs.replace(one, with_={**one.with_, **variant.with_}, **given))
 
 
 def resolve(when: When, facts: Mapping[str, Any]) -> When:
@@ -212,17 +194,12 @@ def resolve(when: When, facts: Mapping[str, Any]) -> When:
     Raises:
         KeyError: naming the fact that is unknown and has no default.
     """
-    if when.detector is None:
-        inner: dict[str, Any] = {name: tuple(resolve(one, facts) for one in group) for name, group in _groups(when).items()}
-        if when.absent is not None:
-            inner["absent"] = resolve(when.absent, facts)
-        return msgspec.structs.replace(when, **inner) if inner else when
-    return msgspec.structs.replace(
-        when,
-        with_={key: _value(value, facts) for key, value in when.with_.items()},
-        enter=_value(when.enter, facts),
-        leave=_value(when.leave, facts),
-    )
+
+    def known(one: When) -> When:
+        with_ = {key: _value(value, facts) for key, value in one.with_.items()}
+        return msgspec.structs.replace(one, with_=with_, enter=_value(one.enter, facts), leave=_value(one.leave, facts))
+
+    return when.with_detectors(known)
 
 
 def _value(value: Any, facts: Mapping[str, Any]) -> Any:

@@ -46,7 +46,7 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
         return SilenceNode(when.silence)
     if when.absent is not None:
         return AbsentNode(build(when.absent, symptom, phase_names))
-    parts = [build(inner, symptom, phase_names) for inner in (when.all if when.all is not None else when.any) or ()]
+    parts = [build(inner, symptom, phase_names) for inner in when.parts]
     return AllNode(parts) if when.all is not None else AnyNode(parts)
 
 
@@ -70,7 +70,7 @@ class LinesNode:
             return Finding("absent", count=len(matches))
         roots = [pair for pair in matches if pair[1].signature.role == "root"] or list(matches)
         line, match = min(roots, key=lambda pair: pair[0].time if not math.isnan(pair[0].time) else math.inf)
-        survived = (match.signature.fatal or self._when.recovers) and all(_outlived(scene, one) for one, _ in matches)
+        survived = (match.signature.fatal or self._when.recovers) and all(scene.run.outlived(one) for one, _ in matches)
         steps = [one.step for one, _ in matches if one.step is not None]
         return Finding(
             "resolved" if survived else "present",
@@ -83,18 +83,6 @@ class LinesNode:
             line=line.line,
             rank=line.rank,
         )
-
-
-def _outlived(scene: Scene, line: Line) -> bool:
-    """Training of the same file went on after `line`: later points stand behind it, or the steps went well past it."""
-    progress = scene.progress
-    if progress is None or not len(progress):
-        return False
-    file, place = progress.place(-1)
-    if file == line.file and place is not None:
-        behind = [progress.place(index)[1] for index in range(max(0, len(progress) - 3), len(progress))]
-        return len(behind) == 3 and all(one is not None and one > line.line for one in behind)
-    return line.step is not None and int(progress.steps[-1]) > line.step + 2
 
 
 class CheckNode:
@@ -161,7 +149,7 @@ class SilenceNode:
         self._when = when
 
     def look(self, scene: Scene) -> Finding:
-        clock, series = scene.run.clock, scene.progress
+        clock, series = scene.run.clock, scene.run.progress
         if clock is None or clock.closed or series is None:
             return Finding("not_evaluated", missing=("a live run",))
         times = series.times[np.isfinite(series.times)]

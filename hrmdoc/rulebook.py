@@ -43,7 +43,6 @@ from hrmdoc.schema import (
     Variant,
     Verify,
     When,
-    walk,
 )
 
 __all__ = [
@@ -75,7 +74,6 @@ __all__ = [
     "check",
     "load",
     "parse",
-    "walk",
 ]
 
 S = TypeVar("S", SymptomRule, SignatureFile, Cause, Remedy, Framework)
@@ -225,7 +223,7 @@ def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Reme
 
 def _whens(parsed: object) -> Iterator[When]:
     if isinstance(parsed, SymptomRule):
-        yield from walk(parsed.when)
+        yield from parsed.when.walk()
 
 
 def _yaml(path: Path, blob: bytes, *, positions: bool = False) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 Severity = Literal["info", "warning", "critical"]
 Status = Literal["experimental", "stable", "deprecated"]
@@ -81,6 +82,26 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
         if len(used) != 1:
             raise ValueError(f"`when` needs exactly one of {', '.join(forms)}, found {', '.join(used) or 'none'}")
         return used[0]
+
+    @property
+    def parts(self) -> tuple[When, ...]:
+        """The conditions that `all`, `any` or `absent` joins; none for the other forms."""
+        return (*(self.all or ()), *(self.any or ()), *((self.absent,) if self.absent else ()))
+
+    def walk(self) -> Iterator[When]:
+        """This condition and everything inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def with_detectors(self, changed: Callable[[When], When]) -> When:
+        """This condition with every detector of it, however deep, as `changed` gives it back."""
+        if self.detector is not None:
+            return changed(self)
+        parts = tuple(part.with_detectors(changed) for part in self.parts)
+        if self.absent is not None:
+            return replace(self, absent=parts[0])
+        return replace(self, **{joint: parts for joint in ("all", "any") if getattr(self, joint) is not None})
 
 
 class Variant(Struct, forbid_unknown_fields=True, frozen=True):
@@ -261,10 +282,3 @@ class Rulebook(Struct, frozen=True):
     causes: dict[str, Cause] = field(default_factory=dict)
     remedies: dict[str, Remedy] = field(default_factory=dict)
     frameworks: dict[str, Framework] = field(default_factory=dict)
-
-
-def walk(when: When) -> Iterator[When]:
-    """`when` and everything inside it."""
-    yield when
-    for inner in (*(when.all or ()), *(when.any or ()), *((when.absent,) if when.absent else ())):
-        yield from walk(inner)
