@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hrmdoc.reports.pages import excerpt
-from hrmdoc.rulebook import Cause, Change, Remedy, Rulebook, Signature, SymptomRule, When
+from hrmdoc.rulebook import Cause, Change, EventWhen, Remedy, Rulebook, Signature, SymptomRule, Variant, When
 
 CAUSES = 8
 REMEDIES = 8
@@ -37,7 +37,7 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     yield f"**Present when** {condition(rule.when)}.\n"
     for variant in rule.variants:
         where = ", ".join((*variant.kinds, *variant.frameworks))
-        yield f"* for {where}: enter {variant.enter if variant.enter is not None else rule.when.enter}"
+        yield f"* for {where}: {_changes(variant)}"
     signatures = [s for s in book.signatures.values() if s.symptom == rule.id]
     yield from _listed("Lines that show it", (f"`{s.example[:160]}`" for s in signatures[:6]))
     yield from _listed("When it is wrong", rule.falsepositives)
@@ -63,28 +63,44 @@ def _offer(name: str, book: Rulebook) -> str:
 
 
 def condition(when: When) -> str:
-    """A `when` in words."""
+    """A `when` in words; a condition that joins others stands in brackets inside another one."""
     form = when.form()
     if form == "detector":
-        role = when.role if isinstance(when.role, str) else " or ".join(when.role or ())
-        against = f" against {when.against}" if when.against else ""
-        sign = "at or above" if when.direction == "above" else "at or below"
-        return (
-            f"the {when.detector} score of {role}{against} stays {sign} {when.enter} for {when.patience} point(s), "
-            f"judged from {when.min_points} points on"
-        )
+        return _detected(when)
     if when.lines is not None:
-        return f"at least {when.lines.at_least} log line(s) match one of its signatures"
+        count = when.lines.at_least
+        return f"at least {count} log lines match its signatures" if count > 1 else "a log line matches one of its signatures"
     if when.check is not None:
         return f"`{when.check}`"
     if when.event is not None:
-        return f"at least {when.event.at_least} {when.event.kind} event(s) occur"
+        return _happened(when.event)
     if when.silence is not None:
         return f"nothing is written for {when.silence.factor:g} times the usual interval and at least {when.silence.floor:g} s"
+    inner = [f"({condition(part)})" if len(part.parts) > 1 else condition(part) for part in when.parts]
     if when.absent is not None:
-        return f"it is not so that {condition(when.absent)}"
-    joint = " and " if when.all is not None else " or "
-    return joint.join(condition(inner) for inner in (when.all if when.all is not None else when.any) or ())
+        return f"it is not so that {inner[0]}"
+    return (" and " if when.all is not None else " or ").join(inner)
+
+
+def _detected(when: When) -> str:
+    role = when.role if isinstance(when.role, str) else " or ".join(when.role or ())
+    against = f" against {when.against}" if when.against else ""
+    sign = "at or above" if when.direction == "above" else "at or below"
+    lasts = f"is {sign} {when.enter}" if when.patience == 1 else f"stays {sign} {when.enter} for {when.patience} points"
+    since = f", judged from {when.min_points} points on" if when.min_points > 1 else ""
+    return f"the {when.detector} score of {role}{against} {lasts}{since}"
+
+
+def _happened(event: EventWhen) -> str:
+    what = f"at least {event.at_least} {event.kind} events occur" if event.at_least > 1 else f"a {event.kind} event occurs"
+    matching = f" whose text matches `{event.pattern}`" if event.pattern else ""
+    return what + matching + (f" within {event.within_steps} steps" if event.within_steps else "")
+
+
+def _changes(variant: Variant) -> str:
+    """What a variant sets: `enter 0.7, min_points 100`."""
+    thresholds = {name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points", "severity")}
+    return ", ".join(f"{name} {value}" for name, value in {**variant.with_, **thresholds}.items() if value is not None)
 
 
 def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:

@@ -7,6 +7,7 @@ import pytest
 from hrmdoc import rulebook
 from hrmdoc.reports.explanation import condition, explanation
 from hrmdoc.reports.pages import sections
+from hrmdoc.rulebook import EventWhen, LinesWhen, Rulebook, SymptomRule, Variant, When
 
 BOOK = rulebook.load()
 
@@ -26,6 +27,27 @@ def test_an_id_that_names_a_symptom_and_a_cause_is_explained_as_both() -> None:
 
 def test_an_unknown_id_has_no_explanation() -> None:
     assert explanation("no-such-rule", BOOK) is None
+
+
+def test_a_condition_inside_another_stands_in_brackets() -> None:
+    check, lines, event = When(check="lr > 1"), When(lines=LinesWhen()), When(event=EventWhen("restart", 3, 100))
+    either = "a log line matches one of its signatures or at least 3 restart events occur within 100 steps"
+    assert condition(When(any=(lines, event))) == either
+    assert condition(When(all=(check, When(any=(lines, event))))) == f"`lr > 1` and ({either})"
+    assert condition(When(absent=check)) == "it is not so that `lr > 1`"
+
+
+def test_a_detector_is_told_with_its_patience_only_where_it_has_some() -> None:
+    level = When(detector="level", role=("lr", "grad_norm"), enter=0.5)
+    assert condition(level) == "the level score of lr or grad_norm is at or above 0.5"
+    patient = When(detector="level", role="lr", enter=0.5, direction="below", patience=3, min_points=8)
+    assert condition(patient) == "the level score of lr stays at or below 0.5 for 3 points, judged from 8 points on"
+
+
+def test_a_variant_tells_what_it_changes_and_nothing_else() -> None:
+    variant = Variant(kinds=("rl",), with_={"window": 9}, patience=2, severity="info")
+    text = explanation("a", Rulebook({"a": SymptomRule("a", "A", When(check="lr > 1"), "loss", variants=(variant,))})) or ""
+    assert "* for rl: window 9, patience 2, severity info\n" in text
 
 
 @pytest.mark.parametrize("name", sorted(BOOK.symptoms))
