@@ -10,12 +10,13 @@ import pytest
 from hrmdoc.readers import configs, run_json, torchrun
 from hrmdoc.readers.base import Context, Reader
 from hrmdoc.run import Damage, Event, Fact, Line, Record
+from tests.readers.feeding import fed
 
 
 def read(reader: Reader, path: str, text: str | bytes) -> list[Record]:
     blob = text.encode() if isinstance(text, str) else text
     session = reader.open_session(Context(path))
-    return [*session.feed(blob[:5]), *session.feed(blob[5:]), *session.close()]
+    return fed(session, blob, (5,))
 
 
 def facts(records: list[Record]) -> dict[str, tuple[object, int | None]]:

@@ -11,23 +11,13 @@ from hypothesis import strategies as st
 from hrmdoc.readers import csv
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Points, Record
+from tests.readers.feeding import curves, fed
 
 
 def read(text: str | bytes, cuts: tuple[int, ...] = (), path: str = "metrics.csv") -> list[Record]:
     blob = text.encode() if isinstance(text, str) else text
     session = csv.open_session(Context(path))
-    records: list[Record] = []
-    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
-        records += session.feed(blob[start:end])
-    return [*records, *session.close()]
-
-
-def curves(records: list[Record]) -> dict[str, list[tuple[int, str]]]:
-    found: dict[str, list[tuple[int, str]]] = {}
-    for record in records:
-        if isinstance(record, Points):
-            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
-    return found
+    return fed(session, blob, cuts)
 
 
 def test_lightning_leaves_cells_empty_where_a_metric_was_not_logged() -> None:

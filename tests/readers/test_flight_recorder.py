@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from hrmdoc.readers import flight_recorder
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Record
+from tests.readers.feeding import fed
 
 REAL = Path(__file__).parents[1] / "artefacts/torchrun/flight-recorder/nccl_trace_rank_0"
 
 
 def read(blob: bytes, rank: int | None = 0) -> list[Record]:
     session = flight_recorder.open_session(Context("trace", rank=rank))
-    return [*session.feed(blob), *session.close()]
+    return fed(session, blob)
 
 
 def facts(records: list[Record]) -> dict[str, object]:

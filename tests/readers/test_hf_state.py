@@ -8,6 +8,7 @@ from typing import Any
 from hrmdoc.readers import hf_state
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Points, Record
+from tests.readers.feeding import fed
 
 STATE: dict[str, Any] = {
     "epoch": 1.0,
@@ -32,7 +33,7 @@ STATE: dict[str, Any] = {
 
 def read(blob: bytes) -> list[Record]:
     session = hf_state.open_session(Context("out/checkpoint-20/trainer_state.json"))
-    return [*session.feed(blob[:100]), *session.feed(blob[100:]), *session.close()]
+    return fed(session, blob, (100,))
 
 
 def metrics(records: list[Record]) -> dict[str, tuple[list[int], list[str]]]:

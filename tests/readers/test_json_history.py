@@ -10,12 +10,13 @@ import pytest
 from hrmdoc.readers import json_history
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Points, Record
+from tests.readers.feeding import fed
 
 
 def read(tree: object, path: str = "history.json") -> list[Record]:
     blob = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
     session = json_history.open_session(Context(path))
-    return [*session.feed(blob), *session.close()]
+    return fed(session, blob)
 
 
 def curves(records: list[Record]) -> dict[str, tuple[str, list[int], list[str]]]:

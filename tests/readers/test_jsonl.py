@@ -14,24 +14,14 @@ from hrmdoc.readers import jsonl
 from hrmdoc.readers._feed import nothing_wanted
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Line, Points, Record
+from tests.readers.feeding import curves, fed
 
 
 def read(text: str | bytes, cuts: tuple[int, ...] = (), path: str = "log.jsonl", wanted: bytes = b"") -> list[Record]:
     blob = text.encode() if isinstance(text, str) else text
     search = (lambda block: [block.find(wanted)] if wanted in block else []) if wanted else nothing_wanted
     session = jsonl.open_session(Context(path, wanted=search))
-    records: list[Record] = []
-    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
-        records += session.feed(blob[start:end])
-    return [*records, *session.close()]
-
-
-def curves(records: list[Record]) -> dict[str, list[tuple[int, str]]]:
-    found: dict[str, list[tuple[int, str]]] = {}
-    for record in records:
-        if isinstance(record, Points):
-            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
-    return found
+    return fed(session, blob, cuts)
 
 
 def lines(*rows: object) -> str:

@@ -19,6 +19,7 @@ from hrmdoc.readers import discover, read_into, tfevents
 from hrmdoc.readers._crc import masked, of_similar, unmask
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Points, Record, Run
+from tests.readers.feeding import fed
 
 Point = tuple[str, int, float, float]
 
@@ -46,10 +47,7 @@ def write(path: Path, events: list[event_pb2.Event]) -> bytes:
 
 def read(blob: bytes, cuts: tuple[int, ...] = ()) -> list[Record]:
     session = tfevents.open_session(Context("events.out.tfevents.1.h"))
-    records: list[Record] = []
-    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
-        records += session.feed(blob[start:end])
-    return [*records, *session.close()]
+    return fed(session, blob, cuts)
 
 
 def points(records: list[Record]) -> list[Point]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hrmdoc.readers import wandb
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Line, Points, Record
+from tests.readers.feeding import curves, fed
 
 HEADER = b":W&B" + struct.pack("<HB", 0xBEE1, 0)
 
@@ -63,18 +64,7 @@ def read(blob: bytes, cuts: tuple[int, ...] = (), wanted: bytes = b"\xff") -> li
     session = wandb.open_session(
         Context("wandb/offline-run-1/run-abc.wandb", wanted=lambda block: [0] if wanted in block else [])
     )
-    records: list[Record] = []
-    for start, end in zip((0, *cuts), (*cuts, len(blob)), strict=True):
-        records += session.feed(blob[start:end])
-    return [*records, *session.close()]
-
-
-def curves(records: list[Record]) -> dict[str, list[tuple[int, str]]]:
-    found: dict[str, list[tuple[int, str]]] = {}
-    for record in records:
-        if isinstance(record, Points):
-            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
-    return found
+    return fed(session, blob, cuts)
 
 
 MANY = log(
