@@ -206,14 +206,14 @@ def _last_time(run: Run) -> float:
 
 
 def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, closed: bool) -> RunState:
-    """How the run stands: an end event or the planned last step before a fatal line, silence before plain going on."""
+    """How the run stands: an end event before a fatal line that it did not outlive, the planned last step, silence, going on."""
     fatal = [s for s in symptoms if s.state == "present" and s.signature_role in ("root", "cascade") and s.severity == "critical"]
     ends = [event for event in run.events if event.kind == "end"]
     if ends:
         return "crashed" if "crash" in ends[-1].detail or "exception" in ends[-1].detail else "finished"
-    if fatal or any(event.kind == "exception" for event in run.events[-1:]):
+    if fatal or any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:]):
         return "crashed"
-    total, series = situation.facts.get("run.total_steps"), run.best("train.loss")
+    total, series = situation.facts.get("run.total_steps"), run.progress
     if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
         return "finished"
     if any(s.id == "stall" and s.state == "present" for s in symptoms):

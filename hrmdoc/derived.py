@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.run import IntArray, Run, Series
+from hrmdoc.run import IntArray, Run
 from hrmdoc.tracks import rewinds
 from hrmdoc.typical import usual_facts
 
@@ -37,10 +37,6 @@ def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if facts.get(key) is None}
 
 
-def _progress(run: Run) -> Series | None:
-    return run.best("train.loss") or run.best("rl.reward") or run.best("lr")
-
-
 def _heartbeat(run: Run) -> Iterator[tuple[str, Any]]:
     """Age of the last heartbeat, by the wall clock: only while the run is watched and says that it goes on."""
     beat, clock = run.fact("heartbeat.time"), run.clock
@@ -62,17 +58,17 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
-    series = _progress(run)
+    series = run.progress
     begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
-    if series is not None and len(series) and begun and math.isfinite(first := float(series.times[0])) and first >= begun[0]:
+    if series is not None and begun and math.isfinite(first := float(series.times[0])) and first >= begun[0]:
         yield "run.seconds_to_first_step", first - begun[0]
 
 
 def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
     """Steps since the last checkpoint; a run that never tells of one says nothing about them."""
-    series = _progress(run)
+    series = run.progress
     saved = [event.step for event in run.events if event.kind == "checkpoint" and event.step is not None]
-    if series is not None and len(series) and saved:
+    if series is not None and saved:
         yield "run.steps_since_checkpoint", max(0, int(series.steps[-1]) - saved[-1])
 
 
@@ -85,8 +81,8 @@ def _expected(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Where the run stands now: `warmup`, `early` (first tenth), `middle` or `end` (last tenth)."""
-    series, total = _progress(run), facts.get("run.total_steps")
-    if series is None or not len(series):
+    series, total = run.progress, facts.get("run.total_steps")
+    if series is None:
         return
     step, warmup = int(series.steps[-1]), facts.get("schedule.warmup_steps")
     if isinstance(warmup, int | float) and step <= warmup:

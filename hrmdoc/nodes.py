@@ -13,7 +13,7 @@ import numpy as np
 from hrmdoc import expressions
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
-from hrmdoc.run import Line, Run
+from hrmdoc.run import Run
 from hrmdoc.scene import Finding, Scene, functions
 from hrmdoc.symptom import State
 from hrmdoc.watching import DetectorNode, strongest

@@ -301,6 +301,23 @@ class Run:
         return self._best[role]
 
     @property
+    def progress(self) -> Series | None:
+        """The series that tells best how far training has come, or None. It has a point at least."""
+        found = (self.best(role) for role in ("train.loss", "rl.reward", "lr", "grad_norm", "step_time", "throughput"))
+        return next((series for series in found if series is not None and len(series)), None)
+
+    def outlived(self, record: Line | Event) -> bool:
+        """Training of the same file went on after `record`: later points stand behind it, or the steps went well past it."""
+        series = self.progress
+        if series is None:
+            return False
+        file, last = series.place(-1)
+        if file == record.file and last is not None and record.line is not None:
+            behind = [series.place(index)[1] for index in range(max(0, len(series) - 3), len(series))]
+            return len(behind) == 3 and all(line is not None and line > record.line for line in behind)
+        return record.step is not None and int(series.steps[-1]) > record.step + 2
+
+    @property
     def points(self) -> int:
         """How many points were read, all sources counted."""
         return sum(len(series) for series in self.series.values())

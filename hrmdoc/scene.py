@@ -54,14 +54,6 @@ class Scene:
             self._falls[id(series)] = rewinds(series.steps)
         return self._falls[id(series)]
 
-    @property
-    def progress(self) -> Series | None:
-        """The series that tells best how far training has come."""
-        for role in ("train.loss", "lr", "grad_norm", "rl.reward", "step_time", "throughput"):
-            if (series := self.run.best(role)) is not None:
-                return series
-        return None
-
 
 def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
     """What an expression may call on series and symptoms: `last(train.loss)`, `count(eval.loss)`, `present('loss-zero')`,

@@ -37,7 +37,7 @@ class Deed:
             `in vain` (they still showed when the run ended).
         what: the action with its value, or the changes of the patch.
         gone: the symptoms that showed and must be gone when it has helped.
-        file: the patched config, empty for an action.
+        files: the patched configs, none for an action.
     """
 
     remedy: str
@@ -49,7 +49,7 @@ class Deed:
     step: int | None = None
     why: str = ""
     gone: tuple[str, ...] = ()
-    file: str = ""
+    files: tuple[str, ...] = ()
 
 
 class Treatment:
@@ -184,7 +184,9 @@ def _deed(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float
 
 def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> Deed:
     what = ", ".join(f"{change.path} {change.before} -> {change.after}" for change in patch.changes)
-    return replace(_deed(analysis, remedy, reason, what, now), status="written", file=str(patch.edits[0].path))
+    return replace(
+        _deed(analysis, remedy, reason, what, now), status="written", files=tuple(str(edit.path) for edit in patch.edits)
+    )
 
 
 def _recorded(path: Path | None) -> Iterator[Deed]:
@@ -196,6 +198,6 @@ def _recorded(path: Path | None) -> Iterator[Deed]:
     for line in lines:
         try:
             deed = Deed(**json.loads(line))
-            yield replace(deed, gone=tuple(deed.gone), at=float(deed.at))
+            yield replace(deed, gone=tuple(deed.gone), files=tuple(deed.files), at=float(deed.at))
         except (ValueError, TypeError):
             continue

@@ -161,7 +161,8 @@ def test_the_config_of_a_run_that_has_ended_is_patched_with_a_way_back(run: Path
     (deed,) = Treatment(policy, run, None).look(analysis, 1.0, closed=True)
     assert deed.status == "written"
     assert (run / "training_args.yaml").read_bytes() != before
-    store.undo(deed.file)
+    (file,) = deed.files
+    store.undo(file)
     assert (run / "training_args.yaml").read_bytes() == before
 
 

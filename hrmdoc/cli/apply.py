@@ -14,7 +14,7 @@ from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts,
 from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from hrmdoc.analysis import Analysis
+    from hrmdoc.analysis import Analysis, Patient
     from hrmdoc.prescribe import Prescription
     from hrmdoc.remedies.patch import Patch
     from hrmdoc.run import Run
@@ -52,10 +52,10 @@ def command(
     if mode == "undo":
         return _undo(Path(path), config, force=force)
     if mode == "live":
-        return _send(path, remedy)
+        return _send(_patient(path, roles, kind, facts, remedy), path, remedy)
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
-    analysis, chosen = _choose(path, roles, kind, facts, remedy, config)
+    analysis, chosen = _choose(_patient(path, roles, kind, facts, remedy), path, remedy, config)
     assert chosen.patch is not None
     if mode == "write" and not force:
         _check_rerun(analysis, chosen.patch)
@@ -80,15 +80,23 @@ def _again(path: str, remedy: str | None, config: Path | None) -> str:
     return f"hrmdoc apply {typed(path)}{named}" + (f" --config {typed(str(config))}" if config else "")
 
 
-def _choose(
-    path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None, config: Path | None
-) -> tuple[Analysis, Prescription]:
+def _patient(path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None) -> Patient:
+    """The run at `path` as the user described it, not read yet.
+
+    Raises:
+        UsageError: there is no such remedy.
+    """
     from hrmdoc.analysis import Patient
-    from hrmdoc.prescribe import prescribe
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     if remedy is not None and remedy not in patient.book.remedies:
         raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`")
+    return patient
+
+
+def _choose(patient: Patient, path: str, remedy: str | None, config: Path | None) -> tuple[Analysis, Prescription]:
+    from hrmdoc.prescribe import prescribe
+
     patient.read([path] if config is None else [path, str(config)])
     tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=True)
@@ -108,17 +116,14 @@ def _choose(
     raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
 
 
-def _send(path: str, remedy: str | None) -> int:
+def _send(patient: Patient, path: str, remedy: str | None) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
-    from hrmdoc.analysis import Patient
     from hrmdoc.remedies import actions
     from hrmdoc.treatment import live_actions, worded
 
-    patient = Patient(path)
     patient.read([path])
+    tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=False, prescriptions=False)
-    if remedy is not None and remedy not in analysis.book.remedies:
-        raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, analysis.book.remedies) or "`hrmdoc rules list`")
     offered = (one.id for one, _ in live_actions(analysis)) if analysis.verdict in ("warning", "critical") else iter(())
     name = remedy or next(offered, None)
     if name is None:

@@ -215,12 +215,14 @@ class Waker:
 
     def _start(self, paths: list[Path]) -> None:
         import logging
+        import warnings
 
         from watchdog.events import FileSystemEvent, FileSystemEventHandler
         from watchdog.observers import Observer
 
         changed = self._changed
         logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
+        warnings.filterwarnings("ignore", module=r"watchdog\.")  # and of folders that are made faster than it learns of them
 
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: FileSystemEvent) -> None:

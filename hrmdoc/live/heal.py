@@ -55,19 +55,23 @@ def heal(
         return replace(outcome, analysis=_examined(place, configs, settings))
 
     treatment = Treatment(settings.policy, log, None)
-    outcome, number = run(1), 1
+    sick = last = run(1)
+    number = 1
     while True:
-        deed = next(iter(treatment.look(outcome.analysis, time.time(), closed=True)), None)
+        deed = next(iter(treatment.look(sick.analysis, time.time(), closed=True)), None)
         if deed is not None:
             tell_deed(deed)
         if deed is None or deed.status != "written":
-            return outcome
+            return last
         number += 1
-        outcome = run(number)
-        showing = {symptom.id for symptom in outcome.analysis.symptoms if symptom.state == "present"}
-        in_vain = not showing.isdisjoint(deed.gone) or (outcome.status != 0 and not deed.gone)
-        if in_vain:
-            store.undo(deed.file)
+        last = run(number)
+        showing = {symptom.id for symptom in last.analysis.symptoms if symptom.state == "present"}
+        in_vain = last.status != 0 or not showing.isdisjoint(deed.gone)
+        if in_vain:  # the config is again what the sick run was examined with, so its other remedies still fit
+            for file in deed.files:
+                store.undo(file)
+        else:
+            sick = last
         tell_deed(replace(deed, status="in vain" if in_vain else "helped", at=time.time()))
 
 

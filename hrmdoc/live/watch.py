@@ -131,8 +131,13 @@ class Watch:
 
             if not replace_text(self.folder / "diagnosis.json", dumps(analysis)):
                 self.folder = None
-        deeds = self._treatment.look(analysis, now, closed=closed) if self._treatment is not None else []
-        return Look(analysis, changes, moved, deeds)
+        return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
+
+    def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[Deed]:
+        """What is done about it. A watch may end before its run does, and only the config of a run that has ended is patched."""
+        if self._treatment is None or (closed and analysis.state not in ("finished", "crashed")):
+            return []
+        return self._treatment.look(analysis, now, closed=closed)
 
 
 def watch(path: str | Path, **options: Any) -> Iterable[Look]:

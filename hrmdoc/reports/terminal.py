@@ -64,7 +64,8 @@ def tell_deed(deed: Deed, console: Console) -> None:
     body.append("" if deed.step is None else f", at step {deed.step}", style="not bold")
     body.append(f": {safe(deed.why)}" if deed.why else "", style="not bold")
     if deed.status == "written":
-        body.append(f"; to take it back: hrmdoc apply {typed(deed.file)} --undo", style="not bold dim")
+        back = "; ".join(f"hrmdoc apply {typed(file)} --undo" for file in deed.files)
+        body.append(f"; to take it back: {back}", style="not bold dim")
     elif deed.status in ("helped", "in vain"):
         verb = "is" if len(deed.gone) == 1 else "are"
         body.append(f"; {', '.join(deed.gone)} {verb} {'over' if went else 'not over'}", style="not bold dim")

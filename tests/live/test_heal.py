@@ -59,7 +59,16 @@ def test_what_helps_stays(config: Path) -> None:
     assert config.with_name("run-2.log").exists()
 
 
-def test_what_does_not_help_is_taken_back(config: Path) -> None:
+def test_what_does_not_help_is_taken_back_and_the_next_one_tried(config: Path) -> None:
     deeds = healed(config, PROGRAM.format(room=0))
-    assert [deed.status for deed in deeds][:2] == ["written", "in vain"]
+    assert [deed.status for deed in deeds[:4]] == ["written", "in vain", "written", "in vain"]
+    assert deeds[0].remedy == deeds[1].remedy != deeds[2].remedy
+    assert config.read_text() == CONFIG
+    assert config.with_name("run-3.log").exists()
+
+
+def test_a_command_that_fails_in_another_way_after_the_patch_was_not_helped(config: Path) -> None:
+    other = "\nif size <= 32:\n    sys.exit('the cluster went away')\n"
+    deeds = healed(config, PROGRAM.format(room=32) + other)
+    assert deeds[1].status == "in vain"
     assert config.read_text() == CONFIG

@@ -10,6 +10,7 @@ import pytest
 
 from hrmdoc.incidents import Incident
 from hrmdoc.live.watch import Look, Watch
+from hrmdoc.settings import Policy, Settings
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +181,19 @@ def test_a_state_folder_that_cannot_be_made_does_not_end_the_watch(tmp_path: Pat
     followed = Followed(log)
     assert followed.until("loss-nonfinite").step == 30
     followed.end()
+
+
+@pytest.mark.parametrize(("last_words", "patched"), [("", False), ("Traceback (most recent call last):\n", True)])
+def test_only_the_config_of_a_run_that_has_ended_is_patched(tmp_path: Path, last_words: str, patched: bool) -> None:
+    """A watch can end before its run does, and a config that changes under a live run would mislead its next start."""
+    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB\n"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "train.log").write_text(points(0, 20) + (last_words + said if last_words else said + points(20, 40)))
+    config = tmp_path / "run" / "training_args.yaml"
+    config.write_text("learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n")
+    before = config.read_bytes()
+    settings = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01))
+    followed = Followed(tmp_path / "run", settings=settings, act=True)
+    deeds = [deed for look in (followed.look(), *followed.end()) for deed in look.deeds]
+    assert [deed.status for deed in deeds] == (["written"] if patched else [])
+    assert (config.read_bytes() != before) is patched
