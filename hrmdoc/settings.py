@@ -114,7 +114,7 @@ def _convert(table: dict[str, Any], path: Path) -> Settings:
 
 
 def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
-    """The rulebook with the user's thresholds in place.
+    """The rulebook with the user's thresholds in place; a variant keeps what the user does not set.
 
     Raises:
         ConfigError: a threshold or acknowledgement names a symptom that does not exist, or one that no threshold decides.
@@ -127,12 +127,13 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
     for name, threshold in settings.thresholds.items():
         rule = symptoms[name]
         given = {key: value for key, value in msgspec.structs.asdict(threshold).items() if value is not None}
+        variants = tuple(msgspec.structs.replace(one, **dict.fromkeys(given)) for one in rule.variants)
         severity = given.pop("severity", rule.severity)
         when = _with_threshold(rule.when, given) if given else rule.when
         if when is None:
             hint = "severity can be changed; what it looks for is told by `hrmdoc explain`"
             raise ConfigError(f"{name} is not judged by a threshold", file=settings.origin or None, hint=hint)
-        symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=())
+        symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=variants)
     return msgspec.structs.replace(book, symptoms=symptoms)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hrmdoc import rulebook, settings
 from hrmdoc.analysis import Patient
 from hrmdoc.errors import ConfigError
+from hrmdoc.rulebook import Rulebook, SymptomRule, Variant, When
 from hrmdoc.settings import Acknowledgement, Settings, Threshold
 
 
@@ -74,6 +75,18 @@ def test_a_threshold_leaves_the_conditions_beside_it() -> None:
     assert found is not None
     assert found[0].enter == 99.0
     assert found[1:] == (rule.when.all or ())[1:]
+
+
+def test_a_variant_keeps_what_the_user_does_not_set() -> None:
+    variants = (Variant(kinds=("rl",), enter=0.001, patience=20, severity="info", with_={"window": 9}),)
+    book = Rulebook({"a": SymptomRule("a", "A", When(detector="level", role="lr", enter=1.0), "loss", variants=variants)})
+
+    def kept(threshold: Threshold) -> tuple[object, ...]:
+        (one,) = settings.adjusted(book, Settings(thresholds={"a": threshold})).symptoms["a"].variants
+        return one.enter, one.patience, one.severity, one.with_
+
+    assert kept(Threshold(severity="critical")) == (0.001, 20, None, {"window": 9})
+    assert kept(Threshold(enter=2.0, patience=3)) == (None, None, "info", {"window": 9})
 
 
 def test_a_threshold_for_what_no_threshold_decides_is_refused() -> None:
