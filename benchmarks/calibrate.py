@@ -20,12 +20,12 @@ from typing import Literal
 
 from ruamel.yaml import YAML
 
+from benchmarks.beta import Prior, estimate
 from benchmarks.calibration_scores import HEADINGS, Run, Scores, scores
 from benchmarks.lab.judge import Examined, load_examined
 from benchmarks.lab.report import commit
 from benchmarks.lab.spec import TRAINING
 from hrmdoc import rulebook
-from hrmdoc.calibrate import Prior, estimate
 from hrmdoc.rulebook import RATES, Rate, Rulebook, with_rates
 
 ROOT = Path(__file__).parents[1]

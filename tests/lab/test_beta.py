@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.calibrate import Prior, estimate, fit_prior
+from benchmarks.beta import Prior, estimate
 
 
 def test_without_runs_a_rate_is_its_prior() -> None:
@@ -40,15 +40,3 @@ def test_the_interval_covers_the_true_rate_about_as_often_as_it_says() -> None:
 def test_impossible_counts_are_refused(hits: int, runs: int) -> None:
     with pytest.raises(ValueError, match="hits in"):
         estimate(hits, runs, Prior(0.1, 2), "x")
-
-
-def test_the_prior_is_found_from_many_rules() -> None:
-    rng = np.random.default_rng(2)
-    true = rng.beta(0.1 * 16, 0.9 * 16, 400)
-    prior = fit_prior([(int(rng.binomial(30, t)), 30) for t in true])
-    assert prior.mean == pytest.approx(0.1)
-    assert 8 <= prior.strength <= 32
-
-
-def test_without_any_counts_the_prior_says_little() -> None:
-    assert fit_prior([(0, 0)]) == Prior(0.01, 1.0)
