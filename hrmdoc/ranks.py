@@ -10,13 +10,14 @@ import math
 import re
 from collections.abc import Iterator
 
+from hrmdoc import late
 from hrmdoc.run import Event, Fact, Run
 
 SKEW = 30.0
 """Seconds that the clocks of two nodes may be apart; NTP keeps them within much less."""
 _SHOWN = 64
 _MOST_RANKS = 65_536
-_CASCADE = re.compile(
+_CASCADE = late.pattern(
     r"closed by peer|reset by peer|broken pipe|watchdog|remote ?error|connection (?:closed|refused|was)|SIGTERM|SignalException"
     r"|ChildFailedError|timed? ?out|abort|heartbeat",
     re.IGNORECASE,

@@ -1,14 +1,15 @@
 """The rulebook: every symptom, signature, cause, remedy and framework, loaded from YAML and checked.
 
 The classes of `hrmdoc.schema` say what a file may hold: an unknown key is refused with file, line and the nearest valid word.
-Checked rules are kept as JSON in the cache folder, keyed by the content of all files, since parsing YAML takes seconds.
+Checked rules are kept in the cache folder, since parsing YAML takes seconds. They hold as long as no file came, went, or changed
+its size or one of its times; that is told without opening the files.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from hrmdoc import __version__
 from hrmdoc.errors import RuleError, did_you_mean
 from hrmdoc.resources import data_dir
 from hrmdoc.schema import (
@@ -85,6 +87,7 @@ FOLDERS: dict[str, type[Struct]] = {
     "frameworks": Framework,
 }
 RATES = "rates.yaml"
+STATES_KEPT = 8
 
 
 def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
@@ -97,28 +100,55 @@ def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
     Raises:
         RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not exist.
     """
-    roots = [data_dir("rules"), *extra]
-    files = [path for root in roots for path in _rule_files(root) if measured or path.name != RATES]
-    blobs = [(path, _read(path)) for path in files]
-    digest = hashlib.sha256(b"5")
-    for path, blob in blobs:
-        digest.update(f"{path.parent.name}/{path.name}\0{len(blob)}\0".encode() + blob)
-    cached = _cache_file(digest.hexdigest())
+    roots = [data_dir("rules"), *(folder.absolute() for folder in extra)]
+    files = [entry for root in roots for entry in _rule_files(root) if measured or entry.name != RATES]
+    state = _state(files)
+    cached = _cache_file(state)
     try:
-        return msgspec.json.decode(cached.read_bytes(), type=Rulebook)
+        known = msgspec.msgpack.decode(cached.read_bytes(), type=_Checked)
+        if known.state == state:
+            return known.book
     except (OSError, msgspec.MsgspecError):
-        book = _parse_all(blobs)
-        _store(cached, msgspec.json.encode(book))
-        return book
+        pass  # there is none yet, or it is another version's
+    book = _parse_all([(Path(entry.path), _read(Path(entry.path))) for entry in files])
+    _store(cached, msgspec.msgpack.encode(_Checked(state, book)))
+    return book
 
 
-def _rule_files(root: Path) -> Iterator[Path]:
+class _Checked(Struct):
+    """Checked rules as they are kept: `state` tells the files that they were made from."""
+
+    state: bytes
+    book: Rulebook
+
+
+def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
     if not root.is_dir():
         raise RuleError("the rule folder does not exist", file=root)
-    for folder in FOLDERS:
-        yield from sorted((root / folder).glob("*.yaml"))
-    if (root / RATES).is_file():
-        yield root / RATES
+    for folder in (root / name for name in FOLDERS):
+        if folder.is_dir():
+            yield from sorted(
+                (entry for entry in os.scandir(folder) if entry.name.endswith(".yaml")), key=lambda entry: entry.name
+            )
+    yield from (entry for entry in os.scandir(root) if entry.name == RATES and entry.is_file())
+
+
+def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
+    """One line a file: name, size, and the times at which its content and its entry changed.
+
+    The second of these cannot be set, as unpacking an archive sets the first, so another file does not pass for this one.
+
+    Raises:
+        RuleError: a file cannot be looked at.
+    """
+    lines = [f"{__version__} 6"]
+    for entry in files:
+        try:
+            found = entry.stat()
+        except OSError as error:
+            raise RuleError(f"cannot read the rule: {error.strerror}", file=entry.path) from error
+        lines.append(f"{entry.path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}")
+    return os.fsencode("\n".join(lines))
 
 
 def _read(path: Path) -> bytes:
@@ -128,18 +158,21 @@ def _read(path: Path) -> bytes:
         raise RuleError(f"cannot read the rule: {error.strerror}", file=path) from error
 
 
-def _cache_file(digest: str) -> Path:
+def _cache_file(state: bytes) -> Path:
+    """Where rules of that state are kept. States that share a sum take the place from one another."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "hrmdoc" / f"rules-{digest[:24]}.json"
+    return Path(base) / "hrmdoc" / f"rules-{zlib.crc32(state):08x}.msgpack"
 
 
 def _store(path: Path, blob: bytes) -> None:
-    """Keeps the checked rules; a cache that cannot be written costs a second, never an error."""
+    """Keeps the checked rules beside a few of other states; a cache that cannot be written costs a second, never an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_bytes(blob)
         temporary.replace(path)
+        for old in sorted(path.parent.glob("rules-*"), key=lambda one: one.stat().st_mtime)[:-STATES_KEPT]:
+            old.unlink()
     except OSError:
         return
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import re
 
-ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+from hrmdoc import late
+
+ANSI = late.pattern(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = late.pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
-        re.compile(
+        late.pattern(
             r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
             r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16})\b"
         ),
         "[secret]",
     ),
-    (re.compile(r"(?i)\b(authorization\s*[:=]\s*)(?:bearer|basic|token)?\s*[^\s,;\"']+"), r"\1[secret]"),
+    (late.pattern(r"(?i)\b(authorization\s*[:=]\s*)(?:bearer|basic|token)?\s*[^\s,;\"']+"), r"\1[secret]"),
     (
-        re.compile(
+        late.pattern(
             r"(?i)((?:api[_-]?key|access[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token|wandb_api_key|hf_token|private[_-]?key)"
             r"[\"']?\s*[:=]\s*[\"']?)(?![\"'\s])[^\s,;&\"']{4,}"
         ),
         r"\1[secret]",
     ),
-    (re.compile(r"([a-z][a-z0-9+.-]*://[^\s/:@]+:)[^\s/@]+@"), r"\1[secret]@"),
+    (late.pattern(r"([a-z][a-z0-9+.-]*://[^\s/:@]+:)[^\s/@]+@"), r"\1[secret]@"),
 )
-_HOME = re.compile(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
+_HOME = late.pattern(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
 
 
 def strip_ansi(text: str) -> str:

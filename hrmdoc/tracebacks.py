@@ -5,10 +5,10 @@ Several ranks may write into one file, so each stream (file and rank) is followe
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hrmdoc import late
 from hrmdoc.text import strip_ansi
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MARKS = (HEADER, '  File "', *_HARMLESS)
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
 _MOST_FRAMES = 200
 
-_PREFIX = re.compile(
+_PREFIX = late.pattern(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
     r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
@@ -36,11 +36,11 @@ _PREFIX = re.compile(
     r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
     r"|\d{1,5}: ?(?=\S))"
 )
-_RANK = re.compile(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
-_FRAME = re.compile(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
-_BOXED = re.compile(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
-_NAMED = re.compile(r"[A-Za-z_]")
-_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,10}[A-Z]\w{0,60}(?:Error|Exception)(?:: |$)")
+_RANK = late.pattern(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
+_FRAME = late.pattern(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
+_BOXED = late.pattern(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
+_NAMED = late.pattern(r"[A-Za-z_]")
+_RAISED = late.pattern(r"(?:[A-Za-z_]\w{0,60}\.){0,10}[A-Z]\w{0,60}(?:Error|Exception)(?:: |$)")
 _INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, also where indentation was lost, and the boxes of rich
 
 

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import pkgutil
 import re
-import types
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -33,28 +32,39 @@ class Parameter:
 
 
 @cache
-def _classes() -> Mapping[str, type[Detector]]:
-    found: dict[str, type[Detector]] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
-        for item in vars(module).values():
-            own = inspect.isclass(item) and item.__module__ == module.__name__
-            if own and issubclass(item, Detector) and hasattr(item, "NAME"):
-                found[item.NAME] = item
-    return types.MappingProxyType(dict(sorted(found.items())))
+def _class_in(module: str) -> type[Detector] | None:
+    """The detector that the module of that name holds; None for a module of helpers."""
+    found = importlib.import_module(f"{__name__}.{module}")
+    for item in vars(found).values():
+        if inspect.isclass(item) and item.__module__ == found.__name__ and issubclass(item, Detector) and hasattr(item, "NAME"):
+            return item
+    return None
 
 
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+@cache
 def names() -> tuple[str, ...]:
-    """Every detector, in alphabetical order."""
-    return tuple(_classes())
+    """Every detector, in alphabetical order. Loads them all; `make` loads the one it makes."""
+    return tuple(filter(_class_in, _modules()))
 
 
 def _class(name: str) -> type[Detector]:
-    try:
-        return _classes()[name]
-    except KeyError:
+    found = _class_in(name) if name in _modules() else None
+    if found is None:
         hint = did_you_mean(name, names()) or f"known detectors: {', '.join(names())}"
-        raise RuleError(f"there is no detector {name!r}", hint=hint) from None
+        raise RuleError(f"there is no detector {name!r}", hint=hint)
+    return found
+
+
+@cache
+def _hints(cls: type[Detector]) -> Mapping[str, Any]:
+    """The parameters of a detector and their types, in the order of its signature."""
+    hints = get_type_hints(cls.__init__)
+    return {name: hints[name] for name in inspect.signature(cls).parameters}
 
 
 def describe(name: str) -> str:
@@ -93,12 +103,11 @@ def make(name: str, params: Mapping[str, Any] | None = None) -> Detector:
         RuleError: no such detector, an unknown parameter, or a value of the wrong type or range.
     """
     cls = _class(name)
-    hints = get_type_hints(cls.__init__)
-    known = [parameter.name for parameter in parameters(name)]
+    hints = _hints(cls)
     checked: dict[str, Any] = {}
     for key, value in (params or {}).items():
-        if key not in known:
-            hint = did_you_mean(key, known) or f"its parameters: {', '.join(known) or 'none'}"
+        if key not in hints:
+            hint = did_you_mean(key, hints) or f"its parameters: {', '.join(hints) or 'none'}"
             raise RuleError(f"detector {name} has no parameter {key!r}", hint=hint)
         try:
             checked[key] = msgspec.convert(value, hints[key])

@@ -12,24 +12,25 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hrmdoc import late
 from hrmdoc.readers import _names
 from hrmdoc.readers._source import Source
 
 _SETTINGS = frozenset({"configs", "run_json"})
 _COLLECTIONS = frozenset(["runs", "lightning_logs", "tb_logs", "multirun", "experiments", "ray_results", "sweeps", "wandb"])
-_RUN_NAME = re.compile(
+_RUN_NAME = late.pattern(
     r"version_\d+|(?:offline-)?run-\d{8}_\d{6}-[\w-]+|(?:run|exp|trial|seed|train|predict|val)[_-]?\d+|train|[0-9a-f]{32}"
     r"|.*(?:19|20)\d\d-?[01]\d-?[0-3]\d.*|[0-2]\d-[0-5]\d-[0-5]\d|[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|[A-Z][A-Z0-9]{1,7}_\d+"
 )
 _RECORDS = frozenset({"text", "csv", "jsonl", "tfevents", "hf_state", "json_history", "wandb"})
-_DIGITS = re.compile(r"\d+")
-_ARRAY_TASK = re.compile(r"^(?P<job>.*slurm-\d+|.*?-\d{4,})_(?P<task>\d+)\.(?:out|err|log)$")
-_PART = re.compile(
+_DIGITS = late.pattern(r"\d+")
+_ARRAY_TASK = late.pattern(r"^(?P<job>.*slurm-\d+|.*?-\d{4,})_(?P<task>\d+)\.(?:out|err|log)$")
+_PART = late.pattern(
     r"(?:global_?|local_?)?(?:rank|worker|node|host|proc)[_-]?\d+|attempt_\d+|(?:training|val|valid|validation|test|eval"
     r"|evaluation|dev)|(?:checkpoint|global_step|step|iter|epoch|ckpt)[_-]?\d+|loss_.*|metrics|params|tags|tensorboard|files|logs",
     re.IGNORECASE,
 )
-_PIECE = re.compile(
+_PIECE = late.pattern(
     r"(?:\w*_)?(?:train|rank|local|worker|node|host|process|gpu|device|machine|client|shard|part|split|attempt|restart|replica|pod)"
     r"[_-]?[a-z]?\d*|(?:best|last|final|latest)(?:[_-]\w+)?|\d+|.*[-_.]?(?:logs?|events|checkpoints?)",
     re.IGNORECASE,

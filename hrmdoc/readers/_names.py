@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from hrmdoc import late
 from hrmdoc.readers._decode import SUFFIXES
 from hrmdoc.readers.base import rank_of
 
@@ -52,11 +53,11 @@ _NO_LOG_FOLDERS = frozenset(
 )
 _HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim", ".hrmdoc"})
 
-_ROTATED = re.compile(r"^(?P<base>.+\.(?:log|out|err|txt|jsonl|csv))[.-](?P<number>\d{1,3})$")
-_ATTEMPT = re.compile(r"(?P<head>^|.*/)attempt_(?P<attempt>\d+)/(?P<rank>\d+)/(?P<name>stdout\.log|stderr\.log|error\.json)$")
-_EVENT_TIME = re.compile(r"tfevents\.(\d{9,11})(?:\.|$)")
-_WANDB_FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]+)")
-_CHECKPOINT = re.compile(r"^(?:checkpoint|global_step|step|iter|ckpt)[-_]?(\d+)$")
+_ROTATED = late.pattern(r"^(?P<base>.+\.(?:log|out|err|txt|jsonl|csv))[.-](?P<number>\d{1,3})$")
+_ATTEMPT = late.pattern(r"(?P<head>^|.*/)attempt_(?P<attempt>\d+)/(?P<rank>\d+)/(?P<name>stdout\.log|stderr\.log|error\.json)$")
+_EVENT_TIME = late.pattern(r"tfevents\.(\d{9,11})(?:\.|$)")
+_WANDB_FOLDER = late.pattern(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]+)")
+_CHECKPOINT = late.pattern(r"^(?:checkpoint|global_step|step|iter|ckpt)[-_]?(\d+)$")
 
 
 def is_no_log(name: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers._document import Leaf, json_leaves, yaml_leaves
 from hrmdoc.readers._tree import plain_value
@@ -17,20 +18,20 @@ NAME = "configs"
 TITLE = "Config files (YAML and JSON)"
 WHOLE = True
 
-_KNOWN = re.compile(
+_KNOWN = late.pattern(
     r"^(?:all_config|config|hparams|params|args|training_args|train_args|adapter_config|hyperparameters|default_config"
     r"|ds_config.*|deepspeed.*|zero[123].*|.*[_-]config|config[_-].*|cfg.*|.*recipe.*)\.(?:ya?ml|json)$",
     re.IGNORECASE,
 )
 _NOT = frozenset({"hydra.yaml", "meta.yaml", "package.json", "run.json", "heartbeat.json", "wandb-metadata.json", "meta.json"})
-_KEY = re.compile(
+_KEY = late.pattern(
     r"(?:^|[\s{,\"'])(?:[a-z_]*learning_rate|lr0?|[a-z_]*batch_size|num_train_epochs|epochs|max_steps|max_epochs|weight_decay|optimizer|optim"
     r"|lr_scheduler(?:_type)?|warmup_(?:steps|ratio|iters)|gradient_(?:clipping|accumulation_steps|clip_val)|max_grad_norm|hidden_size"
     r"|d_model|n_embd|num_(?:hidden_)?layers|dropout|lora_r|seed|zero_optimization|mixed_precision|base_model|halt_max_steps|model_type)"
     r"[\"']?\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_NOISE = re.compile(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
+_NOISE = late.pattern(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
 
 
 def sniff(path: Path, head: bytes) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from hrmdoc import late
 from hrmdoc.readers._lines import MAX_LINE, Lines
 from hrmdoc.readers._table import (
     AXES,
@@ -37,10 +38,10 @@ TITLE = "CSV and TSV tables (Lightning, Keras, Ultralytics, W&B and Trackio expo
 WHOLE = False
 
 _DELIMITERS = (",", "\t", ";", "|")
-_RUN_PREFIX = re.compile(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
-_SPREAD = re.compile(r"__(?:MIN|MAX)$")
-_WORD = re.compile(r"[A-Za-z]")
-_METRIC = re.compile(r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE)
+_RUN_PREFIX = late.pattern(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
+_SPREAD = late.pattern(r"__(?:MIN|MAX)$")
+_WORD = late.pattern(r"[A-Za-z]")
+_METRIC = late.pattern(r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE)
 _LETTER = frozenset(b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")  # all but the e and E of an exponent
 
 _NAN = frozenset({"nan", "nan.0"})

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers import _json
 from hrmdoc.readers._names import checkpoint_number
@@ -28,14 +29,14 @@ NAME = "json_history"
 TITLE = "JSON histories and results"
 WHOLE = True
 
-_METRIC = re.compile(
+_METRIC = late.pattern(
     rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
     rb"\s*:\s*(\[|-?\d|NaN|-?Infinity|null|\{)",
     re.IGNORECASE,
 )
-_SERIES_NAME = re.compile(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
-_FINAL = re.compile(r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE)
-_NO_METRIC = re.compile(r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE)
+_SERIES_NAME = late.pattern(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
+_FINAL = late.pattern(r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE)
+_NO_METRIC = late.pattern(r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE)
 _MAX_LENGTH = 10_000_000
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from hrmdoc import late
 from hrmdoc.readers import _json
 from hrmdoc.readers._lines import MAX_LINE, Lines
 from hrmdoc.readers._rows import Rows
@@ -23,7 +24,7 @@ NAME = "jsonl"
 TITLE = "JSON lines (one object a line)"
 WHOLE = False
 
-_METRIC = re.compile(
+_METRIC = late.pattern(
     r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score)", re.IGNORECASE
 )
 _EVENTS: dict[str, EventKind] = {

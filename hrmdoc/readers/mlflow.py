@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hrmdoc import late
 from hrmdoc.readers._lines import Lines
 from hrmdoc.readers._sqlite import MAGIC, columns, database
 from hrmdoc.readers._tree import plain_value
@@ -20,11 +21,11 @@ NAME = "mlflow"
 TITLE = "MLflow (file store and SQLite)"
 WHOLE = True
 
-_METRIC_LINE = re.compile(rb"^\d{10,16} \S+(?: -?\d+)?$")
+_METRIC_LINE = late.pattern(rb"^\d{10,16} \S+(?: -?\d+)?$")
 _STATUS = {"3": "finished", "4": "failed", "5": "killed", "FINISHED": "finished", "FAILED": "failed", "KILLED": "killed"}
 _LARGEST = 1.7e308  # what the database holds for an infinity
 _LAST_STEP = 2**62
-_META = re.compile(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
+_META = late.pattern(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
 
 
 def sniff(path: Path, head: bytes) -> float:

@@ -6,13 +6,14 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from hrmdoc import late
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.document import Leaf, Route, dotted
 from hrmdoc.remedies.scalars import Scalar, quoted
 
-_BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_WORD = re.compile(r"-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|NaN|true|false|null")
+_BLANK = late.pattern(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = late.pattern(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_WORD = late.pattern(r"-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|NaN|true|false|null")
 _DEEPEST = 100
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hrmdoc import late
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.document import Leaf, Route, dotted
 from hrmdoc.remedies.scalars import Plain, Scalar, render
 
 _KEY = r"[A-Za-z_][\w./@-]*"
 _VALUE = r"\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\\\"']*"
-_TOKEN = re.compile(
+_TOKEN = late.pattern(
     rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ \t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
 )
-_LIST_ITEM = re.compile(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
-_COMMENT = re.compile(r"(?:^|\s)#.*")
-_COMMAND = re.compile(r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)")
+_LIST_ITEM = late.pattern(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
+_COMMENT = late.pattern(r"(?:^|\s)#.*")
+_COMMAND = late.pattern(r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)

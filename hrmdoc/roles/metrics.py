@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from hrmdoc import late
 from hrmdoc.run import RoleGuess
 
 if TYPE_CHECKING:
     from hrmdoc.rulebook import Framework, Rulebook
 
-_SEPARATORS = re.compile(r"[\s/._:\\|-]+")
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-_GLUED = re.compile(r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE)
-_UNIT = re.compile(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
+_SEPARATORS = late.pattern(r"[\s/._:\\|-]+")
+_HUMPS = late.pattern(r"(?<=[a-z])(?=[A-Z][a-z])")
+_GLUED = late.pattern(r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE)
+_UNIT = late.pattern(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
 _EVAL = frozenset({"eval", "evaluation", "evaluate", "val", "va", "valid", "validation", "validate", "dev", "heldout"})
 _TEST = frozenset({"test", "testing"})
 _TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
@@ -138,7 +139,7 @@ def _tables(frameworks: Iterable[Framework]) -> tuple[dict[str, RoleGuess], list
         for name, role in framework.metrics.items():
             guess = RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
             if len(name) > 2 and name.startswith("/") and name.endswith("/"):
-                patterns.append((re.compile(name[1:-1], re.IGNORECASE), guess))
+                patterns.append((late.pattern(name[1:-1], re.IGNORECASE), guess))
             else:
                 exact.setdefault(normalised(name), guess)
     return exact, patterns

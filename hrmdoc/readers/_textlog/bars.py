@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-_BAR = re.compile(
+from hrmdoc import late
+
+_BAR = late.pattern(
     r"(\d{1,3})%\|[^|]{0,1000}\|\s{0,8}(\d[\d.]*[kMG]?)/(\d[\d.]*[kMG]?)"
     r"\s{0,4}\[([\d:?]{1,16})<([^,\]]{1,24}), {0,4}([^,\]]{0,24})(?:, ?([^\]]{0,4000}))?\]?"
 )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.lines import number
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf"
-_ROUND = re.compile(r"\[(\d{1,9})\]\t")
-_CELL = re.compile(rf"([\w.@-]{{1,60}}?)'s ([\w.@-]{{1,60}}): ?({_NUMBER})(?: \+ [\d.]+)?\Z", re.IGNORECASE)
-_ITERATION = re.compile(rf"(\d{{1,9}}):\tlearn: ({_NUMBER})(?:\ttest: ({_NUMBER}))?(?:\t|\Z)")
+_ROUND = late.pattern(r"\[(\d{1,9})\]\t")
+_CELL = late.pattern(rf"([\w.@-]{{1,60}}?)'s ([\w.@-]{{1,60}}): ?({_NUMBER})(?: \+ [\d.]+)?\Z", re.IGNORECASE)
+_ITERATION = late.pattern(rf"(\d{{1,9}}):\tlearn: ({_NUMBER})(?:\ttest: ({_NUMBER}))?(?:\t|\Z)")
 
 
 def read(state: RankState, text: str, sink: Sink, mark: Mark) -> bool:

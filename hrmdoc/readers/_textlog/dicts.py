@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.words import measures
 
 _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|NaN|inf|Infinity)"
-_PAIR = re.compile(
+_PAIR = late.pattern(
     rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\()?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
 )
-_ALONE = re.compile(_NUMBER)
-_KEY = re.compile(r"[^\"'{}\n]{1,120}")
-_RATIO = re.compile(r"""["'](?:global_step/max_steps|current_steps/total_steps)["']\s?:\s?["'](\d+)/(\d+)["']""")
+_ALONE = late.pattern(_NUMBER)
+_KEY = late.pattern(r"[^\"'{}\n]{1,120}")
+_RATIO = late.pattern(r"""["'](?:global_step/max_steps|current_steps/total_steps)["']\s?:\s?["'](\d+)/(\d+)["']""")
 _STEP_KEYS = ("step", "global_step", "_step", "iter", "iteration", "current_steps", "num_updates", "trainer/global_step")
 _TOTAL_KEYS = ("total_steps", "max_steps")
 _COUNTER_KEYS = (*_STEP_KEYS, *_TOTAL_KEYS)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.lines import number
 from hrmdoc.run import Value
 
 _INT = r"([\d,]+)\b"
 _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (key, hints, re.compile(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
+    (key, hints, late.pattern(rf"(?:{words})\s?[:=]\s?{_INT}(?![.\d]|\s?[MB]\b)", re.IGNORECASE))
     for key, hints, words in (
         ("run.total_steps", ("steps",), "total optimization steps|total steps|total training steps|max_steps|total_steps"),
         ("run.epochs", ("epochs",), "num epochs|(?<!total )number of epochs|total epochs"),
@@ -29,13 +30,13 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
     )
 )
 """Key, words of which one stands wherever the pattern matches (in lower case; to look for a word is cheap), pattern."""
-_MILLIONS = re.compile(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE)
-_VERSION = re.compile(
+_MILLIONS = late.pattern(r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE)
+_VERSION = late.pattern(
     r"\b(py ?torch|torch|transformers|deepspeed|accelerate|cuda|cudnn|nccl|python|keras|tensorflow|lightning|trl|peft|wandb"
     r"|unsloth|numpy|jax|triton)(?: version(?: is| =|:|=)? ?|==| v(?=\d))v?(\d[\w.+]{0,40})",
     re.IGNORECASE,
 )
-_PRECISION = re.compile(
+_PRECISION = late.pattern(
     r"using (bfloat16|float16|fp16|bf16)|mixed precision[:= ]{1,3}'?(bf16|fp16|no)\b|using (\d\d)bit automatic mixed"
     r"|using params_dtype torch\.(\w{1,20})",
     re.IGNORECASE,
@@ -49,17 +50,17 @@ _PRECISIONS = {
     "float32": "fp32",
     "float": "fp32",
 }
-_DOTS = re.compile(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
-_NAMESPACE = re.compile(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\(")
-_ARGUMENT = re.compile(r"(?:\A|, ?)([A-Za-z_]\w{0,80})=('[^']{0,300}'|\"[^\"]{0,300}\"|[^,()\[\]{}]{1,200})")
-_OPTION = re.compile(r"(?<=\s)--([A-Za-z][\w\-.]{0,80})[ =](?!-)(\S{1,200})")
-_COMMAND = re.compile(
+_DOTS = late.pattern(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
+_NAMESPACE = late.pattern(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\(")
+_ARGUMENT = late.pattern(r"(?:\A|, ?)([A-Za-z_]\w{0,80})=('[^']{0,300}'|\"[^\"]{0,300}\"|[^,()\[\]{}]{1,200})")
+_OPTION = late.pattern(r"(?<=\s)--([A-Za-z][\w\-.]{0,80})[ =](?!-)(\S{1,200})")
+_COMMAND = late.pattern(
     r"(?:\S{0,300}(?:python\d?|torchrun|deepspeed|accelerate|srun)\b|[\w./\-]{1,300}\.(?:py|sh)\b|\+{1,3} |\$ )"
 )
-_CONFIG_HEADER = re.compile(
+_CONFIG_HEADER = late.pattern(
     r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z", re.IGNORECASE
 )
-_CONFIG_ROW = re.compile(r"\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s(\S.{0,200})\Z")
+_CONFIG_ROW = late.pattern(r"\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s(\S.{0,200})\Z")
 
 FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("[rank 0, world size", "hrm", 5),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
-_ETA = re.compile(r",eta=[^\]]{0,40}(?=\])")
-_GROUP = re.compile(r" \(group (\d+)\)")
+_ETA = late.pattern(r",eta=[^\]]{0,40}(?=\])")
+_GROUP = late.pattern(r" \(group (\d+)\)")
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""

@@ -11,40 +11,42 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from hrmdoc import late
+
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
-_DATE = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)")
-_US_DATE = re.compile(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
-_GLOG = re.compile(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
-_NO_DATE_GLOG = re.compile(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
-_BRACKET = re.compile(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]))?")
-_MPI = re.compile(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
-_RANK = re.compile(r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z")
-_RANK_WORD = re.compile(r"\brank(\d{1,5})\b")
-_WORLD = re.compile(r"Rank (\d+), World Size (\d+)\Z")
-_NEMO = re.compile(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
-_D2 = re.compile(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
-_LEVEL_WORD = re.compile(rf"{_LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE)
-_LOGGER = re.compile(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
-_LEVEL_FIRST = re.compile(
+_DATE = late.pattern(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)")
+_US_DATE = late.pattern(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_CLOCK = late.pattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
+_GLOG = late.pattern(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
+_NO_DATE_GLOG = late.pattern(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
+_BRACKET = late.pattern(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]))?")
+_MPI = late.pattern(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
+_RANK = late.pattern(r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z")
+_RANK_WORD = late.pattern(r"\brank(\d{1,5})\b")
+_WORLD = late.pattern(r"Rank (\d+), World Size (\d+)\Z")
+_NEMO = late.pattern(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
+_D2 = late.pattern(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
+_LEVEL_WORD = late.pattern(rf"{_LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE)
+_LOGGER = late.pattern(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
+_LEVEL_FIRST = late.pattern(
     rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
-_WORD_LEVEL = re.compile(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
+_WORD_LEVEL = late.pattern(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
     rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+[\s\-|]{{1,4}}+){{0,3}}"
     rf"(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
 )
-_AFTER_LEVEL = re.compile(
+_AFTER_LEVEL = late.pattern(
     r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) "
     r"|[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w{1,60}\.[\w.]{1,80}: |[\w.]{1,80}:\d+ >> )"
 )
-_RAY = re.compile(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
-_HOST = re.compile(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
-_SRUN = re.compile(
+_RAY = late.pattern(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
+_HOST = late.pattern(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
+_SRUN = late.pattern(
     r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))", re.IGNORECASE
 )
-_K8S = re.compile(r" std(?:out|err) [FP] ")
+_K8S = late.pattern(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
-_SEPARATOR = re.compile(r"[ \-|:,>]{0,4}")
+_SEPARATOR = late.pattern(r"[ \-|:,>]{0,4}")
 
 
 @dataclass(slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from hrmdoc import late
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.lines import LineReader
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 
-_BAR = re.compile(
+_BAR = late.pattern(
     r"Epoch (\d{1,7})/(\d{1,7}|-\d|∞) {1,9}[━╸╺]{3,400} {1,9}(\d{1,9})/(\d{1,9}|--) +[\d:-]{1,12} • [\d:-]{1,12}"
     r" +[\d.]{1,12}(?:it/s|s/it)"
 )

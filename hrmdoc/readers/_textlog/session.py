@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc import late
 from hrmdoc.readers._textlog import boosting, facts, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import mapping_of
@@ -29,7 +29,7 @@ from hrmdoc.text import ANSI
 _MOST_RANKS = 65536
 _LOOKS = 200
 """So many lines with a framework's word that teach nothing new end the search for it."""
-_OVERFLOW = re.compile(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
+_OVERFLOW = late.pattern(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
 _BLOCK_COST = 20
 _NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK | scan.WANTED
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")

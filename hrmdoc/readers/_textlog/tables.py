@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.bars import Bar
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.lines import number
@@ -11,14 +12,14 @@ from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.words import counter_kind, measures, split_of
 
-_ROW = re.compile(
+_ROW = late.pattern(
     r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
 )
-_EDGE = re.compile(r"[-=+]{8,}\s*\Z")
+_EDGE = late.pattern(r"[-=+]{8,}\s*\Z")
 _BORDERS = str.maketrans("┃│║", "|||")
-_CELLS = re.compile(r"\s*\|\s*|\s{2,}|\t")
-_CELL = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
-_OF = re.compile(r"(\d+)/(\d+)\Z")
+_CELLS = late.pattern(r"\s*\|\s*|\s{2,}|\t")
+_CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
+_OF = late.pattern(r"(\d+)/(\d+)\Z")
 _BOXES = ("Class", "Images", "Instances", "metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95")
 """The columns that object detectors print after an epoch; those of a row are parted by blanks."""
 _PATIENCE = 4
@@ -114,9 +115,9 @@ class TableReader:
 class EpochBar:
     """Keras draws `6/6 ... - loss: 0.8` again and again: one record an epoch, the last redraw."""
 
-    _FILL = re.compile(r"[━╸╺]+|\[[=>.]{2,}\]")
-    _TOTAL = re.compile(r"\s*\d+/(\d+) \[")
-    _DRAWN = re.compile(r"\s*(\d+)/(\d+|Unknown) .{0,80}?(?:/(?:step|epoch|sample)|ETA: )")
+    _FILL = late.pattern(r"[━╸╺]+|\[[=>.]{2,}\]")
+    _TOTAL = late.pattern(r"\s*\d+/(\d+) \[")
+    _DRAWN = late.pattern(r"\s*(\d+)/(\d+|Unknown) .{0,80}?(?:/(?:step|epoch|sample)|ETA: )")
 
     @classmethod
     def match(cls, text: str) -> tuple[int, int, str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.forms import Forms
 from hrmdoc.readers._textlog.words import (
     EVALUATIONS,
@@ -34,8 +35,8 @@ _A_VALUE = (
     r"(?= +(?:(?:at|in|on) +)?[\w/.]+ +[-+]?(?:\d|nan\b|inf\b)))"
 )
 """`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`: between two names a nan is a value, whatever the next name is."""
-_NUMBER = re.compile(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
-_NUMBER_OR_WORD = re.compile(
+_NUMBER = late.pattern(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
+_NUMBER_OR_WORD = late.pattern(
     rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
     rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w)(?:{_A_VALUE}|{_NOT_SAID})))",
     re.IGNORECASE,
@@ -43,19 +44,19 @@ _NUMBER_OR_WORD = re.compile(
 _MOST_PLANS = 4096
 _MOST_NUMBERS = 200
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
-_UNIT = re.compile(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
+_UNIT = late.pattern(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
 _UNITS = word_set(
     "ms s sec secs seconds us µs m min mins h hr hours x % gb gib mb mib kb tb tflops tflop/s hz w c",
     "it/s s/it iter/s tok/s toks/s tokens/s tokens/sec samples/s examples/s img/s imgs/s w/s",
     "ms/step s/step us/step ms/epoch ms/iter s/iter ms/batch s/batch s/epoch",
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
-_END = re.compile(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
-_PARTS = re.compile(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
-_FIRST_WORDS = re.compile(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
-_SO_FAR = re.compile(r"\s+(?:so far|value of)\Z")
-_PICTURES = re.compile(r"[^\w\s\x00-\x7f]+")
-_NAME = re.compile(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
+_END = late.pattern(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
+_PARTS = late.pattern(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
+_FIRST_WORDS = late.pattern(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
+_SO_FAR = late.pattern(r"\s+(?:so far|value of)\Z")
+_PICTURES = late.pattern(r"[^\w\s\x00-\x7f]+")
+_NAME = late.pattern(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
 _NO_LAST_WORDS = word_set(
     "to from by than for with over below above under and vs or after before until reached took every per least be of needs on",
     "has in needed will",
@@ -65,11 +66,11 @@ _PROSE = word_set(
     "saved saving",
 )
 """Words of sentences: a name that holds one is none."""
-_CALL = re.compile(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
-_FRAMED = re.compile(r"\[|=|#|--")
+_CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
+_FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
-_LETTERS = re.compile(r"[^\W\d_]")
-_TRAILING = re.compile(
+_LETTERS = late.pattern(r"[^\W\d_]")
+_TRAILING = late.pattern(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s?(?:\||,|\Z)"
 )
 
@@ -162,7 +163,7 @@ def plan_of(gaps: tuple[str, ...], logger: str = "") -> Plan:
     return _Builder(gaps, logger).plan()
 
 
-_AFTER_NUMBERED = re.compile(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
+_AFTER_NUMBERED = late.pattern(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
 
 
 class _Builder:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 
+from hrmdoc import late
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 from hrmdoc.run import Event, EventKind, Line
 
 LINE_LIMIT = 2000
-_EXCEPTION = re.compile(
+_EXCEPTION = late.pattern(
     r"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Interrupt|SystemExit|Timeout))(?:: |:?\s{0,8}\Z)"
 )
-_ANY_LAST = re.compile(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
-_RULE = re.compile(r"\s*(?:=|-){20,}\s*\Z")
-_FAILED = re.compile(r"\S{1,300} FAILED\s*\Z")
-_STEP = re.compile(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
-_NOT = re.compile(r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE)
+_ANY_LAST = late.pattern(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
+_RULE = late.pattern(r"\s*(?:=|-){20,}\s*\Z")
+_FAILED = late.pattern(r"\S{1,300} FAILED\s*\Z")
+_STEP = late.pattern(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
+_NOT = late.pattern(r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE)
 _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (kind, hints, re.compile(pattern, re.IGNORECASE))  # type: ignore[misc]
+    (kind, hints, late.pattern(pattern, re.IGNORECASE))  # type: ignore[misc]
     for kind, hints, pattern in (
         ("restart", ("restart",), r"restarting worker group|worker group restart|restart_count ?[=:] ?[1-9]"),
         (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
+
+from hrmdoc import late
 
 CounterKind = Literal["epoch", "batch", "step", "global"]
 """`batch` restarts with every epoch, `global` never does, `step` may do either."""
@@ -41,8 +42,8 @@ _JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed b
 EVALUATIONS = ("val", "test", "dev")
 """Splits that are not trained on."""
 _SPLITS = ("val", "test", "train", "dev")
-_SPLIT = re.compile(r"[^a-z0-9@]+")
-_SPLIT_WORDS = re.compile(
+_SPLIT = late.pattern(r"[^a-z0-9@]+")
+_SPLIT_WORDS = late.pattern(
     r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z]))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )

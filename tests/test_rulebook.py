@@ -1,0 +1,104 @@
+"""Checked rules are kept, and never outlive the files that they were made from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hrmdoc import rulebook
+from hrmdoc.errors import RuleError
+from hrmdoc.rulebook import Rulebook
+
+REMEDY = """id: own
+title: {title}
+kind: manual
+risk: manual
+steps: [Ask someone.]
+why: It is a reason.
+verify: {{gone: [loss-spike]}}
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small folder of rules that takes the place of the built-in one, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(rulebook, "data_dir", lambda name: tmp_path / name)
+    for folder in rulebook.FOLDERS:
+        (tmp_path / "rules" / folder).mkdir(parents=True)
+    (tmp_path / "rules/remedies/own.yaml").write_text(REMEDY.format(title="One"))
+    return tmp_path / "rules"
+
+
+def cached(rules: Path) -> list[Path]:
+    return sorted((rules.parent / "cache/hrmdoc").glob("rules-*"))
+
+
+def titles(book: Rulebook) -> list[str]:
+    return [remedy.title for remedy in book.remedies.values()]
+
+
+def test_rules_that_were_checked_are_not_parsed_again(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = rulebook.load()
+    monkeypatch.setattr(rulebook, "parse", None)
+    assert rulebook.load() == first
+    assert titles(first) == ["One"]
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(rules: Path) -> None:
+    rulebook.load()
+    file = rules / "remedies/own.yaml"
+    before = file.stat()
+    file.write_text(REMEDY.format(title="Two"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert titles(rulebook.load()) == ["Two"]
+
+
+def test_a_file_that_came_and_one_that_went_are_seen(rules: Path) -> None:
+    rulebook.load()
+    (rules / "remedies/other.yaml").write_text(REMEDY.format(title="Other").replace("own", "other"))
+    assert titles(rulebook.load()) == ["Other", "One"]
+    (rules / "remedies/own.yaml").unlink()
+    assert titles(rulebook.load()) == ["Other"]
+
+
+@pytest.mark.parametrize("kept", [b"", b"{}", b"\xff" * 100], ids=["empty", "of another kind", "broken"])
+def test_a_broken_cache_is_made_anew(rules: Path, kept: bytes) -> None:
+    rulebook.load()
+    (file,) = cached(rules)
+    file.write_bytes(kept)
+    assert titles(rulebook.load()) == ["One"]
+    assert file.read_bytes() != kept
+
+
+def test_rules_of_other_files_under_the_same_sum_are_not_taken(rules: Path) -> None:
+    rulebook.load()
+    (file,) = cached(rules)
+    file.write_bytes(msgspec.msgpack.encode({"state": b"another", "book": Rulebook()}))
+    assert titles(rulebook.load()) == ["One"]
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(rules: Path) -> None:
+    (rules.parent / "cache").write_text("a file where the folder should be")
+    assert titles(rulebook.load()) == ["One"]
+
+
+def test_few_states_are_kept(rules: Path) -> None:
+    for number in range(rulebook.STATES_KEPT + 3):
+        (rules / "remedies/own.yaml").write_text(REMEDY.format(title=f"Title {number}"))
+        rulebook.load()
+    assert len(cached(rules)) == rulebook.STATES_KEPT
+
+
+def test_a_folder_that_is_not_there_is_told(rules: Path) -> None:
+    with pytest.raises(RuleError, match="does not exist"):
+        rulebook.load([rules / "nowhere"])
+
+
+def test_a_broken_link_among_the_rules_is_told(rules: Path) -> None:
+    (rules / "remedies/gone.yaml").symlink_to(rules / "nothing.yaml")
+    with pytest.raises(RuleError, match=r"cannot read the rule.*No such file"):
+        rulebook.load()
