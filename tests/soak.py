@@ -2,9 +2,10 @@
 
     python tests/soak.py [--kills 200] [--seed 0]
 
-The first half of the kills meets runs in PyTorch's operations, the other runs in the C kernels. Half of the kills wait until a checkpoint is being written. After each one the newest good checkpoint must be at least as new as
-it was before, and the run goes on from there (resume=auto). A run that reaches its end must have the weights and moments of one
-that was never killed, bit for bit (deterministic=true); then the next run begins, until all kills are spent.
+The first half of the kills meets runs in PyTorch's operations, the other one runs in the native kernels. Half of the kills wait
+until a checkpoint is being written. After each one the newest good checkpoint must be at least as new as it was before, and the
+run goes on from there (resume=auto). A run that reaches its end must have the weights and moments of one that was never killed,
+bit for bit (deterministic=true); then the next run begins, until all kills are spent.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Tally:
 
 
 def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
-    """Spends `kills` kills on runs in `folder`, whose data are there.
+    """Spends `kills` kills on runs in `folder`, in the native kernels or in PyTorch's operations.
 
     Raises:
         AssertionError: a checkpoint was lost, a run did not come back, or its end differs from the uninterrupted one's.
@@ -74,6 +75,7 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
 
     rng = random.Random(seed)
     kind = "native" if native else "plain"
+    _dataset(folder / "data")
     began = time.monotonic()
     assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, kind, native), 0)[1]) == 0, "the uninterrupted run failed"
     life = time.monotonic() - began
@@ -171,7 +173,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        _dataset(Path(folder) / "data")
         for native in (False, True):
             began = time.monotonic()
             tally = soak(Path(folder), (options.kills + (not native)) // 2, options.seed + native, native)

@@ -28,6 +28,7 @@ Attention = Literal["sdpa", "flash"]
 MPS_HIGH_WATERMARK = 0.9  # of the recommended memory; the rest stays with the desktop
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 SMALL_MODEL = 64  # hidden size up to which one CPU thread is fastest: the work of an operator is less than waking a thread
+NATIVE_MODEL = 128  # hidden size up to which the kernels in C are known to be faster than PyTorch's operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,16 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the configuration asks for. `compile` None lets the device decide; `processes` share the machine."""
+    """What the configuration asks for. `compile` None lets the device decide; `processes` share the machine.
+
+    `native_obstacle` tells why the kernels in C cannot train the model, whatever the device.
+    """
 
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
-    native: bool = False
+    native: bool | Literal["auto"] = "auto"
+    native_obstacle: str | None = None
     threads: int | None = None
     deterministic: bool = False
     hidden_size: int = 512
@@ -68,7 +73,7 @@ class Plan:
         autocast: run the forward pass under `torch.amp.autocast`.
         scaler: scale the loss, because float16 gradients underflow.
         num_workers: batches prepared ahead by a background thread (0: none; a Sudoku batch is one array slice).
-        native: the levels run in the project's own C kernels (`native`).
+        native, native_reason: whether the levels run in the project's own C kernels (`native`), and why.
         compile_backend: None leaves the model uncompiled; `compile_mode` goes with it.
         attention, attention_reason: which attention runs, and why.
         threads: None leaves the number to torch, which reads OMP_NUM_THREADS.
@@ -92,6 +97,7 @@ class Plan:
     env: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     native: bool = False
+    native_reason: str = ""
 
 
 def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
@@ -106,9 +112,7 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
     attention, reason = _attention(kind, dtype, machine, env, warnings)
     backend, mode = _compilation(kind, request, env)
     threads = _threads(kind, request, machine, env, warnings)
-    native = request.native and kind == "cpu" and dtype == "float32" and backend is None
-    if request.native and not native:
-        warnings.append("native=true needs the CPU, float32 and compile=false: training with PyTorch's operations")
+    native, why_native = _native(kind, dtype, backend is not None, threads or machine.cpus, request, warnings)
     return Plan(
         device=kind,
         dtype=dtype,
@@ -126,6 +130,7 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
         env=_environment(kind, request, env),
         warnings=tuple(warnings),
         native=native,
+        native_reason=why_native,
     )
 
 
@@ -257,6 +262,30 @@ def _threads(kind: Kind, request: Request, machine: Machine, env: Mapping[str, s
         cores = "1 core" if machine.cpus == 1 else f"{machine.cpus} cores"
         warnings.append(f"{name}={given} on {cores}: the threads wait for one another; {name}={better} is faster")
     return given
+
+
+def _native(kind: Kind, dtype: Dtype, compiled: bool, threads: int, request: Request, warnings: list[str]) -> tuple[bool, str]:
+    """Whether the kernels in C train the model, which they do to the same result but for rounding, and why."""
+    if request.native is False:
+        return False, "native=false"
+    obstacle = (
+        "they run on the CPU only"
+        if kind != "cpu"
+        else "they compute in float32"
+        if dtype != "float32"
+        else "the model is compiled"
+        if compiled
+        else request.native_obstacle
+    )
+    if request.native is True:
+        if obstacle is not None:
+            warnings.append(f"native=true, but not with this run ({obstacle}): training with PyTorch's operations")
+        return obstacle is None, obstacle or "asked for"
+    if obstacle is None and request.hidden_size > NATIVE_MODEL:
+        obstacle = f"they are faster up to a hidden size of {NATIVE_MODEL}"
+    if obstacle is None and threads > 1:
+        obstacle = f"they use one thread, not {threads}"
+    return obstacle is None, obstacle or "a small model on one CPU thread"
 
 
 def _environment(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -168,3 +168,11 @@ class Keeper:
             raise InputError(f"the checkpoint does not fit this model: {what}", file=source, hint=hint) from error
         state.restarts += 1
         self.last_step = state.step
+        if found.get("native", False) != state.native:
+            kinds = ("PyTorch's operations", "the native kernels")
+            warning = (
+                f"the checkpoint was made with {kinds[not state.native]} and this run goes on with {kinds[state.native]}: "
+                f"the same but for rounding (native={str(not state.native).lower()} goes on bit for bit)"
+            )
+            self.run.event("warning", state.step, message=warning)
+            self.run.log(f"warning: {warning}")

@@ -39,7 +39,7 @@ class Shape(ctypes.Structure):
     _fields_ = (*((name, ctypes.c_long) for name in ("B", "S", "D", "H", "I", "layers")), ("eps", ctypes.c_float))
 
 
-def obstacle(hidden_size: int, *, causal: bool, mlp_t: bool, dtype: torch.dtype) -> str | None:
+def obstacle(hidden_size: int, *, causal: bool, mlp_t: bool, dtype: torch.dtype = torch.float32) -> str | None:
     """Why the kernels cannot train a model like this, or None."""
     if dtype != torch.float32:
         return "they compute in float32"

@@ -149,7 +149,7 @@ class TrainConfig:
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
-    native: bool = False
+    native: bool | Literal["auto"] = "auto"  # whether the levels run in C; auto: where that is known to be faster
     threads: Count | None = None
     parallel: ParallelKeys = field(default_factory=ParallelKeys)
     wandb: bool | Literal["offline"] = False

@@ -78,6 +78,8 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     check_hash(config, folder)
     data = PuzzleData(folder, "test")
     model = HRM(arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention).to(device)
+    if plan.native:
+        model.use_native()
     if foreign:
         load_reference(path, model)
         named = checkpoint.NAME.fullmatch(path.name)

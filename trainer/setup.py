@@ -18,7 +18,7 @@ import torch
 
 from hrmdoc.errors import ConfigError
 
-from . import autotune, devices, parallel, rundir, slurm
+from . import autotune, devices, native, parallel, rundir, slurm
 from . import config as configs
 from . import place as places
 from .data import BUILTIN, DataInfo, PuzzleData, TrainIterator, builtin, dataset_hash
@@ -80,20 +80,42 @@ def check_hash(config: TrainConfig, path: Path, digest: str | None = None) -> No
 
 
 def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
-    """The device plan that `config` asks for on this machine."""
+    """The device plan that `config` asks for on this machine.
+
+    Raises:
+        ConfigError: it asks for what this machine does not have: a device, or a compiler for native=true.
+    """
     asked = config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
     request = devices.Request(
         device=config.device,
         dtype=asked,
         compile=config.compile,
         native=config.native,
+        native_obstacle=_native_obstacle(config, env),
         threads=config.threads,
         deterministic=config.deterministic,
         hidden_size=config.arch.hidden_size,
         grad_accum=config.grad_accum,
         processes=int(env.get("LOCAL_WORLD_SIZE") or 1),
     )
-    return devices.plan(request, devices.probe(), env)
+    chosen = devices.plan(request, devices.probe(), env)
+    if chosen.native:
+        try:
+            native.library()
+        except ConfigError as error:
+            if config.native is True:
+                raise
+            return replace(chosen, native=False, native_reason=error.what)
+    return chosen
+
+
+def _native_obstacle(config: TrainConfig, env: Mapping[str, str]) -> str | None:
+    """Why the kernels in C cannot train this run on any device."""
+    if fault_of(config.fault).in_layers:
+        return "the fault reaches into layers that they pass by"
+    if config.parallel.strategy == "fsdp" and parallel.world_size(env) > 1:
+        return "FSDP gathers the weights for PyTorch's layers"
+    return native.obstacle(config.arch.hidden_size, causal=config.arch.causal, mlp_t=config.arch.mlp_t)
 
 
 def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
@@ -113,8 +135,6 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     plan = make_plan(config, os.environ)
     if plan.scaler and config.parallel.strategy == "fsdp" and parallel.world_size(os.environ) > 1:
         raise ConfigError("parallel=fsdp does not go with float16", hint="dtype=bfloat16, or parallel=ddp")
-    if plan.native and config.parallel.strategy == "fsdp" and parallel.world_size(os.environ) > 1:
-        raise ConfigError("native=true does not go with parallel=fsdp", hint="native=false, or parallel=ddp")
     world = parallel.start(plan.device, config.parallel.timeout_s, os.environ)
     path = world.from_first(lambda: open_data(config.data_path))
     digest = dataset_hash(path)
@@ -193,7 +213,7 @@ def _tell(
     run.log(
         f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {step} to {total} | "
         f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
-        f"{' | native kernels' if plan.native and config.fault is None else ''}"
+        f"{_kernels(plan)}"
     )
     if world.size > 1:
         talk = parallel.settings(plan.device, config.parallel.timeout_s, os.environ)
@@ -204,6 +224,12 @@ def _tell(
     for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, total)):
         run.event("warning", step, message=warning)
         run.log(f"warning: {warning}")
+
+
+def _kernels(plan: devices.Plan) -> str:
+    if plan.device != "cpu":
+        return ""
+    return f" | native kernels: {plan.native_reason}" if plan.native else f" | no native kernels: {plan.native_reason}"
 
 
 def _classes(data: PuzzleData) -> int:

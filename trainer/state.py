@@ -70,6 +70,11 @@ class TrainState:
     world: World = field(default_factory=World)
     split: bool = False
 
+    @property
+    def native(self) -> bool:
+        """Whether the levels run in C."""
+        return self.model.core.native is not None
+
     def zero_grad(self) -> None:
         """Forgets the gradients."""
         self.dense.zero_grad(set_to_none=True)
@@ -94,6 +99,7 @@ class TrainState:
             "carry": None if self.carry is None else gather_rows(self.carry, self.world.gather),
             "data": self.feed.state_dict(),
             "data_hash": self.data_hash,
+            "native": self.native,
             "rng": rng_state(self.generator),
             "stopper": {"best": self.stopper.best, "waited": self.stopper.waited},
             **{name: getattr(self, name) for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts")},
@@ -171,7 +177,7 @@ def build(
         from .shards import shard
 
         shard(model, world, plan.device, plan.compile_backend, plan.compile_mode)
-    elif plan.native and config.fault is None:  # faults reach into layers that the kernels pass by
+    elif plan.native:
         model.use_native()
     elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)

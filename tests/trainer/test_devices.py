@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hrmdoc.errors import ConfigError
@@ -134,6 +136,46 @@ def test_more_threads_than_cores_are_honoured_and_the_better_number_is_named() -
 def test_a_small_model_on_a_cpu_gets_one_thread_and_a_large_one_torchs_choice() -> None:
     assert plan(Request(hidden_size=32), CPU, {}).threads == 1
     assert plan(Request(hidden_size=512), CPU, {}).threads is None
+
+
+def native(machine: Machine = CPU, env: dict[str, str] | None = None, **changes: Any) -> tuple[bool, str, tuple[str, ...]]:
+    chosen = plan(Request(**{"hidden_size": 32, **changes}), machine, env or {})
+    return chosen.native, chosen.native_reason, chosen.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"native": False}, "native=false"),
+        ({"hidden_size": 512, "threads": 1}, "up to a hidden size of"),
+        ({"threads": 2}, "one thread, not 2"),
+        ({"hidden_size": 80}, "one thread, not 2"),
+        ({"dtype": "bfloat16"}, "float32"),
+        ({"compile": True}, "compiled"),
+        ({"native_obstacle": "causal"}, "causal"),
+        ({"machine": GPU}, "CPU only"),
+        ({"machine": MAC}, "CPU only"),
+        ({"env": {"OMP_NUM_THREADS": "2"}}, "one thread, not 2"),
+    ],
+)
+def test_the_native_kernels_are_left_alone_where_they_cannot_help_without_a_warning(changes: dict[str, Any], why: str) -> None:
+    taken, reason, warnings = native(**changes)
+    assert not taken
+    assert why in reason
+    assert warnings == ()
+
+
+def test_the_native_kernels_train_a_small_model_on_one_cpu_thread() -> None:
+    assert native()[0]
+    assert native(Machine(cpus=1), hidden_size=80)[0]
+    assert native(hidden_size=80, threads=1)[0]
+
+
+def test_native_kernels_that_are_asked_for_run_whatever_the_size_or_the_reason_is_a_warning() -> None:
+    assert native(native=True, hidden_size=512, threads=2) == (True, "asked for", ())
+    chosen = plan(Request(native=True, native_obstacle="it is causal"), CPU, {})
+    assert not chosen.native
+    assert "it is causal" in chosen.warnings[0]
 
 
 def test_determinism_asks_for_full_precision_and_the_cublas_workspace() -> None:

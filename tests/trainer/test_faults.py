@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -82,10 +83,9 @@ def test_few_batches_come_again_and_again(lab: Any) -> None:
 def test_a_hang_silences_the_loop_for_as_long_as_asked(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     clock = iter(range(100))
-    monkeypatch.setattr("hrmdoc.trainer.faults.process.time.sleep", slept.append)
-    monkeypatch.setattr("hrmdoc.trainer.faults.process.time.monotonic", lambda: next(clock))
     fault = fault_of("hang:3@2")
     state = lab.job().state
+    monkeypatch.setattr("hrmdoc.trainer.faults.process.time", SimpleNamespace(sleep=slept.append, monotonic=lambda: next(clock)))
     fault.before_step(state)
     assert slept == []
     state.step = 1

@@ -138,7 +138,7 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing_behind(tmp_path: Pat
 
 def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
     words = ("max_steps=12", "checkpoint_interval=6", "ema=true")
-    train(lab.job(*words, run="plain"))
+    train(lab.job(*words, "native=false", run="plain"))
     train(lab.job(*words, "native=true", run="fast"))
     train(
         lab.job(
@@ -151,8 +151,43 @@ def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
     assert "native kernels" in (lab.folder / "fast" / "train.log").read_text()
 
 
-def test_a_fault_that_changes_the_layers_is_not_passed_by(lab: Any) -> None:
-    assert lab.job("native=true", "fault=attention-layout-wrong").state.model.core.native is None
+def test_a_run_says_which_kernels_it_has_and_why(lab: Any) -> None:
+    assert lab.job("max_steps=2", run="auto").state.native
+    assert not lab.job("max_steps=2", "native=false", run="off").state.native
+    log = "\n".join(lab.lines)
+    assert "native kernels: a small model on one CPU thread" in log
+    assert "no native kernels: native=false" in log
+
+
+def test_without_a_compiler_only_a_run_that_asks_for_the_kernels_stops(
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native.library.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    try:
+        assert not lab.job("max_steps=2").state.native
+        assert "no native kernels: the native kernels need a C compiler" in "\n".join(lab.lines)
+        with pytest.raises(ConfigError, match="C compiler"):
+            lab.job("max_steps=2", "native=true", run="asked")
+    finally:
+        native.library.cache_clear()
+
+
+def test_a_resume_by_other_kernels_says_so_and_one_by_the_same_does_not(lab: Any) -> None:
+    train(lab.job("max_steps=2", "checkpoint_interval=2"))
+    lab.lines.clear()
+    lab.job(f"resume={lab.folder / 'run'}", "max_steps=4")
+    assert not [line for line in lab.lines if "but for rounding" in line]
+    lab.job(f"resume={lab.folder / 'run'}", "max_steps=4", "native=false")
+    (warning,) = [line for line in lab.lines if "but for rounding" in line]
+    assert "made with the native kernels and this run goes on with PyTorch's operations" in warning
+    assert "native=true goes on bit for bit" in warning
+
+
+def test_a_fault_that_changes_the_layers_is_not_passed_by_and_another_one_leaves_the_kernels(lab: Any) -> None:
+    assert not lab.job("fault=attention-layout-wrong", run="layers").state.native
+    assert lab.job("fault=lr-zero@3", run="rate").state.native
 
 
 def test_the_optimizer_in_c_does_the_steps_of_the_one_in_python() -> None:

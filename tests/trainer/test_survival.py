@@ -23,7 +23,7 @@ def test_a_run_killed_five_times_ends_with_the_weights_of_one_that_was_not(tmp_p
     script = (
         "import importlib.util, pathlib, sys; spec = importlib.util.spec_from_file_location('soak', sys.argv[1])\n"
         "soak = importlib.util.module_from_spec(spec); sys.modules['soak'] = soak; spec.loader.exec_module(soak)\n"
-        "print(soak.soak(pathlib.Path(sys.argv[2]), 5, seed=3).kills)"
+        "print(soak.soak(pathlib.Path(sys.argv[2]), 5, seed=3, native=True).kills)"
     )
     file = Path(__file__).parents[1] / "soak.py"
     assert importlib.util.spec_from_file_location("soak", file) is not None

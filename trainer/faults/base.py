@@ -27,11 +27,13 @@ class Fault:
     Attributes:
         strength: how bad; what it means is told by each fault, as is its default.
         step: the first step that is affected.
+        in_layers: whether it reaches into the layers, which the kernels in C pass by.
     """
 
     strength: float = 1.0
     step: int = 1
     cause: ClassVar[str] = ""
+    in_layers: ClassVar[bool] = False
 
     def config(self, config: TrainConfig) -> TrainConfig:
         """Before anything is built."""

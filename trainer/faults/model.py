@@ -113,6 +113,7 @@ class AttentionLayoutWrong(Fault):
     """attention-layout-wrong: queries, keys and values reach the kernel as [B, S, H, K], so heads attend to one another."""
 
     cause = "attention-layout-wrong"
+    in_layers = True
 
     def built(self, state: TrainState) -> None:
         state.model.core.short = False
@@ -154,6 +155,7 @@ class NoClipExplosion(Fault):
 
     strength: float = 1000.0
     cause = "gradient-clipping-missing"
+    in_layers = True
 
     def config(self, config: TrainConfig) -> TrainConfig:
         loss = replace(config.arch.loss, loss_type="softmax_cross_entropy")
