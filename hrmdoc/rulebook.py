@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from hrmdoc import __version__
-from hrmdoc.errors import RuleError, did_you_mean
+from hrmdoc.errors import RuleError
 from hrmdoc.resources import data_dir
+from hrmdoc.rulefile import convert, line_of
 from hrmdoc.schema import (
     EVERY_SYMPTOM,
     Applies,
@@ -79,7 +80,8 @@ __all__ = [
 ]
 
 S = TypeVar("S", SymptomRule, SignatureFile, Cause, Remedy, Framework)
-FOLDERS: dict[str, type[Struct]] = {
+RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework
+FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
     "signatures": SignatureFile,
     "causes": Cause,
@@ -181,7 +183,7 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
     book = Rulebook()
     for path, blob in blobs:
         if path.name == RATES:
-            _set_rates(book, _rates(path, blob))
+            _set_rates(book, convert(path, blob, Rates))
             continue
         parsed = parse(path, blob)
         if isinstance(parsed, SignatureFile):
@@ -199,13 +201,6 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
     return book
 
 
-def _rates(path: Path, blob: bytes) -> Rates:
-    try:
-        return msgspec.convert(_yaml(path, blob), Rates, strict=True)
-    except msgspec.ValidationError as error:
-        raise _explained(error, path, _yaml(path, blob, positions=True), Rates) from error
-
-
 def _set_rates(book: Rulebook, rates: Rates) -> None:
     """Puts measured rates into the rules read so far; rules of later folders stand as they are written."""
     for name, leak in rates.leaks.items():
@@ -215,6 +210,9 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
         if name in book.causes:
             known = {symptom: rate.p for symptom, rate in weights.items() if symptom in book.symptoms}
             book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
+
+
+_ASKED = re.compile(r"\b(?:seen|present|episodes|peak)\('([\w-]+)'\)")
 
 
 def refined(book: Rulebook, name: str) -> frozenset[str]:
@@ -230,7 +228,7 @@ def with_rates(book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, 
     return copy
 
 
-def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Remedy | Framework:
+def parse(path: Path, blob: bytes) -> RuleFile:
     """Checks one rule file; its folder tells what it is.
 
     Raises:
@@ -239,86 +237,17 @@ def parse(path: Path, blob: bytes) -> SymptomRule | SignatureFile | Cause | Reme
     kind = FOLDERS.get(path.parent.name)
     if kind is None:
         raise RuleError(f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path)
-    try:
-        parsed = msgspec.convert(_yaml(path, blob), kind, strict=True)
-        for when in _whens(parsed):
-            when.form()
-    except msgspec.ValidationError as error:
-        raise _explained(error, path, _yaml(path, blob, positions=True), kind) from error
-    except ValueError as error:
-        line = _line_of(_yaml(path, blob, positions=True), ("when",))
-        raise RuleError(str(error), file=path, line=line) from error
-    name = getattr(parsed, "id", None) or getattr(parsed, "subsystem", None)
+    parsed = convert(path, blob, kind)
+    if isinstance(parsed, SymptomRule):
+        try:
+            for when in parsed.when.walk():
+                when.form()
+        except ValueError as error:
+            raise RuleError(str(error), file=path, line=line_of(path, blob, ("when",))) from error
+    name = parsed.subsystem if isinstance(parsed, SignatureFile) else parsed.id
     if name != path.stem:
         raise RuleError(f"the id {name!r} differs from the file name", file=path, line=1)
-    return parsed  # type: ignore[return-value]
-
-
-def _whens(parsed: object) -> Iterator[When]:
-    if isinstance(parsed, SymptomRule):
-        yield from parsed.when.walk()
-
-
-def _yaml(path: Path, blob: bytes, *, positions: bool = False) -> Any:
-    """The tree of a rule file; with `positions` each value knows its line, at twice the cost."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        data = YAML(typ="rt" if positions else "safe", pure=True).load(blob.decode("utf-8"))
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise RuleError(f"not valid YAML: {error.problem}", file=path, line=line) from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise RuleError(f"not valid YAML: {error}", file=path) from error
-    if not isinstance(data, dict):
-        raise RuleError("a rule file holds one mapping", file=path)
-    return data
-
-
-_ASKED = re.compile(r"\b(?:seen|present|episodes|peak)\('([\w-]+)'\)")
-_UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]*)`")
-_AT = re.compile(r" - at `\$?(?P<route>[^`]*)`")
-
-
-def _explained(error: msgspec.ValidationError, path: Path, data: Any, kind: type[Struct]) -> RuleError:
-    """The validation error with its line and, for an unknown key, the nearest valid one."""
-    text = str(error)
-    found = _AT.search(text)
-    route = tuple(part for part in re.split(r"[.\[\]]+", found["route"]) if part) if found else ()
-    what, hint = _AT.sub("", text), None
-    if unknown := _UNKNOWN.search(text):
-        key = unknown["key"]
-        hint = did_you_mean(key, _field_names(kind)) or f"known keys: {', '.join(_field_names(kind))}"
-        what, route = f"unknown key {key!r}", (*route, key)
-    return RuleError(what, file=path, line=_line_of(data, route), hint=hint)
-
-
-def _field_names(kind: type[Struct]) -> list[str]:
-    """Valid keys of `kind` and of the structures inside it, its own first."""
-    nested = {
-        SymptomRule: (When, Applies, Variant, Needs, Rate),
-        SignatureFile: (Signature,),
-        Remedy: (Change, Verify),
-        Rates: (Rate,),
-    }
-    kinds = (kind, *nested.get(kind, ()), *((ConfigKey,) if kind is Framework else ()))
-    return list(dict.fromkeys(name for one in kinds for name in one.__struct_encode_fields__))
-
-
-def _line_of(data: Any, route: tuple[str, ...]) -> int | None:
-    """1-based line of the value at `route` in a tree that ruamel.yaml loaded."""
-    line: int | None = None
-    for part in route:
-        listed = isinstance(data, list)
-        key: Any = int(part) if part.isdigit() and listed else part
-        try:
-            positions: Any = data.lc
-            line = (positions.item(key) if listed else positions.key(key))[0] + 1
-            data = data[key]
-        except (KeyError, IndexError, AttributeError, TypeError):
-            return line
-    return line
+    return parsed
 
 
 def _check_signature(signature: Signature, path: Path) -> None:
@@ -336,8 +265,12 @@ def _check_signature(signature: Signature, path: Path) -> None:
             raise RuleError(f"signature {signature.id}: the pattern matches the counterexample {line!r}", file=path)
 
 
-def check(book: Rulebook) -> list[str]:
-    """Names that point nowhere, one message each; empty when the rulebook is whole."""
+def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
+    """Names that point nowhere, one message each; empty when the rulebook is whole.
+
+    Args:
+        own: symptoms of a user's own; they are told of whether or not a cause accounts for them.
+    """
     problems = [f"signature {s.id}: no symptom {s.symptom!r}" for s in book.signatures.values() if s.symptom not in book.symptoms]
     known = {*book.symptoms, EVERY_SYMPTOM}
     for cause in book.causes.values():
@@ -346,7 +279,7 @@ def check(book: Rulebook) -> list[str]:
     for remedy in book.remedies.values():
         problems += [f"remedy {remedy.id}: no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms]
     explained = {symptom for cause in book.causes.values() for symptom in cause.produces}
-    problems += [f"symptom {name}: no cause produces it" for name in book.symptoms if name not in explained]
+    problems += [f"symptom {name}: no cause produces it" for name in book.symptoms if name not in {*explained, *own}]
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
     named = [(one.id, one.playbook) for one in book.symptoms.values()] + [(one.id, one.playbook) for one in book.causes.values()]
     problems += [f"{name}: no playbook {page!r}" for name, page in named if page.split("#")[0] not in pages]

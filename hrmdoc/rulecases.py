@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 
@@ -28,6 +27,7 @@ from hrmdoc.errors import RuleError
 from hrmdoc.examine import Examination
 from hrmdoc.notation import series_from
 from hrmdoc.rulebook import Rulebook, Severity
+from hrmdoc.rulefile import convert
 from hrmdoc.run import Event, Line, Points, RoleGuess, Run, Tick
 from hrmdoc.signatures import SignatureMatcher
 from hrmdoc.symptom import Symptom
@@ -80,14 +80,11 @@ def load_cases(path: Path) -> CaseFile:
     Raises:
         RuleError: the file is no valid case file.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
-        data = YAML(typ="safe", pure=True).load(path.read_text("utf-8"))
-        return msgspec.convert(data, CaseFile)
-    except (OSError, UnicodeDecodeError, YAMLError, msgspec.ValidationError) as error:
-        raise RuleError(f"not a case file: {error}", file=path) from error
+        blob = path.read_bytes()
+    except OSError as error:
+        raise RuleError(f"cannot read the cases: {error.strerror}", file=path) from error
+    return convert(path, blob, CaseFile)
 
 
 def check_file(path: Path, book: Rulebook, matcher: SignatureMatcher) -> Iterator[tuple[Case, str | None]]:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from hrmdoc.errors import ConfigError, did_you_mean
 from hrmdoc.rulebook import Rulebook, When
+from hrmdoc.rulefile import misfit
 
 
 class Acknowledgement(Struct, forbid_unknown_fields=True, frozen=True):
@@ -100,16 +101,11 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _convert(table: dict[str, Any], path: Path) -> Settings:
-    known = Settings.__struct_encode_fields__
-    for key in table:
-        if key not in known:
-            raise ConfigError(
-                f"unknown setting {key!r}", file=path, hint=did_you_mean(key, known) or f"known: {', '.join(known)}"
-            )
     try:
         settings = msgspec.convert({**table, "origin": str(path)}, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(str(error), file=path) from error
+        what, route, hint = misfit(error, Settings)
+        raise ConfigError(f"{'.'.join(route)}: {what}", file=path, hint=hint) from error
     return msgspec.structs.replace(settings, rules=tuple(str(path.parent / one) for one in settings.rules))
 
 

@@ -45,7 +45,7 @@ def check(folder: Path | None) -> int:
     from hrmdoc import rulebook
 
     book = rulebook.load([folder] if folder else [])
-    problems = rulebook.check(book)
+    problems = rulebook.check(book, own=book.symptoms.keys() - rulebook.load().symptoms.keys())
     for problem in problems:
         click.echo(problem)
     counts = {name: len(getattr(book, name)) for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")}

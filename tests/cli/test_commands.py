@@ -180,6 +180,7 @@ def test_preflight_of_a_broken_config_is_one_error(hrmdoc: Command, apart: Path,
 
 def test_a_rule_of_ones_own_is_scaffolded_tested_and_used(hrmdoc: Command, apart: Path) -> None:
     assert hrmdoc("rules", "new", "my-level", "--in", "mine").status == 0
+    assert hrmdoc("rules", "check", "mine").status == 0
     done = hrmdoc("rules", "test", "mine")
     assert (done.status, done.out) == (0, "2 cases passed, 0 failed\n")
     assert "my-level" in hrmdoc("rules", "list", "mine").out
