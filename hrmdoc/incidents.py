@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hrmdoc.analysis import Analysis
+from hrmdoc.journal import Journal
 from hrmdoc.symptom import Symptom
 from hrmdoc.text import clean, redact
 
@@ -52,12 +52,12 @@ class IncidentLog:
     """
 
     def __init__(self, path: Path | None, settle: float = 0.0) -> None:
-        self.path = path
+        self._journal = Journal(path)
         self.settle = settle
         self.latest: dict[str, Incident] = {}
         self._waiting: dict[str, float] = {}
         self._began: dict[str, int | None] = {}
-        for incident in _history(path):
+        for incident in _history(self._journal):
             self._take(incident)
 
     @property
@@ -77,7 +77,7 @@ class IncidentLog:
         self._waiting = {name: since for name, since in self._waiting.items() if name in showing}
         for incident in changes:
             self._take(incident)
-        self._store(changes)
+        self._journal.append(map(_plain, changes))
         return changes
 
     def _take(self, incident: Incident) -> None:
@@ -109,15 +109,6 @@ class IncidentLog:
         del self._waiting[change.symptom]
         return True
 
-    def _store(self, changes: list[Incident]) -> None:
-        if self.path is None or not changes:
-            return
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(_plain(incident), ensure_ascii=False) + "\n" for incident in changes)
-        except OSError:
-            self.path = None  # a full or vanished disk ends the history, not the watch
-
 
 def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) -> Incident:
     leading = next((h for h in analysis.diagnosis.hypotheses if any(e.symptom == symptom.id for e in h.for_)), None)
@@ -141,14 +132,10 @@ def _plain(incident: Incident) -> dict[str, object]:
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(incident).items()}
 
 
-def _history(path: Path | None) -> Iterator[Incident]:
-    """Incidents told before; a torn or foreign line is passed over, since the history is ours and only saves repetition."""
-    try:
-        lines = [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        return
-    for line in lines:
+def _history(journal: Journal) -> Iterator[Incident]:
+    """Incidents told before; what is no incident is passed over, since the history only saves repetition."""
+    for entry in journal.entries():
         try:
-            yield Incident(**json.loads(line))
-        except (ValueError, TypeError):
+            yield Incident(**entry)
+        except TypeError:
             continue

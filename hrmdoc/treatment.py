@@ -6,7 +6,6 @@ What was done stands in `deeds.jsonl` beside the incidents, so that a watch that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import ActionError, PatchError
+from hrmdoc.journal import Journal
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
@@ -65,8 +65,9 @@ class Treatment:
     def __init__(
         self, policy: Policy, run: Path, record: Path | None, send: Callable[..., actions.Answer] = actions.send
     ) -> None:
-        self.deeds = list(_recorded(record))
-        self._policy, self._run, self._record, self._send = policy, run, record, send
+        self._journal = Journal(record)
+        self.deeds = list(_recorded(self._journal))
+        self._policy, self._run, self._send = policy, run, send
         self._gate = Gate(policy, [(deed.remedy, deed.at) for deed in self.deeds if deed.status in ATTEMPTS])
 
     def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Deed]:
@@ -145,13 +146,7 @@ class Treatment:
 
     def _keep(self, deed: Deed) -> None:
         self.deeds.append(deed)
-        if self._record is None:
-            return
-        try:
-            with self._record.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(deed), ensure_ascii=False) + "\n")
-        except OSError:
-            self._record = None  # a full or vanished disk ends the record, not the watch
+        self._journal.append([asdict(deed)])
 
 
 def live_actions(analysis: Analysis, least: float = 0.0) -> Iterator[tuple[Remedy, str]]:
@@ -189,15 +184,11 @@ def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now:
     )
 
 
-def _recorded(path: Path | None) -> Iterator[Deed]:
-    """What was done before; a torn or foreign line is passed over."""
-    try:
-        lines = [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        return
-    for line in lines:
+def _recorded(journal: Journal) -> Iterator[Deed]:
+    """What was done before; what is no deed is passed over."""
+    for entry in journal.entries():
         try:
-            deed = Deed(**json.loads(line))
+            deed = Deed(**entry)
             yield replace(deed, gone=tuple(deed.gone), files=tuple(deed.files), at=float(deed.at))
         except (ValueError, TypeError):
             continue
