@@ -23,9 +23,9 @@ _NO_LOG_NAMES = frozenset(
     tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json added_tokens.json
     generation_config.json preprocessor_config.json processor_config.json dataset_info.json dataset_infos.json
     requirements.txt package.json package-lock.json adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml
-    input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners pnpm-
-    lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
-    diagnosis.json incidents.jsonl meta.json
+    input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners
+    pnpm-lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
+    diagnosis.json incidents.jsonl deeds.jsonl meta.json
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_FOLDERS = frozenset(
