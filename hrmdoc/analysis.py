@@ -8,20 +8,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hrmdoc import flight, ranks, readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
 from hrmdoc.examine import Examination, Situation
-from hrmdoc.prescribe import Prescription, prescribe
 from hrmdoc.roles import RoleMap
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.run import Damage, Run, Tick
 from hrmdoc.settings import Settings
 from hrmdoc.signatures import SignatureMatcher
 from hrmdoc.symptom import Symptom
+
+if TYPE_CHECKING:
+    from hrmdoc.prescribe import Prescription
 
 RunState = Literal["running", "finished", "crashed", "hung", "unknown"]
 
@@ -147,7 +149,7 @@ class Patient:
         result = self._diagnosed(judged, situation, named)
         if not self.run.points and not self.run.lines and not self.run.events:
             result = replace(result, verdict="no_data")
-        offered = prescribe(self.run, situation, result, self.book) if prescriptions else {}
+        offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, closed=closed)
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
 
@@ -159,9 +161,17 @@ class Patient:
         found = [analysis.severity(symptom) for symptom in asked if symptom.state == "present"]
         levels: tuple[Verdict, ...] = ("critical", "warning", "info")
         verdict: Verdict = next((level for level in levels if level in found), "healthy")
-        offered = prescribe(self.run, analysis.situation, analysis.diagnosis, self.book)
+        offered = self._prescribed(analysis.situation, analysis.diagnosis)
         diagnosis = replace(analysis.diagnosis, verdict=verdict)
         return replace(analysis, symptoms=asked, diagnosis=diagnosis, prescriptions=offered)
+
+    def _prescribed(self, situation: Situation, diagnosis: Diagnosis) -> Mapping[str, Sequence[Prescription]]:
+        """Prescriptions where there is a cause; what patches configs is loaded for those runs alone."""
+        if not diagnosis.hypotheses:
+            return {}
+        from hrmdoc.prescribe import prescribe
+
+        return prescribe(self.run, situation, diagnosis, self.book)
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""

@@ -11,7 +11,6 @@ HrmdocError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from os import PathLike, fspath
 
@@ -67,5 +66,7 @@ class UsageError(HrmdocError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the closest known word, or None when nothing is close."""
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else None

@@ -81,8 +81,8 @@ def infer(observed: Observed) -> Posterior:
     """The exact posterior over all sets of at most three causes."""
     n = len(observed.prior)
     gain = np.log(observed.prior) - np.log1p(-observed.prior) + np.log1p(-observed.absent).sum(axis=1)
-    active = np.flatnonzero((observed.present > 0).any(axis=1))
-    idle = np.setdiff1d(np.arange(n), active)
+    shows = (observed.present > 0).any(axis=1)
+    active, idle = np.flatnonzero(shows), np.flatnonzero(~shows)
     members, log_weight, pruned = _enumerate(observed, gain, active)
     top = log_weight.max()
     raw = np.exp(log_weight - top)

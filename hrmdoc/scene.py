@@ -11,6 +11,7 @@ import numpy as np
 
 from hrmdoc import expressions
 from hrmdoc.derived import rank_levels
+from hrmdoc.detectors.pyramid import middle
 from hrmdoc.run import Fact, FloatArray, Line, Run, Series
 from hrmdoc.signatures import SignatureMatch
 from hrmdoc.symptom import State
@@ -99,7 +100,7 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         """Level of the last values that are not zero, as a share of the first; infinite where all are."""
         values = np.abs(finite(role))
         nonzero = values[values > 0]
-        return float(np.median(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
+        return float(middle(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
 
     def rises(role: str) -> float:
         """Share of the points that lie above the one before them."""
@@ -116,8 +117,8 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         half = values[len(values) // 2 :]
         if len(half) < 3:
             raise expressions.MissingInput(f"more points of {role}")
-        level = float(np.median(np.abs(half)))
-        return float(np.median(np.abs(np.diff(half)))) / level if level > 0 else 0.0
+        level = middle(np.abs(half))
+        return middle(np.abs(np.diff(half))) / level if level > 0 else 0.0
 
     def count(role: str) -> int:
         series = scene.run.best(role)
@@ -151,7 +152,7 @@ def functions(scene: Scene) -> dict[str, Callable[..., Any]]:
         "min_of": lambda role: float(finite(role).min()),
         "max_of": lambda role: float(finite(role).max()),
         "mean_of": lambda role: float(finite(role).mean()),
-        "median_of": lambda role: float(np.median(finite(role))),
+        "median_of": lambda role: middle(finite(role)),
         "count": count,
         "last_step": last_step,
         "present": present,

@@ -63,8 +63,7 @@ def _class(name: str) -> type[Detector]:
 @cache
 def _hints(cls: type[Detector]) -> Mapping[str, Any]:
     """The parameters of a detector and their types, in the order of its signature."""
-    hints = get_type_hints(cls.__init__)
-    return {name: hints[name] for name in inspect.signature(cls).parameters}
+    return {name: hint for name, hint in get_type_hints(cls.__init__).items() if name != "return"}
 
 
 def describe(name: str) -> str:

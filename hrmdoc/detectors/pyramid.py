@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLOCKS = 64
+SORTED = 1024  # shorter arrays are sorted sooner than they are parted
 DENSE = 32  # up to so many blocks, each one brings a judgement; later every second
 
 
@@ -72,9 +73,12 @@ class Pyramid:
 
     def _complete(self, step: int) -> None:
         block = self._partial
-        mean = np.add.reduce(block, axis=0) / self.size  # to the bit what block.mean() gives, at a third of its price
-        self._means[self.count] = mean
-        self._variances[self.count] = np.add.reduce((block - mean) ** 2, axis=0) / self.size
+        if self.size == 1:
+            self._means[self.count] = block[0]
+        else:
+            mean = np.add.reduce(block, axis=0) / self.size  # to the bit what block.mean() gives, at a third of its price
+            self._means[self.count] = mean
+            self._variances[self.count] = np.add.reduce((block - mean) ** 2, axis=0) / self.size
         self._steps[self.count] = step
         self.count += 1
         self._filled = 0
@@ -114,9 +118,13 @@ class WholeSeries(Detector):
 
 
 def middle(values: FloatArray) -> float:
-    """The median of a short array, shape [n] with n > 0; numpy's own costs several times more on these sizes."""
-    ordered = np.sort(values)
-    half = len(ordered) // 2
+    """The median, shape [n] with n > 0. On short arrays numpy's own costs several times more, and it loads masked arrays."""
+    half = len(values) // 2
+    ordered = values.copy()
+    if len(ordered) < SORTED:
+        ordered.sort()
+    else:
+        ordered.partition((half - 1, half))
     return float(ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 

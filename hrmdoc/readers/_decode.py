@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import importlib
-import lzma
 import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -25,6 +23,7 @@ _MAGIC = {
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
+_OWN_ERRORS = {"xz": ("lzma", "LZMAError"), "zstd": ("zstandard", "ZstdError")}
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 
 
@@ -103,7 +102,8 @@ class _Inflate:
     def __init__(self, codec: str) -> None:
         self._codec = codec
         self._stream = _new_stream(codec)
-        self._own_errors = (importlib.import_module("zstandard").ZstdError,) if codec == "zstd" else ()
+        own = _OWN_ERRORS.get(codec)
+        self._own_errors = (getattr(importlib.import_module(own[0]), own[1]),) if own else ()
         self._inside = False
         self._behind = b""
         self._read = self._written = 0
@@ -112,7 +112,7 @@ class _Inflate:
         self._read += len(data)
         try:
             yield from self._pieces(data)
-        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, *self._own_errors) as error:
+        except (zlib.error, OSError, EOFError, ValueError, *self._own_errors) as error:
             raise InputError(f"the {self._codec} data is damaged: {error}") from error
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
@@ -160,9 +160,9 @@ def _new_stream(codec: str) -> Any:
     if codec == "gzip":
         return zlib.decompressobj(wbits=31)
     if codec == "xz":
-        return lzma.LZMADecompressor()
+        return importlib.import_module("lzma").LZMADecompressor()
     if codec == "bz2":
-        return bz2.BZ2Decompressor()
+        return importlib.import_module("bz2").BZ2Decompressor()
     try:
         return importlib.import_module("zstandard").ZstdDecompressor().decompressobj()
     except ImportError as error:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Record
@@ -17,11 +14,16 @@ MAGIC = b"SQLite format 3\0"
 JOURNALS = ("-wal", "-journal")
 """Endings of the files in which SQLite keeps what is not in the database yet."""
 
-Tables = Callable[[Context, sqlite3.Connection], Iterator[Record]]
+if TYPE_CHECKING:
+    import sqlite3
+
+    Tables = Callable[[Context, sqlite3.Connection], Iterator[Record]]
 
 
 def columns(path: Path, table: str) -> set[str]:
     """The columns of a table; none when the file has no such table, or is not there."""
+    import sqlite3
+
     try:
         with closing(_opened(_in_place(path))) as opened:
             return {str(row[1]) for row in opened.execute(f"PRAGMA table_info({table})")}
@@ -30,17 +32,26 @@ def columns(path: Path, table: str) -> set[str]:
 
 
 def _opened(uri: str) -> sqlite3.Connection:
+    import sqlite3
+
     connection = sqlite3.connect(uri, uri=True, timeout=2)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
 
 
 def _in_place(path: Path) -> str:
+    from urllib.parse import quote
+
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 
 
 def database(context: Context, tables: Tables) -> Iterator[Record]:
     """What `tables` reads, in place when nothing is pending, else from a copy: opening a journal would write beside the file."""
+    import shutil
+    import sqlite3
+    import tempfile
+    from urllib.parse import quote
+
     path = Path(context.path)
     journals = [path.with_name(path.name + suffix) for suffix in JOURNALS]
     pending = [journal for journal in journals if journal.exists()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from hrmdoc.readers._sqlite import MAGIC, columns, database
 from hrmdoc.readers._tree import plain_value
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "mlflow"
 TITLE = "MLflow (file store and SQLite)"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hrmdoc.readers import _json
 from hrmdoc.readers._rows import Rows
@@ -14,6 +13,9 @@ from hrmdoc.readers._sqlite import MAGIC, columns, database
 from hrmdoc.readers._tree import flatten, plain_value
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Record
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "trackio"
 TITLE = "Trackio (SQLite)"

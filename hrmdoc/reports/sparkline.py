@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hrmdoc.detectors.pyramid import middle
 from hrmdoc.run import FloatArray, IntArray
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -18,7 +19,7 @@ def sparkline(values: FloatArray, width: int = 48) -> str:
     """
     stretches = np.array_split(values, min(width, len(values)) or 1)
     broken = [bool(len(s)) and not np.isfinite(s).all() for s in stretches]
-    levels = np.array([np.median(s[np.isfinite(s)]) if np.isfinite(s).any() else np.nan for s in stretches])
+    levels = np.array([middle(s[np.isfinite(s)]) if np.isfinite(s).any() else np.nan for s in stretches])
     finite = levels[np.isfinite(levels)]
     if not len(finite):
         return NONFINITE * len(stretches) if len(values) else ""

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.incidents import Incident
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
 from hrmdoc.reports.terminal_causes import show_causes
 from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, likely, sentence
 from hrmdoc.symptom import Symptom
-from hrmdoc.treatment import Deed
+
+if TYPE_CHECKING:
+    from hrmdoc.incidents import Incident
+    from hrmdoc.treatment import Deed
 
 COLOURS = {"critical": "bold red", "warning": "yellow", "info": "cyan", "healthy": "bold green", "no_data": "magenta"}
 ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}

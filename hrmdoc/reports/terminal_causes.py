@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnose import Evidence, Hypothesis
-from hrmdoc.prescribe import Prescription
 from hrmdoc.reports.layout import place, put, safe, short
 from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
+
+if TYPE_CHECKING:
+    from hrmdoc.prescribe import Prescription
 
 SHOWN, FULL, REMEDIES = 4, 2, 2
 WORTH = 0.3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,15 @@ from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 
 Command = Callable[..., Any]
 HEAVY = ("numpy", "pandas", "scipy", "tensorboard", "torch")
+NOT_FOR_A_HEALTHY_LOG = (
+    *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3"),
+    *("hrmdoc.compare", "hrmdoc.preflight", "hrmdoc.prescribe", "hrmdoc.remedies", "hrmdoc.treatment"),
+)
 
 
-def loaded_by(code: str) -> set[str]:
-    """Which heavy packages a piece of Python loads."""
-    told = f"import sys\n{code}\nprint('\\nLOADED', *[name for name in {HEAVY!r} if name in sys.modules])"
+def loaded_by(code: str, names: Sequence[str] = HEAVY) -> set[str]:
+    """Which of some modules a piece of Python loads."""
+    told = f"import sys\n{code}\nprint('\\nLOADED', *[name for name in {names!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     return set(done.stdout.rpartition("LOADED")[2].split())
 
@@ -29,6 +33,11 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_analyzing_a_text_log_loads_no_heavy_package_but_numpy(sick: Path) -> None:
     assert loaded_by(f"from hrmdoc.cli.main import main; main(['analyze', {str(sick)!r}])") == {"numpy"}
+
+
+def test_a_short_healthy_log_loads_nothing_that_only_other_runs_need(healthy: Path) -> None:
+    told = loaded_by(f"from hrmdoc.cli.main import main; main(['analyze', {str(healthy)!r}])", ("numpy", *NOT_FOR_A_HEALTHY_LOG))
+    assert told == {"numpy"}
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - PASS_THROUGH))
