@@ -21,8 +21,8 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("folder", required=False, type=Folder)
 def list_rules(folder: Path | None, *, as_json: bool) -> int:
-    """List symptoms, causes, remedies and signatures, with those of your own FOLDER."""
-    from hrmdoc import rulebook
+    """List symptoms, causes, remedies, signatures and detectors, with those of your own FOLDER."""
+    from hrmdoc import detectors, rulebook
 
     book = rulebook.load([folder] if folder else [])
     rows: list[tuple[str, str, str, str]]
@@ -30,6 +30,7 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
     rows += [("cause", c.id, "benign" if c.benign else "", c.title) for c in book.causes.values()]
     rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]
     rows += [("signature", s.id, s.role, s.symptom) for s in book.signatures.values()]
+    rows += [("detector", name, "", detectors.describe(name).splitlines()[0]) for name in detectors.names()]
     if as_json:
         click.echo(json.dumps([dict(zip(("kind", "id", "level", "title"), row, strict=True)) for row in rows], indent=2))
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hrmdoc import detectors
 from hrmdoc.reports.pages import excerpt
 from hrmdoc.rulebook import Cause, Change, EventWhen, Remedy, Rulebook, Signature, SymptomRule, Variant, When
 
@@ -14,7 +15,7 @@ FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "di
 
 
 def explanation(name: str, book: Rulebook) -> str | None:
-    """What there is to say of the symptom, cause, remedy or signature of that id, None when there is none.
+    """What there is to say of the symptom, cause, remedy, signature or detector of that id, None when there is none.
 
     An id may name a symptom and a cause at once; then both are explained.
     """
@@ -27,6 +28,8 @@ def explanation(name: str, book: Rulebook) -> str | None:
         pages.append(_remedy(book.remedies[name], book))
     if name in book.signatures:
         pages.append(_signature(book.signatures[name], book))
+    if not pages and name in detectors.names():
+        pages.append(_detector(name, book))
     return "\n\n".join("\n".join(page) for page in pages) or None
 
 
@@ -38,6 +41,8 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     for variant in rule.variants:
         where = ", ".join((*variant.kinds, *variant.frameworks))
         yield f"* for {where}: {_changes(variant)}"
+    measures = dict.fromkeys(part.detector for part in rule.when.walk() if part.detector)
+    yield from _listed("What is measured", (f"`{name}`: {_first_paragraph(name)}" for name in measures))
     signatures = [s for s in book.signatures.values() if s.symptom == rule.id]
     yield from _listed("Lines that show it", (f"`{s.example[:160]}`" for s in signatures[:6]))
     yield from _listed("When it is wrong", rule.falsepositives)
@@ -152,6 +157,18 @@ def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
     if signature.symptom in book.symptoms:
         yield from _page(book.symptoms[signature.symptom].playbook)
     yield from _listed("References", signature.references)
+
+
+def _detector(name: str, book: Rulebook) -> Iterator[str]:
+    yield f"# {name}\n\ndetector · a score for every point, judged by the thresholds of a rule\n\n{detectors.describe(name)}\n"
+    parameters = detectors.parameters(name)
+    yield from _listed("Parameters", (f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}" for one in parameters))
+    users = [rule.id for rule in book.symptoms.values() if any(part.detector == name for part in rule.when.walk())]
+    yield from _listed("Symptoms that use it", (f"`{user}`" for user in users))
+
+
+def _first_paragraph(detector: str) -> str:
+    return detectors.describe(detector).partition("\n\n")[0]
 
 
 def _listed(title: str, items: Iterable[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hrmdoc import rulebook
+from hrmdoc import detectors, rulebook
 from hrmdoc.reports.explanation import condition, explanation
 from hrmdoc.reports.pages import sections
 from hrmdoc.rulebook import EventWhen, LinesWhen, Rulebook, SymptomRule, Variant, When
@@ -48,6 +48,25 @@ def test_a_variant_tells_what_it_changes_and_nothing_else() -> None:
     variant = Variant(kinds=("rl",), with_={"window": 9}, patience=2, severity="info")
     text = explanation("a", Rulebook({"a": SymptomRule("a", "A", When(check="lr > 1"), "loss", variants=(variant,))})) or ""
     assert "* for rl: window 9, patience 2, severity info\n" in text
+
+
+@pytest.mark.parametrize("name", detectors.names())
+def test_a_detector_tells_what_it_measures_each_parameter_and_who_uses_it(name: str) -> None:
+    text = explanation(name, BOOK) or ""
+    assert text.startswith(f"# {name}\n")
+    assert detectors.describe(name) in text
+    for parameter in detectors.parameters(name):
+        assert parameter.text
+        assert f"* `{parameter.name}` ({parameter.type}, default {parameter.default!r}): {parameter.text}" in text
+    assert "**Symptoms that use it**" in text
+
+
+def test_a_symptom_says_what_its_detectors_measure_each_once() -> None:
+    level = When(detector="level", role="lr", enter=1.0)
+    rule = SymptomRule("a", "A", When(any=(level, When(all=(level, When(detector="nonfinite", role="lr"))))), "loss")
+    text = explanation("a", Rulebook({"a": rule})) or ""
+    assert text.count("* `level`: The value, or the median of the last few values, in the unit the rule asks for.") == 1
+    assert "* `nonfinite`: 1 where the value is NaN or infinite, else 0." in text
 
 
 @pytest.mark.parametrize("name", sorted(BOOK.symptoms))
