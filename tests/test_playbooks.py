@@ -13,7 +13,7 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from hrmdoc import rulebook
+from hrmdoc import detectors, rulebook
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 from hrmdoc.remedies.actions import ACTIONS
 from hrmdoc.resources import data_dir
@@ -203,7 +203,7 @@ def test_every_training_key_in_a_page_exists() -> None:
 
 def test_every_remedy_rule_and_action_in_a_page_exists() -> None:
     book = rulebook.load()
-    named = {*book.symptoms, *book.causes, *book.remedies, *book.signatures}
+    named = {*book.symptoms, *book.causes, *book.remedies, *book.signatures, *detectors.names()}
     wrong = []
     for path in PAGES:
         text = path.read_text("utf-8")
