@@ -278,6 +278,8 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         problems += [f"cause {cause.id}: no remedy {name!r}" for name in cause.remedies if name not in book.remedies]
     for remedy in book.remedies.values():
         problems += [f"remedy {remedy.id}: no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms]
+    offered = {name for cause in book.causes.values() for name in cause.remedies}
+    problems += [f"remedy {name}: no cause offers it" for name in book.remedies if name not in offered]
     explained = {symptom for cause in book.causes.values() for symptom in cause.produces}
     problems += [f"symptom {name}: no cause produces it" for name in book.symptoms if name not in {*explained, *own}]
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}

@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook import Rulebook
+from hrmdoc.rulebook import Rulebook, SymptomRule, When
 
 REMEDY = """id: own
 title: {title}
@@ -102,3 +102,14 @@ def test_a_broken_link_among_the_rules_is_told(rules: Path) -> None:
     (rules / "remedies/gone.yaml").symlink_to(rules / "nothing.yaml")
     with pytest.raises(RuleError, match=r"cannot read the rule.*No such file"):
         rulebook.load()
+
+
+def test_a_remedy_that_no_cause_offers_and_names_that_point_nowhere_are_told(rules: Path) -> None:
+    problems = rulebook.check(rulebook.load())
+    assert problems == ["remedy own: no symptom 'loss-spike'", "remedy own: no cause offers it"]
+
+
+def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
+    book = Rulebook({"mine": SymptomRule("mine", "Mine", When(check="lr > 1"), "unknown")})
+    assert rulebook.check(book) == ["symptom mine: no cause produces it"]
+    assert rulebook.check(book, own={"mine"}) == []

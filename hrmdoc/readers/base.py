@@ -1,4 +1,4 @@
-"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `sniff` and `open_session`.
+"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `WHOLE`, `sniff` and `open_session`.
 
 A session takes bytes as they come (a whole file in blocks, or what a live run has just appended), keeps what is torn at the
 end, and yields records. However the bytes are cut, the records are the same; a test holds every reader to it.
