@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hrmdoc.desync import DesyncWatch
 from hrmdoc.literals import Literals
 from hrmdoc.text import clean, strip_ansi
-from hrmdoc.tracebacks import MARKS, TracebackTracker, rank_of, without_prefix
+from hrmdoc.tracebacks import HEADER, MARKS, TracebackTracker, rank_of, without_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,8 +54,7 @@ class SignatureMatcher:
 
     def __init__(self, book: Rulebook) -> None:
         self._signatures = list(book.signatures.values())
-        self._fallback = [s for s in self._signatures if s.fallback and s.traceback]
-        self._bare = [s for s in self._signatures if s.fallback and not s.traceback]
+        self._fallback = [s for s in self._signatures if s.fallback]
         self._owners: dict[str, list[int]] = {}
         for index, signature in enumerate(self._signatures):
             if not signature.fallback:
@@ -63,7 +63,8 @@ class SignatureMatcher:
         self._known = list(self._owners)
         # The last ones belong to no signature in particular: frames of tracebacks, which explain the line that ends one, and
         # lines for which there is a signature only if no other takes them.
-        others = dict.fromkeys((*MARKS, *(literal for signature in self._bare for literal in signature.literals)))
+        bare = (literal for signature in self._fallback if not signature.traceback for literal in signature.literals)
+        others = dict.fromkeys((*MARKS, *bare))
         self.wanted = Literals(literal.encode() for literal in (*self._known, *(x for x in others if x not in self._owners)))
         self._compiled: dict[str, re.Pattern[str]] = {}
 
@@ -79,10 +80,9 @@ class SignatureMatcher:
         if _SOURCE.match(body.lstrip()):
             return []
         found = [match for index in self._candidates(text) if (match := self._confirm(self._signatures[index], text, frames))]
-        if not found and frames is not None:
-            found = [match for signature in self._fallback if (match := self._confirm(signature, body, frames))]
         if not found:
-            found = [match for signature in self._bare if (match := self._confirm(signature, body, frames))][:1]
+            unknown = (match for signature in self._fallback if (match := self._confirm(signature, body, frames)))
+            found = list(islice(unknown, 1))
         return found
 
     def session(self) -> Session:
@@ -127,7 +127,8 @@ class Session:
         if place.inside:
             return []
         found = self._matcher.match(line, place.frames)
-        if found and found[0].signature.fallback and not found[0].signature.traceback:
+        raised = HEADER in (place.frames or ())[:1]  # the head of the traceback was seen, so it was raised beyond doubt
+        if found and found[0].signature.fallback and not found[0].signature.traceback and not raised:
             self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
             return []
         return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
