@@ -23,7 +23,8 @@ from hrmdoc.analysis import Analysis, analyze
 from hrmdoc.errors import HrmdocError, PatchError
 from hrmdoc.prescribe import prescribe
 from hrmdoc.remedies import store
-from hrmdoc.remedies.patch import Patch, plan
+from hrmdoc.remedies.patch import Patch
+from hrmdoc.remedies.planner import plan
 from hrmdoc.rulebook import Remedy
 from hrmdoc.settings import Settings
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from hrmdoc.diagnose import Diagnosis
 from hrmdoc.errors import HrmdocError
 from hrmdoc.examine import Situation
-from hrmdoc.remedies.patch import KeyChange, Patch, plan
+from hrmdoc.remedies.patch import KeyChange, Patch
+from hrmdoc.remedies.planner import plan
 from hrmdoc.rulebook import Remedy, Rulebook
 from hrmdoc.run import Run
 

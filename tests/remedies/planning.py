@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.remedies.patch import Patch, plan
+from hrmdoc.remedies.patch import Patch
+from hrmdoc.remedies.planner import plan
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy, Verify
 
 HRM = Framework(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.patch import plan
+from hrmdoc.remedies.planner import plan
 from tests.remedies.planning import HRM, LOWER, after, remedy
 
 

@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 
 from hrmdoc import rulebook
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.patch import KeyChange, Patch, plan
+from hrmdoc.remedies.patch import KeyChange, Patch
+from hrmdoc.remedies.planner import plan
 from hrmdoc.rulebook import Remedy
 
 BOOK = rulebook.load()

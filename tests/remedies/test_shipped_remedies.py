@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.remedies.patch import plan
+from hrmdoc.remedies.planner import plan
 
 BOOK = rulebook.load()
 HRM = """\

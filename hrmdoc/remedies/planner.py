@@ -1,0 +1,280 @@
+"""From a remedy to a patch of the user's own file: find the keys, compute the values, splice, read back, compare.
+
+Nothing here writes; see `hrmdoc.remedies.store`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hrmdoc.errors import PatchError, did_you_mean
+from hrmdoc.remedies import files, python_text, switches, values
+from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, verify
+from hrmdoc.remedies.formats import parse
+from hrmdoc.remedies.overrides import override
+from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
+from hrmdoc.remedies.scalars import Kind, Plain, read, render, same
+from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hrmdoc.remedies.files import Source
+
+
+def plan(
+    remedy: Remedy,
+    facts: Mapping[str, Any],
+    framework: Framework,
+    config_files: Sequence[str | Path],
+    common: Framework | None = None,
+) -> Patch:
+    """What `remedy` changes in `config_files`, of which the first that holds a key is the one where it is changed.
+
+    Args:
+        facts: canonical facts of the run (`optimizer.lr`, ...), for values that are computed and for those that no file holds.
+        common: spellings of any training code, for a config file that is not in the framework's own words.
+
+    Raises:
+        PatchError: the remedy is no patch, the framework does not know a key, a value is out of bounds or has that value already,
+            no config file was found, or the edit would change anything else.
+    """
+    if remedy.kind != "patch" or not remedy.changes:
+        raise PatchError(f"the remedy {remedy.id} is done by hand or on the live run; it changes no config")
+    if remedy.frameworks and framework.id not in remedy.frameworks:
+        raise PatchError(f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}")
+    paths = [Path(path) for path in config_files]
+    code = [path for path in paths if python_text.is_python(path.name)]
+    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
+    for change in remedy.changes:
+        planner.take(change)
+    if not planner.changes:
+        raise PatchError(f"nothing to change: {'; '.join(planner.notes)}")
+    overrides = planner.overrides()
+    if not planner.sources and not code:
+        raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
+    paste = "" if planner.sources else python_text.text_to_paste(framework.id, {one.path: one.after for one in planner.changes})
+    return Patch(
+        remedy.id, remedy.title, remedy.risk, remedy.why, framework.id,
+        tuple(planner.changes), planner.edits(), overrides, paste, tuple(planner.notes),
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Place:
+    """A file, its document as changed so far, and the routes that were asked for."""
+
+    source: Source
+    document: Document
+    wanted: dict[Route, Wanted]
+
+    def route(self, key: str) -> Route | None:
+        """Where the file has `key`; a file of a Hydra group (`arch/hrm_v1.yaml`) holds its keys without the group."""
+        found = find(self.document, key)
+        group = self.source.path.absolute().parent.name + "."
+        return find(self.document, key.removeprefix(group)) if found is None and key.startswith(group) else found
+
+
+class _Planner:
+    def __init__(
+        self, facts: Mapping[str, Any], framework: Framework, sources: Sequence[Source], common: Framework | None = None
+    ) -> None:
+        self.facts = facts
+        self.framework = framework
+        self._common = framework if common is None else common
+        self.sources = [_Place(source, parse(str(source.path), source.text), {}) for source in sources]
+        self.changes: list[KeyChange] = []
+        self.notes: list[str] = []
+        self._words: list[str] = []
+
+    def take(self, change: Change) -> None:
+        """Adds one change of a remedy; one that is so already is noted and passed over."""
+        key = self.framework.config.get(change.key)
+        if key is None:
+            raise PatchError(
+                f"{self.framework.title} has no key for {change.key}", hint=did_you_mean(change.key, self.framework.config)
+            )
+        other = self._common.config.get(change.key)
+        if other is not None and self._lookup(key) is None and self._lookup(other) is not None:
+            key = other
+        if key.type == "bool" and isinstance(change.value, str) and change.op == "set" and not change.value.startswith("="):
+            held = {name for name in key.keys if self._find(name) is not None}
+            for name, on in switches.settings(key, change.value, held).items():
+                self._set(change, ConfigKey((name,), "bool"), on)
+            return
+        if switches.is_patience(key):
+            key, change = switches.as_patience(key, change)
+        before, canonical = self._current(change.key, key)
+        if switches.is_patience(key) and before and change.value:
+            self.notes.append(f"{key.keys[0]} is {before} already")
+        elif change.op == "remove":
+            self._remove(change, key)
+        else:
+            new = values.changed(change, canonical, self.facts)
+            if change.key == "precision" and isinstance(new, str):
+                new = self._precision(key, new)
+            if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
+                return
+            self._set(change, key, values.to_own(new, key, before))
+
+    def _warmup_as_ratio(self, change: Change, steps: Plain) -> bool:
+        """Changes the warmup's share of the run where the file gives one: some programs refuse both, others prefer the steps."""
+        key = self.framework.config.get("schedule.warmup_ratio")
+        found = self._lookup(key) if key is not None else None
+        total = self.facts.get("run.total_steps")
+        if key is None or found is None or not isinstance(steps, int | float) or not isinstance(total, int | float) or total <= 0:
+            return False
+        ratio = _value(found[0], found[1], key.type)
+        if isinstance(ratio, int | float) and ratio >= steps / total:
+            self.notes.append(f"{found[2]} is {ratio} already")
+        else:
+            self._set(msgspec.structs.replace(change, key="schedule.warmup_ratio"), key, min(1.0, round(steps / total, 4)))
+        return True
+
+    def _precision(self, key: ConfigKey, value: str) -> str:
+        found = self._lookup(key)
+        current = _value(found[0], found[1], "str") if found else self.framework.defaults.get(key.keys[0])
+        return switches.spelling(found[2] if found else key.keys[0], value, None if current is None else str(current))
+
+    def _find(self, name: str) -> tuple[_Place, Route] | None:
+        for place in self.sources:
+            route = place.route(name)
+            if route is not None:
+                return place, route
+        return None
+
+    def _lookup(self, key: ConfigKey) -> tuple[_Place, Route, str] | None:
+        for name in key.keys:
+            if found := self._find(name):
+                return (*found, name)
+        return None
+
+    def _current(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
+        """The value now, in own and in canonical units: from the file, from the run, from the framework's defaults."""
+        fact = self.facts.get(canonical)
+        if found := self._lookup(key):
+            own = _value(found[0], found[1], key.type)
+            if own is not None:
+                self._compare(canonical, found, own, values.to_canonical(own, key), fact)
+                return own, values.to_canonical(own, key)
+        if isinstance(fact, int | float | str):
+            return values.to_own(fact, key, None) if key.type != "bool" or isinstance(fact, bool) else None, fact
+        for name in key.keys:
+            if name in self.framework.defaults:
+                own = self.framework.defaults[name]
+                return own, values.to_canonical(own, key)
+        value: Plain = self.framework.defaults.get(canonical)
+        return (None if value is None else values.to_own(value, key, None)), value
+
+    def _compare(self, canonical: str, found: tuple[_Place, Route, str], own: Plain, value: Plain, fact: object) -> None:
+        """Notes a run that did not take the value of its file: an override on its command line wins over the patch."""
+        if isinstance(fact, int | float | str) and isinstance(value, int | float) and not same(value, fact):
+            place, _, name = found
+            said = f"{place.source.path.name} says {name} = {own}"
+            self.notes.append(f"the run used {canonical} = {fact}, {said}: an override on the command line wins")
+
+    def _set(self, change: Change, key: ConfigKey, own: Plain) -> None:
+        found = self._lookup(key)
+        before = _value(found[0], found[1], key.type) if found else None
+        name = found[2] if found else key.keys[0]
+        if found and before is not None and same(before, own):
+            self.notes.append(f"{name} is {before} already")
+            return
+        if found is None and not key.insert:
+            what = f"{self.framework.title} has no key for {change.key} that could be added"
+            raise PatchError(what, hint="set it where the model or the data are made")
+        if found is None:
+            before = self._current(change.key, key)[0]
+        if found is None and before is not None and same(before, own):
+            self.notes.append(f"{name} is {before} already, by default")
+            return
+        if found is None and self.sources:
+            self._insert(change, key, before, own)
+            return
+        raw = found[0].document.leaves[found[1]].text if found else None
+        word = render(own, raw)
+        if found:
+            place, route, _ = found
+            line = place.document.leaves[route].line
+            self._edit(place, route, Wanted(own, key.type), place.document.replace(route, word))
+            self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own, line))
+        else:
+            self.changes.append(KeyChange(change.key, "", name, before, own))
+        self._words.append(self._word(name, own, raw))
+
+    def _section(self, place: _Place, key: ConfigKey) -> str:
+        """Which spelling of a key to add: the one whose section holds most of the keys that this framework has."""
+        known = {name for spelling in self.framework.config.values() for name in spelling.keys if place.route(name)}
+        sections = Counter(name.rpartition(".")[0] for name in known)
+        return max(key.keys, key=lambda name: sections[name.rpartition(".")[0]])
+
+    def _insert(self, change: Change, key: ConfigKey, before: Plain, own: Plain) -> None:
+        place = self.sources[0]
+        name = self._section(place, key)
+        route: Route = (name,) if _flat(place) else tuple(name.split("."))
+        if self.framework.id == "generic":
+            self.notes.append(f"{name} is new in {place.source.path.name}: check that the program knows it")
+        self._edit(place, route, Wanted(own, key.type), place.document.insert(route, render(own)))
+        self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own))
+        self._words.append(self._word(name, own, None))
+
+    def _remove(self, change: Change, key: ConfigKey) -> None:
+        found = self._lookup(key)
+        if found is None:
+            self.notes.append(f"{key.keys[0]} is not set")
+            return
+        place, route, name = found
+        leaf = place.document.leaves.get(route)
+        before = None if leaf is None else leaf.text
+        line = None if leaf is None else leaf.line
+        self._edit(place, route, Wanted(None, key.type, gone=True), place.document.remove(route))
+        self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, None, line))
+        self._words.append(override(name, None))
+
+    def _word(self, name: str, own: Plain, like: str | None) -> str:
+        dashes = "--" if switches.takes_flags(self.framework.id) else ""
+        return dashes + override(name, own, like)
+
+    def _edit(self, place: _Place, route: Route, want: Wanted, text: str) -> None:
+        place.wanted[route] = want
+        place.document = parse(str(place.source.path), text)
+
+    def overrides(self) -> str:
+        """All changes as words of a command line."""
+        return " ".join(self._words)
+
+    def edits(self) -> tuple[FileEdit, ...]:
+        """The changed files, each read back and compared with what it was."""
+        changed = [place for place in self.sources if place.wanted]
+        for place in changed:
+            name = str(place.source.path)
+            verify(name, parse(name, place.source.text), place.document, place.wanted)
+        return tuple(FileEdit(place.source.path, place.source.blob, place.document.text.encode("utf-8")) for place in changed)
+
+
+def _flat(place: _Place) -> bool:
+    """Whether the document's keys are never nested, as in a list of overrides."""
+    from hrmdoc.remedies.overrides import OverridesDocument
+
+    return isinstance(place.document, OverridesDocument)
+
+
+def _value(place: _Place, route: Route, kind: Kind) -> Plain:
+    """The value at `route`, None when it is empty.
+
+    Raises:
+        PatchError: it is a section, or not a value of that kind (`auto`, an interpolation).
+    """
+    leaf = place.document.leaves.get(route)
+    if leaf is None or leaf.tag == "[]":
+        raise PatchError(f"{dotted(route)} holds a section or a list, not a value", file=place.source.path)
+    try:
+        return read(leaf.text, kind) if leaf.tag != "{}" else None
+    except ValueError as error:
+        hint = "it is set by another file or by the trainer" if leaf.text == "auto" else "change it by hand"
+        raise PatchError(f"{dotted(route)}: {error}", file=place.source.path, line=leaf.line, hint=hint) from error
