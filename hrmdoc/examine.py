@@ -95,11 +95,12 @@ class Examination:
     def _situate(self) -> tuple[Situation, dict[str, Fact]]:
         canonical = roles.canonical(self.run, self.book)
         facts: dict[str, Any] = {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
+        framework = str(facts.get("run.framework") or "unknown")
+        roles.settle(self.run, framework)
         inferred, reason = roles.infer_kind(self.run, facts)
         kind = str(self._stated.get("run.kind") or inferred)
         if "run.kind" in self._stated:
             reason = "stated by the user"
-        framework = str(facts.get("run.framework") or "unknown")
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts)
         return Situation(facts, framework, kind, reason), {key: fact for key, fact in canonical.items() if fact.file}

@@ -244,12 +244,16 @@ class ConfigKey(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Framework(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical key to own keys."""
+    """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical key to own keys.
+
+    `own_metrics` holds names that have another meaning in runs of other frameworks; they are read so once this one is known.
+    """
 
     id: str
     title: str
     kind: str | None = None
     metrics: dict[str, str] = field(default_factory=dict)
+    own_metrics: dict[str, str] = field(default_factory=dict)
     config: dict[str, ConfigKey] = field(default_factory=dict)
     config_files: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()

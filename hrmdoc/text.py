@@ -9,6 +9,9 @@ from hrmdoc import late
 ANSI = late.pattern(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = late.pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
+HARMLESS_TRACEBACKS = ("--- Logging error ---", "Exception ignored in")
+"""What stands above a traceback that ended nothing."""
+
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         late.pattern(

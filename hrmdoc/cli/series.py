@@ -36,6 +36,7 @@ def command(
     if output is not None:
         _export(patient.run.frame(), output)
         return 0
+    patient.look(closed=True, prescriptions=False)  # some names mean what they do in the framework that wrote the run
     _table(patient)
     if show_facts:
         _facts(patient)

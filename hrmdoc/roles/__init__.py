@@ -6,8 +6,8 @@ The knowledge is data, in rules/frameworks/*.yaml; this package applies it.
 from __future__ import annotations
 
 from hrmdoc.roles.canonical import canonical
-from hrmdoc.roles.framework import detect, marker_literals
+from hrmdoc.roles.framework import detect
 from hrmdoc.roles.kind import infer_kind, infer_phase
-from hrmdoc.roles.metrics import RoleMap
+from hrmdoc.roles.metrics import RoleMap, settle
 
-__all__ = ["RoleMap", "canonical", "detect", "infer_kind", "infer_phase", "marker_literals"]
+__all__ = ["RoleMap", "canonical", "detect", "infer_kind", "infer_phase", "settle"]

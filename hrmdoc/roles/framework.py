@@ -1,8 +1,8 @@
 """Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
 
 A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section), `file:NAME`,
-`format:READER`, `version:PACKAGE`, text of a log line, or `table:NAME,NAME`: a table by epoch, counted from 0, whose other
-columns stand in alphabetical order, those named among them.
+`format:READER`, `version:PACKAGE`, text of a log line, `columns:NAME,NAME`: a table that begins with these, or `table:NAME,NAME`:
+a table by epoch, counted from 0, whose other columns stand in alphabetical order, those named among them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hrmdoc.run import Run
 
 _BASES = ("generic", "hf-trainer", "lightning", "keras", "deepspeed")  # others build on them, so these yield
-_KINDS = frozenset({"metric", "config", "file", "format", "version", "table"})
+_KINDS = frozenset({"metric", "config", "file", "format", "version", "columns", "table"})
 
 
 class Detected(NamedTuple):
@@ -41,11 +41,6 @@ def detect(run: Run, book: Rulebook) -> Detected:
     return Detected(None, "no framework left a mark")
 
 
-def marker_literals(book: Rulebook) -> list[str]:
-    """Texts that must be kept when they occur in a log, for frameworks to be told apart."""
-    return sorted({marker for one in book.frameworks.values() for marker in one.markers if marker.split(":")[0] not in _KINDS})
-
-
 def _plain(marker: str) -> str:
     kind, _, rest = marker.partition(":")
     return f"{kind} {rest}" if kind in _KINDS else repr(marker)
@@ -60,6 +55,7 @@ class _Evidence:
         self._files = {file.replace("\\", "/") for file in files}
         self._formats = set(run.formats)
         self._tables = list(_epoch_tables(run)) if "csv" in self._formats else []
+        self._columns = list(_columns(run)) if "csv" in self._formats else []
         self._text = "\n".join(line.text for line in run.lines[:2000])
 
     def holds(self, marker: str) -> bool:
@@ -74,6 +70,8 @@ class _Evidence:
             return rest in self._formats
         if kind == "table":
             return any(table.issuperset(rest.split(",")) for table in self._tables)
+        if kind == "columns":
+            return any(names.startswith(f"{rest},") for names in self._columns)
         if kind == "file":
             return any(file == rest or file.endswith("/" + rest) for file in self._files)
         return marker in self._text
@@ -89,6 +87,14 @@ def _epoch_tables(run: Run) -> Iterator[set[str]]:
         if series.axis == "epoch" and (key.source in columns or (key.metric == "epoch" and int(series.steps[0]) == 0)):
             columns.setdefault(key.source, []).append(key.metric)
     return (set(names) for names in columns.values() if names[1:] == sorted(names[1:]))
+
+
+def _columns(run: Run) -> Iterator[str]:
+    """The names of the columns of each source, in order, each with a comma behind it."""
+    found: dict[str, str] = {}
+    for key in run.series:
+        found[key.source] = f"{found.get(key.source, '')}{key.metric},"
+    return iter(found.values())
 
 
 def chain(name: str | None, book: Rulebook) -> list[Framework]:

@@ -20,7 +20,7 @@ _REGRESSION = frozenset(
 _DETECTION = frozenset(
     {"map", "map50", "map50-95", "bbox_map", "loss_box_reg", "box_loss", "rpn_loss_cls", "loss_bbox", "giou_loss"}
 )
-_PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss"})
+_PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss", "languagecrossentropy", "languageperplexity"})
 _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen", "perplexity", "ppl"})
 
 

@@ -15,6 +15,7 @@ from hrmdoc.run import RoleGuess
 
 if TYPE_CHECKING:
     from hrmdoc.rulebook import Framework, Rulebook
+    from hrmdoc.run import Run
 
 _SEPARATORS = late.pattern(r"[\s/._:\\|-]+")
 _HUMPS = late.pattern(r"(?<=[a-z])(?=[A-Z][a-z])")
@@ -85,6 +86,8 @@ class RoleMap:
         self._own = dict(overrides or {})
         self._taken = frozenset(role for role in self._own.values() if role)
         self._exact, self._patterns = _tables(book.frameworks.values())
+        self._frameworks = book.frameworks
+        self._here: dict[str, RoleGuess] = {}
         self._seen: dict[str, RoleGuess] = {}
 
     def __call__(self, metric: str) -> RoleGuess:
@@ -93,6 +96,15 @@ class RoleMap:
         if known is None:
             known = self._seen[metric] = self._stated(metric) or self._look_up(metric)
         return known
+
+    def settle(self, framework: str) -> bool:
+        """Takes in which framework wrote the run; says whether names mean something else than before."""
+        known = self._frameworks.get(framework)
+        here = {normalised(name): _guess(role) for name, role in known.own_metrics.items()} if known else {}
+        if here == self._here:
+            return False
+        self._here, self._seen = here, {}
+        return True
 
     def _stated(self, metric: str) -> RoleGuess | None:
         if metric in self._own:
@@ -107,7 +119,7 @@ class RoleMap:
 
     def _known(self, metric: str) -> RoleGuess:
         name = normalised(metric)
-        if (found := self._exact.get(name)) is not None:
+        if (found := self._here.get(name) or self._exact.get(name)) is not None:
             return found
         for pattern, guess in self._patterns:
             if pattern.search(metric):
@@ -131,13 +143,26 @@ class RoleMap:
         return RoleGuess(role, found.guessed or averaged or part == "test") if role else RoleGuess(None)
 
 
+def settle(run: Run, framework: str) -> None:
+    """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said otherwise."""
+    if isinstance(run.role_of, RoleMap) and run.role_of.settle(framework):
+        for series in run.series.values():
+            series.role = run.role_of(series.key.metric)
+        run.version += 1
+
+
+def _guess(role: str) -> RoleGuess:
+    """A role as rules write it."""
+    return RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
+
+
 def _tables(frameworks: Iterable[Framework]) -> tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]:
     """Names as they are, and patterns in slashes. A role that ends with `?` is a guess; `none` says that there is no role."""
     exact: dict[str, RoleGuess] = {}
     patterns: list[tuple[re.Pattern[str], RoleGuess]] = []
     for framework in sorted(frameworks, key=lambda one: (one.id == "generic", one.id)):
         for name, role in framework.metrics.items():
-            guess = RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
+            guess = _guess(role)
             if len(name) > 2 and name.startswith("/") and name.endswith("/"):
                 patterns.append((late.pattern(name[1:-1], re.IGNORECASE), guess))
             else:

@@ -99,6 +99,16 @@ RECIPES: dict[str, Recipe] = {
     "torchrun/crash": Recipe([[*_RANKS, *_RANK_LOGS]], _LOG | {"logs": ""}),
     "torchrun/flight-recorder": Recipe([[*_RANKS, "ranks.py", "recorder"]], {"nccl_trace_rank_*": ""}, environment=_RECORDER),
     "lightgbm/early-stopping": Recipe([_program("lightgbm_run")], _LOG),
+    "fastai/classifier": Recipe([_program("fastai_run")], _LOG | {"history.csv": "history.csv"}),
+    "composer/console": Recipe([_program("composer_run", "console")], _LOG),
+    "composer/file": Recipe([_program("composer_run", "file")], _LOG | {"logs-rank0.txt": "logs-rank0.txt"}),
+    "torchtune/disk": Recipe([_program("torchtune_run")], _LOG | {"logs/log.txt": "log.txt"}),
+    "ultralytics/detector": Recipe(
+        [_program("ultralytics_run")],
+        _LOG | {"train/results.csv": "results.csv", "train/args.yaml": "args.yaml"},
+        environment=(("YOLO_OFFLINE", "true"), ("YOLO_CONFIG_DIR", ".")),
+    ),
+    "llama-factory/dpo": Recipe([_program("trl_runs", "llama_factory")], {"out/trainer_log.jsonl": "trainer_log.jsonl"}),
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import readers
+from hrmdoc.run import Points
 from tests.fuzz import harness
 
 
@@ -27,6 +28,13 @@ def test_damaged_bytes_never_break_a_reader(reader: str, tmp_path: Path) -> None
 def test_a_box_whose_cell_is_no_number_is_passed_by() -> None:
     blob = b"---------\n| loss | -0.0.0562 |\n| lr | 1e-3 |\n| total_timesteps | 64 |\n---------\n"
     assert harness.records("text", "train.log", blob, (12, 30)) is not None
+
+
+def test_a_box_whose_count_of_steps_is_no_whole_number_stands_at_no_step() -> None:
+    for count in ("inf", "1e300", "nan"):
+        blob = f"---------\n| loss | 0.5 |\n| total_timesteps | {count} |\n---------\n".encode()
+        [loss, *_] = [record for record in harness.records("text", "train.log", blob, ()) if isinstance(record, Points)]
+        assert (loss.metric, loss.values.tolist()) == ("loss", [0.5])
 
 
 def test_a_header_that_begins_in_the_last_bytes_of_a_damaged_event_is_found_in_any_cut() -> None:

@@ -71,6 +71,18 @@ EXPECTED: dict[str, tuple[str, str, str, dict[str, tuple[int, int, float]]]] = {
         {"rl.reward": (10, 400, 3.66), "train.loss": (9, 400, 4.97e-4), "lr": (9, 400, 0.01)}),
     "lightgbm/early-stopping": ("lightgbm", "classification", "finished",
         {"train.loss": (7, 14, 0.393826), "eval.loss": (7, 14, 0.487352)}),
+    "fastai/classifier": ("fastai", "classification", "unknown",
+        {"train.loss": (5, 4, 0.55384), "eval.loss": (5, 4, 0.49862), "eval.accuracy": (5, 4, 0.8)}),
+    "composer/console": ("composer", "classification", "unknown",
+        {"train.loss": (30, 30, 0.4793), "eval.loss": (3, 30, 0.5187), "train.accuracy": (30, 30, 0.875)}),
+    "composer/file": ("composer", "classification", "unknown",
+        {"train.loss": (30, 30, 0.4793), "eval.loss": (3, 29, 0.5187), "eval.accuracy": (3, 30, 0.85)}),
+    "torchtune/disk": ("torchtune", "sft", "unknown",
+        {"train.loss": (30, 30, 0.00702), "lr": (30, 30, 0.05), "grad_norm": (30, 30, 0.16005)}),
+    "ultralytics/detector": ("ultralytics", "detection", "unknown",
+        {"train.loss": (4, 4, 2.35362), "eval.loss": (4, 4, 0.07297), "eval.accuracy": (4, 4, 0.0)}),
+    "llama-factory/dpo": ("llama-factory", "preference", "finished",
+        {"train.loss": (6, 12, 0.39364), "lr": (6, 12, 8.333e-4), "dpo.accuracy": (6, 12, 1.0)}),
 }  # fmt: skip
 
 
@@ -99,6 +111,26 @@ def test_the_table_of_keras_tells_its_framework_without_a_log(tmp_path: Path) ->
     assert examine(tmp_path).situation.framework == "keras"
     (tmp_path / "training.log").write_text(table.replace("epoch,accuracy,loss,val_accuracy", "epoch,loss,accuracy,val_accuracy"))
     assert examine(tmp_path).situation.framework == "unknown", "Keras writes the columns in alphabetical order"
+
+
+@pytest.mark.parametrize(
+    ("name", "roles"),
+    [
+        ("fastai/classifier", {"train.loss", "eval.loss", "eval.accuracy"}),
+        ("composer/file", {"train.loss"}),
+        ("ultralytics/detector", {"train.loss", "eval.accuracy"}),
+        ("torchtune/disk", {"train.loss", "lr", "grad_norm"}),
+    ],
+)
+def test_the_printed_log_alone_tells_what_the_files_beside_it_tell(name: str, roles: set[str], tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes((ARTEFACTS / name / "train.log").read_bytes())
+    printed, all_files = examine(tmp_path), examine(ARTEFACTS / name)
+    for role in roles:
+        steps, values = curve(printed, role)
+        exact = best(all_files, role).values.tolist()[-len(values) :]
+        assert best(printed, role).axis == best(all_files, role).axis
+        assert max(steps) == curve(all_files, role)[0][-1]
+        assert values[: len(exact)] == pytest.approx(exact, rel=1e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["healthy", "resumed", "diverging"])

@@ -136,6 +136,8 @@ def test_values_that_are_nonsense_are_left_out() -> None:
         (run_of(metrics=("train/box_loss", "metrics/mAP50(B)")), "ultralytics"),
         (run_of(metrics=("rollout/ep_rew_mean", "time/fps")), "stable-baselines3"),
         (run_of(metrics=("actor/pg_clipfrac", "critic/score/mean")), "verl"),
+        (run_of(metrics=("pg", "glen", "ret")), "openrlhf"),
+        (run_of(metrics=("Generation KL Error", "Loss")), "nemo-rl"),
         (run_of(metrics=("lm loss", "number of nan iterations")), "megatron"),
         (run_of(text="[2026-01-02 03:04:05,678] [INFO] [axolotl.train] starting"), "axolotl"),
         (run_of(stated={"run.framework": "nanochat"}), "nanochat"),
@@ -229,3 +231,17 @@ def test_a_loss_named_of_a_language_model_tells_pretraining_where_no_framework_d
     run = run_of(metrics=("lm_loss",))
     assert infer_kind(run, {})[0] == "pretraining"
     assert infer_kind(run_of(metrics=("lm_losses",)), {})[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("names", "framework"),
+    [
+        (("epoch", "train_loss", "valid_loss", "accuracy"), "fastai"),
+        (("epoch", "accuracy", "train_loss", "valid_loss"), None),
+        (("epoch", "train_loss", "valid_loss_smoothed"), None),
+    ],
+)
+def test_a_table_of_fastai_is_told_by_its_first_columns(names: tuple[str, ...], framework: str | None) -> None:
+    run = run_of(metrics=names)
+    run.formats.append("csv")
+    assert detect(run, BOOK).id == framework

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.roles import RoleMap
+from hrmdoc.roles import RoleMap, settle
 from hrmdoc.roles.metrics import normalised
-from hrmdoc.run import RoleGuess
+from hrmdoc.run import Points, RoleGuess, Run
 
 BOOK = rulebook.load()
 ROLE = RoleMap(BOOK)
@@ -164,3 +165,28 @@ def test_no_two_frameworks_contradict_each_other_on_a_name() -> None:
 
 def test_separators_case_and_units_do_not_matter() -> None:
     assert len({normalised(name) for name in ("Train/Loss", "train_loss", "train loss", "train.loss", "TRAIN-LOSS (s)")}) == 1
+
+
+def test_a_name_means_what_the_framework_that_wrote_the_run_means_by_it() -> None:
+    run = Run("run", RoleMap(BOOK))
+    numbers = np.arange(3)
+    run.add(Points("accuracy", numbers, numbers / 2.0, numbers * np.nan, "log.jsonl"))
+    [series] = run.series.values()
+    settle(run, "keras")
+    assert series.role == RoleGuess("train.accuracy")
+    version = run.version
+    settle(run, "llama-factory")
+    assert series.role == RoleGuess("dpo.accuracy"), "there it is the share of pairs in the right order"
+    assert run.version > version
+    assert run.role_of("loss") == RoleGuess("train.loss"), "other names stay"
+
+
+def test_the_users_word_wins_over_the_framework() -> None:
+    role = RoleMap(BOOK, {"accuracy": "train.exact_accuracy"})
+    assert role.settle("fastai")
+    assert role("accuracy") == RoleGuess("train.exact_accuracy")
+
+
+def test_settling_twice_changes_nothing() -> None:
+    role = RoleMap(BOOK)
+    assert [role.settle(name) for name in ("fastai", "fastai", "unknown", "hf-trainer")] == [True, False, True, False]

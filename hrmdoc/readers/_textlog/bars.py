@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from hrmdoc import late
 
+_COUNT = r"(?P<n>\d[\d.]*[kMG]?)/(?P<total>\d[\d.]*[kMG]?)"
 _BAR = late.pattern(
-    r"(\d{1,3})%\|[^|]{0,1000}\|\s{0,8}(\d[\d.]*[kMG]?)/(\d[\d.]*[kMG]?)"
-    r"\s{0,4}\[([\d:?]{1,16})<([^,\]]{1,24}), {0,4}([^,\]]{0,24})(?:, ?([^\]]{0,4000}))?\]?"
+    rf"\d{{1,3}}%\|[^|]{{0,1000}}\|\s{{0,8}}{_COUNT}"
+    r"\s{0,4}\[[\d:?]{1,16}<[^,\]]{1,24}, {0,4}(?P<unit>[^,\]]{0,24})(?:, ?(?P<postfix>[^\]]{0,4000}))?(?P<end>\]?)"
 )
-_STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "?")
+_PLAIN_BAR = late.pattern(
+    rf"\d{{1,3}}% [━─╸╺]{{4,400}} {_COUNT}(?: {{1,4}}(?P<unit>[\d.]{{1,12}}[A-Za-z]{{1,8}}/[A-Za-z]{{1,8}}))?"
+    r" {1,4}[\d:.hms]{2,16}(?:<[\d:.hms]{2,16})?(?P<postfix>)(?P<end>)"
+)
+"""Ultralytics' own bar: `64: 100% ━━━━━━━━━━━━ 4/4 2.3it/s 1.8s`, before the end `1.8s<0.6s`, at first without a rate."""
+_STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "ba/s", "s/ba", "?")
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 
@@ -29,14 +35,15 @@ class Bar:
 
 def bars_of(text: str) -> list[Bar]:
     """The bars on a piece, in order."""
-    found = list(_BAR.finditer(text))
+    found = list(_BAR.finditer(text)) or list(_PLAIN_BAR.finditer(text))
     bars = []
     for at, match in enumerate(found):
         desc = text[found[at - 1].end() if at else 0 : match.start()].strip()
         after = text[match.end() :] if at + 1 == len(found) else ""
-        unit = match.group(6).strip()
-        counts = unit.endswith(_STEP_UNITS)
-        n, total, postfix = _count(match.group(2)), _count(match.group(3)), match.group(7) or ""
+        counts = (match["unit"] or "?").strip().endswith(_STEP_UNITS)
+        n, total, postfix = _count(match["n"]), _count(match["total"]), match["postfix"] or ""
+        if not match["end"] and match.end() == len(text):
+            postfix = postfix.rpartition(",")[0]  # a bar wider than its terminal loses its end, which may be half a number
         bars.append(Bar(desc.removesuffix(":").strip(), n, total, postfix, counts, after))
     return bars
 

@@ -44,6 +44,9 @@ class LineReader:
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
+        if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
+            state.filed = True
+            text = text.replace("batch=", "global step=", 1)
         text = _plainer(text) if "[step=" in text or "(group " in text else text
         known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
         if known is None:

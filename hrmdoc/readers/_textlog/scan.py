@@ -19,7 +19,7 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (METRIC, ("learning", "grad", "auc", "score", "entropy", "precision", "recall", "bpb", "episode", "_rew", "kl=", "kl:")),
     (METRIC, ("f1", "val ", "train ", "hella", "-rmse", "-error", "-auc", "|    ", "batch=", "batch:", "psnr", "fid", "lr")),
     (METRIC, ("'s l", "'s r", "valid", "test ", "core metric", "sequence length", "evaluat", "kl ", "  all  ", "learn: ")),
-    (BAR, ("%|",)),
+    (BAR, ("%|", "% ━", "% ─")),
     (TROUBLE, ("traceback", "error", "exception", "interrupt", "systemexit", "timeout", ' file "', "failed", "overflow!")),
     (MOMENT, ("resum", "continuing", "checkpoint", "ckpt", "restor", "saving", "saved", "training", "fit` stopped", "restart")),
     (MOMENT, ("early stopping",)),

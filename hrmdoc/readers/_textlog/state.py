@@ -45,10 +45,12 @@ class RankState:
         epoch_shapes: what is known of lines that tell an epoch only: the first of a shape waits.
         steps_per_epoch: as last seen, 0 when unknown.
         traceback: a traceback is open.
+        harmless: it is one that Python ignored.
         frames: its last frames, and whether each was kept already.
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
         frame: the lines of a Rich bar that is not whole yet.
+        filed: the log holds Composer's own rows, which its bars repeat.
     """
 
     flow: Flow = field(default_factory=Flow)
@@ -67,10 +69,12 @@ class RankState:
     counting_shape: tuple[str, ...] | None = None
     steps_per_epoch: float = 0.0
     traceback: bool = False
+    harmless: bool = False
     frames: deque[tuple[str, Mark, bool]] = field(default_factory=lambda: deque(maxlen=_MOST_FRAMES))
     summary: int = 0
     config: int = 0
     frame: list[str] = field(default_factory=list)
+    filed: bool = False
 
     @property
     def hungry(self) -> bool:

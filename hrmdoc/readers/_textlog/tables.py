@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from hrmdoc import late
@@ -22,8 +23,11 @@ _CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z"
 _OF = late.pattern(r"(\d+)/(\d+)\Z")
 _BOXES = ("Class", "Images", "Instances", "metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95")
 """The columns that object detectors print after an epoch; those of a row are parted by blanks."""
+_REDRAWN = late.pattern(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
+"""fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
 _PATIENCE = 4
 _STEPS = ("time/total_timesteps", "total_timesteps", "steps", "timesteps")
+_MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 _LIMIT = 200
 _LONGEST = 600
 
@@ -48,7 +52,7 @@ class TableReader:
         if state.table is None:
             return False
         table, state.table, state.section = state.table, None, ""
-        step = next((int(table[key]) for key in _STEPS if key in table), None)
+        step = next((int(table[key]) for key in _STEPS if abs(table.get(key, math.inf)) < _MOST), None)
         if _EDGE.match(text) and len(table) > 1 and (step is not None or any(map(measures, table))):
             if step is not None:
                 state.flow.step = step
@@ -80,6 +84,8 @@ class TableReader:
     def row(self, state: RankState, text: str, mark: Mark, bar: Bar | None = None) -> bool:
         """Whether the line is a row under the columns named last; a row on a bar counts when the bar is full."""
         columns = state.columns
+        if _REDRAWN.match(text.rstrip()):
+            return False
         state.rows = max(0, state.rows - 1)
         if not columns or len(text) > _LONGEST:
             return False

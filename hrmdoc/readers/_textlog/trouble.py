@@ -8,6 +8,7 @@ from hrmdoc import late
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 from hrmdoc.run import Event, EventKind, Line
+from hrmdoc.text import HARMLESS_TRACEBACKS
 
 LINE_LIMIT = 2000
 _EXCEPTION = late.pattern(
@@ -69,6 +70,9 @@ class TroubleReader:
             state.traceback = True
             state.frames.clear()
             return True
+        if text.startswith(HARMLESS_TRACEBACKS):
+            state.harmless = True
+            return False
         bare = text.lstrip()
         if bare.startswith('File "') and text != bare:
             state.frames.append((text, mark, kept))
@@ -76,7 +80,8 @@ class TroubleReader:
         if state.traceback and (not bare or text[0] in " \t"):
             return True
         found = _EXCEPTION.match(text[:600]) or (_ANY_LAST.match(text[:400]) if state.traceback and state.frames else None)
-        state.traceback = False
+        harmless = state.traceback and state.harmless
+        state.traceback = state.harmless = False
         frames = [(frame, where) for frame, where, known in state.frames if not known]
         state.frames.clear()
         if found is None:
@@ -85,7 +90,8 @@ class TroubleReader:
             self.keep(state, frame, where)
         if not kept:
             self.keep(state, text, mark)
-        self._event("exception", state, text[:500], mark)
+        if not harmless:
+            self._event("exception", state, text[:500], mark)
         return True
 
     def summary(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:

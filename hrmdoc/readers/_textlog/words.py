@@ -70,7 +70,9 @@ def counter_kind(name: str) -> CounterKind | None:
 def measures(name: str) -> bool:
     """Whether a name holds a word that training logs use for a measure."""
     words = plain(name).split(" ")
-    return any(word in _MEASURES or word.endswith(("loss", "acc")) for word in words) or "learning rate" in " ".join(words)
+    return any(
+        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words
+    ) or "learning rate" in " ".join(words)
 
 
 def quality(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tiny runs of TRL's trainers: `trl_runs.py sft|dpo|kto|reward|grpo|grpo_flat|rloo`."""
+"""Tiny runs of TRL's trainers: `trl_runs.py sft|dpo|kto|reward|grpo|grpo_flat|rloo|llama_factory`."""
 
 from __future__ import annotations
 
@@ -53,12 +53,20 @@ def sft() -> None:
     ).train()
 
 
-def dpo() -> None:
+def dpo(*callbacks: object) -> None:
     from trl import DPOConfig, DPOTrainer
 
     rows = [{"prompt": "the cat", "chosen": "sat on the mat", "rejected": "bad bad bad"}] * 48
     config = DPOConfig(**COMMON, learning_rate=1e-2, beta=0.1)
-    DPOTrainer(model(), args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer()).train()
+    data = Dataset.from_list(rows)
+    DPOTrainer(model(), args=config, train_dataset=data, processing_class=tokenizer(), callbacks=list(callbacks)).train()
+
+
+def llama_factory() -> None:
+    """DPO under LLaMA-Factory's log callback, which writes `out/trainer_log.jsonl`."""
+    from llamafactory.train.callbacks import LogCallback
+
+    dpo(LogCallback())
 
 
 def kto() -> None:
@@ -116,6 +124,7 @@ torch.set_num_threads(1)
 {
     "sft": sft,
     "dpo": dpo,
+    "llama_factory": llama_factory,
     "kto": kto,
     "reward": reward,
     "grpo": lambda: grpo(shorter),

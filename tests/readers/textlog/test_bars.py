@@ -33,6 +33,23 @@ def test_a_count_beyond_all_measure_is_none() -> None:
 
 def test_what_only_resembles_a_bar_is_none() -> None:
     assert bars_of("50%| of the people | 3/4") == []
+    assert bars_of("download 50% ━━━━━━ 1.2/2.4 MB at 3.4 MB/s") == []
+
+
+def test_a_bar_of_ultralytics_is_split_into_its_parts() -> None:
+    [begun] = bars_of("   1/9   2.6G  1.31   640: 0% ──────────── 0/2  0.4s")
+    [found] = bars_of("   1/9   2.6G  1.15   640: 100% ━━━━━━━━━━━━ 2/2 1.2it/s 1:06<0.6s")
+    assert (begun.n, found.n, found.total, found.desc) == (0, 2, 2, "1/9   2.6G  1.15   640")
+    assert begun.counts_steps
+    assert found.counts_steps
+    [loading] = bars_of("weights.pt: 50% ━━━━━━────── 2.5M/5.0M 1.2MB/s 2.0s<2.0s")
+    assert not loading.counts_steps
+
+
+def test_the_last_number_of_a_bar_that_its_terminal_cut_is_left_out() -> None:
+    [whole] = bars_of("45%|████▌  | 9/20 [00:01<00:02,  4.1it/s, loss=0.5, lr=1e-5]")
+    [torn] = bars_of("45%|████▌  | 9/20 [00:01<00:02,  4.1it/s, loss=0.5, lr=1")
+    assert (whole.postfix, torn.postfix) == ("loss=0.5, lr=1e-5", "loss=0.5")
 
 
 def test_the_main_bar_is_the_first_one_open_not_the_evaluation_inside_it() -> None:

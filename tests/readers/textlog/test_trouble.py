@@ -100,3 +100,11 @@ def test_an_overflow_gives_the_new_loss_scale_and_a_skipped_step(read: Any) -> N
     found = {key.metric: series.values.tolist() for key, series in run.series.items()}
     assert found == {"loss_scale": [65536.0, 32768.0], "skipped_step": [1.0, 1.0]}
     assert run.facts["run", "run.framework"].value == "deepspeed"
+
+
+def test_a_traceback_that_python_ignored_is_kept_but_ended_nothing(read: Any) -> None:
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in __del__\nAttributeError: no stdout\n'
+    run = read("Exception ignored in: <function Logger.__del__ at 0x7f>\n" + trace)
+    assert not [event for event in run.events if event.kind == "exception"]
+    run = read("Exception ignored in: <function Logger.__del__ at 0x7f>\n" + trace + trace)
+    assert len([event for event in run.events if event.kind == "exception"]) == 1, "the next one was not ignored"
