@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hrmdoc import late
-from hrmdoc.text import strip_ansi
+from hrmdoc.text import HARMLESS_TRACEBACKS, strip_ansi
 
 if TYPE_CHECKING:
     from hrmdoc.run import Line
 
 HEADER = "Traceback (most recent call last)"
-_HARMLESS = ("--- Logging error ---", "Exception ignored in")
-MARKS = (HEADER, '  File "', *_HARMLESS)
+MARKS = (HEADER, '  File "', *HARMLESS_TRACEBACKS)
 """What the lines of a traceback hold; readers keep them beside the lines that signatures ask for."""
 
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
@@ -101,7 +100,7 @@ class TracebackTracker:
         text = strip_ansi(line.text[:4096])
         key, body = (line.file, rank_of(line)), without_prefix(text)
         indent = len(body) - len(body.lstrip())
-        if any(mark in body for mark in _HARMLESS):
+        if any(mark in body for mark in HARMLESS_TRACEBACKS):
             self._harmless[key] = True
             return _INSIDE
         if HEADER in body:
