@@ -12,9 +12,10 @@ import numpy as np
 
 from hrmdoc import expressions
 from hrmdoc.errors import RuleError
+from hrmdoc.questions import functions
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When
 from hrmdoc.run import Run
-from hrmdoc.scene import Finding, Scene, functions
+from hrmdoc.scene import Finding, Scene
 from hrmdoc.symptom import State
 from hrmdoc.watching import DetectorNode, strongest
 
