@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Record
+
 MAX_LINE = 16 << 20
 
 
@@ -63,3 +69,33 @@ class Lines:
         self._held += len(data)
         if self._held > MAX_LINE:
             self._rest, self._held, self._skipping = [], 0, True
+
+
+class LineSession(ABC):
+    """A session whose records are lines: `_block` gets whole ones.
+
+    Args:
+        context: the file.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._lines = Lines()
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Records of every whole line."""
+        yield from self._block(self._lines.feed(data))
+
+    def close(self) -> Iterator[Record]:
+        """Those of the last line, when no line end follows."""
+        yield from self._block(self._lines.close())
+
+    @abstractmethod
+    def _block(self, block: bytes) -> Iterator[Record]:
+        """Records of whole lines; `block` may be empty."""
+
+    def _overlong(self) -> Iterator[Damage]:
+        """Notes on lines that were left out since the last call."""
+        for line in self._lines.too_long:
+            yield Damage(self._context.path, line, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
+        self._lines.too_long.clear()

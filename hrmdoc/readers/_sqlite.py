@@ -20,6 +20,39 @@ if TYPE_CHECKING:
     Tables = Callable[[Context, sqlite3.Connection], Iterator[Record]]
 
 
+class Stored:
+    """A session of a database: it is opened by its name once bytes of it have come.
+
+    Args:
+        context: the file.
+        tables: gives the records of the opened database.
+    """
+
+    def __init__(self, context: Context, tables: Tables) -> None:
+        self._context = context
+        self._tables = tables
+        self._begun = False
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Nothing yet."""
+        self._begun = self._begun or bool(data)
+        yield from ()
+
+    def close(self) -> Iterator[Record]:
+        """Everything."""
+        if self._begun:
+            yield from database(self._context, self._tables)
+
+
+def is_database(path: str) -> bool:
+    """Whether the file is there and begins as databases do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def columns(path: Path, table: str) -> set[str]:
     """The columns of a table; none when the file has no such table, or is not there."""
     import sqlite3

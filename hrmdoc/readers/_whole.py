@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from hrmdoc.errors import InputError
+from hrmdoc.readers import _json
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Record
+from hrmdoc.run import Damage, Record
 
 MAX_DOCUMENT = 256 << 20
 
@@ -43,3 +45,27 @@ class Whole:
         self._parts = []
         if blob.strip(b"\0 \t\r\n"):
             yield from self._read(self._context, blob)
+
+
+def json_session(
+    context: Context, read: Callable[[Context, Any], Iterable[Record]], salvage: Callable[[bytes], Any] | None = None
+) -> Whole:
+    """A session of one JSON document.
+
+    Args:
+        context: the file.
+        read: gives the records of the parsed document.
+        salvage: what can be saved of a damaged one, for `read`; nothing by default.
+    """
+
+    def parsed(context: Context, blob: bytes) -> Iterator[Record]:
+        try:
+            tree = _json.document(blob, context.path)
+        except InputError as error:
+            tree = salvage(blob) if salvage else None
+            yield Damage(context.path, error.line, error.what + ("; its whole entries were kept" if tree else ""))
+            if tree is None:
+                return
+        yield from read(context, tree)
+
+    return Whole(context, parsed)

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from hrmdoc import late
-from hrmdoc.readers._lines import MAX_LINE, Lines
+from hrmdoc.readers._lines import LineSession
 from hrmdoc.readers._table import (
     AXES,
     EPOCH_KEYS,
@@ -102,22 +102,13 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session:
+class _Session(LineSession):
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._lines = Lines()
+        super().__init__(context)
         self._columns = Columns(context, precision=3)
         self._counter = Counter()
         self._header: _Header | None = None
         self._bad = 0
-
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Points of every whole row."""
-        yield from self._block(self._lines.feed(data))
-
-    def close(self) -> Iterator[Record]:
-        """The last row, when no line end follows."""
-        yield from self._block(self._lines.close())
 
     def _block(self, block: bytes) -> Iterator[Record]:
         if not block:
@@ -136,9 +127,7 @@ class _Session:
         yield from self._columns.points()
 
     def _notes(self) -> Iterator[Damage]:
-        for line in self._lines.too_long:
-            yield Damage(self._context.path, line, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
-        self._lines.too_long.clear()
+        yield from self._overlong()
         if self._header:
             for line, what in self._header.damages:
                 self._bad += 1

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.errors import InputError
 from hrmdoc.readers import _json
 from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Record, Value
 
@@ -42,15 +41,10 @@ def sniff(path: Path, head: bytes) -> float:
 
 def open_session(context: Context) -> Whole:
     """Starts to read one file."""
-    return Whole(context, _read)
+    return json_session(context, _read, _salvaged)
 
 
-def _read(context: Context, blob: bytes) -> Iterator[Record]:
-    try:
-        state = _json.document(blob, context.path)
-    except InputError as error:
-        yield Damage(context.path, error.line, f"{error.what}; the whole entries of its history were kept")
-        state = {"log_history": _salvaged(blob)}
+def _read(context: Context, state: Any) -> Iterator[Record]:
     if not isinstance(state, dict):
         yield Damage(context.path, None, "is no trainer state")
         return
@@ -64,10 +58,11 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     yield from _events(state, history, context)
 
 
-def _salvaged(blob: bytes) -> list[Any]:
+def _salvaged(blob: bytes) -> dict[str, Any]:
+    """The whole entries of a torn history."""
     text = blob.decode("utf-8", "replace")
     found = _HISTORY.search(text)
-    return _json.objects_in(text, found.end()) if found else []
+    return {"log_history": _json.objects_in(text, found.end()) if found else []}
 
 
 def _points_of(row: Mapping[str, Any]) -> dict[str, Any]:

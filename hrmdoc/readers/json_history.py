@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from hrmdoc import late
-from hrmdoc.errors import InputError
 from hrmdoc.readers import _json
 from hrmdoc.readers._names import checkpoint_number
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
 from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Axis, Damage, Fact, FloatArray, Points, Record
+from hrmdoc.run import Axis, Fact, FloatArray, Points, Record
 
 NAME = "json_history"
 TITLE = "JSON histories and results"
@@ -58,20 +57,20 @@ def sniff(path: Path, head: bytes) -> float:
 
 def open_session(context: Context) -> Whole:
     """Starts to read one file."""
-    return Whole(context, _read)
+    return json_session(context, _read, _salvaged)
 
 
-def _read(context: Context, blob: bytes) -> Iterator[Record]:
-    try:
-        tree = _json.document(blob, context.path)
-    except InputError as error:
-        yield Damage(context.path, error.line, error.what)
-        text = blob.decode("utf-8", "replace")
-        tree = _json.objects_in(text, text.find("[") + 1) if text.lstrip().startswith("[") else None
+def _read(context: Context, tree: Any) -> Iterator[Record]:
     if isinstance(tree, list):
         yield from _list(context, "", tree)
     elif isinstance(tree, dict):
         yield from _mapping(context, tree)
+
+
+def _salvaged(blob: bytes) -> list[Any] | None:
+    """The whole values of a list that ends in the middle, as one that is still being written does."""
+    text = blob.decode("utf-8", "replace")
+    return _json.objects_in(text, text.find("[") + 1) if text.lstrip().startswith("[") else None
 
 
 def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:

@@ -13,7 +13,7 @@ import orjson
 
 from hrmdoc import late
 from hrmdoc.readers import _json
-from hrmdoc.readers._lines import MAX_LINE, Lines
+from hrmdoc.readers._lines import MAX_LINE, LineSession
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, unix_time
 from hrmdoc.readers._typed import TypedRows
@@ -111,17 +111,12 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session:
+class _Session(LineSession):
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._lines = Lines()
+        super().__init__(context)
         self._rows = Rows(context, precision=3)
         self._typed: TypedRows | None = None
         self._bad = 0
-
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Points and events of every whole line."""
-        yield from self._block(self._lines.feed(data))
 
     def close(self) -> Iterator[Record]:
         """The last line, when it is whole although no line end follows."""
@@ -181,9 +176,7 @@ class _Session:
                 yield from self._row(row, first + offset, offset in texts)
             elif row is None:
                 yield from self._unreadable(line, first + offset, offset in texts)
-        for number_ in self._lines.too_long:
-            yield Damage(self._context.path, number_, f"the line is longer than {MAX_LINE >> 20} MiB and was left out")
-        self._lines.too_long.clear()
+        yield from self._overlong()
 
     def _wanted(self, block: bytes, lines: list[bytes]) -> set[int]:
         """Which lines of the block hold a literal that a signature asks for."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrmdoc import late
-from hrmdoc.readers._lines import Lines
-from hrmdoc.readers._sqlite import MAGIC, columns, database
+from hrmdoc.readers._sqlite import MAGIC, Stored, columns, is_database
 from hrmdoc.readers._tree import plain_value
-from hrmdoc.readers.base import Context
+from hrmdoc.readers._whole import Whole
+from hrmdoc.readers.base import Context, Session
 from hrmdoc.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
 
 if TYPE_CHECKING:
@@ -45,38 +45,22 @@ def sniff(path: Path, head: bytes) -> float:
     return 0.9 if beside_run and len(head) < 8192 and b"\0" not in head else 0.0
 
 
-def open_session(context: Context) -> _Session:
+def open_session(context: Context) -> Session:
     """Starts to read one file."""
-    return _Session(context)
+    return Stored(context, _tables) if is_database(context.path) else Whole(context, _file)
 
 
-class _Session:
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._lines = Lines()
-        self._head = b""
-        self._parts: list[bytes] = []
-
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Nothing yet; all these files are small, or are opened by name."""
-        yield from ()
-        if not self._head.startswith(MAGIC):
-            self._head = self._head or data[:64]
-            self._parts.append(data)
-
-    def close(self) -> Iterator[Record]:
-        """Everything."""
-        path, blob = Path(self._context.path), b"".join(self._parts)
-        if blob.startswith(MAGIC):
-            yield from database(self._context, _tables)
-        elif path.name == "meta.yaml":
-            yield from _meta(self._context, blob.decode("utf-8", "replace"))
-        elif path.parent.name == "tags" and "metrics" not in path.parts:
-            return  # names and notes, nothing that was measured or set
-        elif path.parent.name == "params" and "metrics" not in path.parts:
-            yield Fact(path.name, plain_value(blob.decode("utf-8", "replace").strip()), "config", self._context.path, 1)
-        else:
-            yield from _metric_file(self._context, blob)
+def _file(context: Context, blob: bytes) -> Iterator[Record]:
+    """One file of the file store."""
+    path = Path(context.path)
+    if path.name == "meta.yaml":
+        yield from _meta(context, blob.decode("utf-8", "replace"))
+    elif path.parent.name == "tags" and "metrics" not in path.parts:
+        return  # names and notes, nothing that was measured or set
+    elif path.parent.name == "params" and "metrics" not in path.parts:
+        yield Fact(path.name, plain_value(blob.decode("utf-8", "replace").strip()), "config", context.path, 1)
+    else:
+        yield from _metric_file(context, blob)
 
 
 def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrmdoc.readers._lines import Lines
+from hrmdoc.readers._lines import LineSession
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import number, unix_time
 from hrmdoc.readers.base import Context
@@ -47,21 +47,13 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session:
+class _Session(LineSession):
     def __init__(self, context: Context) -> None:
-        self._lines = Lines()
+        super().__init__(context)
         self._rows = Rows(context, precision=1)
         self._names: list[str] = []
         self._dmon = False
         self._looks: dict[str, int] = {}
-
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Points of every whole line."""
-        yield from self._block(self._lines.feed(data))
-
-    def close(self) -> Iterator[Record]:
-        """The last line, when no line end follows."""
-        yield from self._block(self._lines.close())
 
     def _block(self, block: bytes) -> Iterator[Record]:
         if not block:
@@ -69,6 +61,7 @@ class _Session:
         first = self._lines.number
         for at, raw in enumerate(self._lines.split(block)):
             self._line(raw.decode("utf-8", "replace").strip(), first + at)
+        yield from self._overlong()
         yield from self._rows.points()
 
     def _line(self, line: str, place: int) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.errors import InputError
-from hrmdoc.readers import _json
 from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Record
 
@@ -71,15 +69,10 @@ def sniff(path: Path, head: bytes) -> float:
 
 def open_session(context: Context) -> Whole:
     """Starts to read one file."""
-    return Whole(context, _read)
+    return json_session(context, _read)
 
 
-def _read(context: Context, blob: bytes) -> Iterator[Record]:
-    try:
-        tree = _json.document(blob, context.path)
-    except InputError as error:
-        yield Damage(context.path, error.line, error.what)
-        return
+def _read(context: Context, tree: Any) -> Iterator[Record]:
     if not isinstance(tree, dict):
         yield Damage(context.path, None, "is no mapping")
     elif "schema" in tree:

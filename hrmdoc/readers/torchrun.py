@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from hrmdoc.errors import InputError
-from hrmdoc.readers import _json
 from hrmdoc.readers._table import unix_time
-from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Line, Record
 
@@ -24,15 +23,10 @@ def sniff(path: Path, head: bytes) -> float:
 
 def open_session(context: Context) -> Whole:
     """Starts to read one file."""
-    return Whole(context, _read)
+    return json_session(context, _read)
 
 
-def _read(context: Context, blob: bytes) -> Iterator[Record]:
-    try:
-        tree = _json.document(blob, context.path)
-    except InputError as error:
-        yield Damage(context.path, error.line, error.what)
-        return
+def _read(context: Context, tree: Any) -> Iterator[Record]:
     message = tree.get("message") if isinstance(tree, dict) else None
     extra = message.get("extraInfo") if isinstance(message, dict) else None
     text = message.get("message") if isinstance(message, dict) else message

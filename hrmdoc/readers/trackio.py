@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.readers import _json
 from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._sqlite import MAGIC, columns, database
+from hrmdoc.readers._sqlite import MAGIC, Stored, columns
 from hrmdoc.readers._tree import flatten, plain_value
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Record
@@ -34,25 +34,9 @@ def sniff(path: Path, head: bytes) -> float:
     return 0.6 if path.suffix == ".db" and any("trackio" in part.lower() for part in path.parts[:-1]) else 0.0
 
 
-def open_session(context: Context) -> _Session:
+def open_session(context: Context) -> Stored:
     """Starts to read one file."""
-    return _Session(context)
-
-
-class _Session:
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._begun = False
-
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Nothing yet: the database is opened by its name."""
-        self._begun = self._begun or bool(data)
-        yield from ()
-
-    def close(self) -> Iterator[Record]:
-        """Everything."""
-        if self._begun:
-            yield from database(self._context, _tables)
+    return Stored(context, _tables)
 
 
 def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from typing import Any
 from hrmdoc.readers import _json, _wire
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import Whole
+from hrmdoc.readers._whole import json_session
 from hrmdoc.readers._wire import BYTES, Field
 from hrmdoc.readers.base import Context, Session
 from hrmdoc.run import Damage, Event, Fact, Line, Record
@@ -52,11 +52,10 @@ def sniff(path: Path, head: bytes) -> float:
 
 def open_session(context: Context) -> Session:
     """Starts to read one file."""
-    return Whole(context, _metadata) if context.path.endswith(".json") else _Session(context)
+    return json_session(context, _metadata) if context.path.endswith(".json") else _Session(context)
 
 
-def _metadata(context: Context, blob: bytes) -> Iterator[Record]:
-    tree = _json.document(blob, context.path)
+def _metadata(context: Context, tree: Any) -> Iterator[Record]:
     for key, value in tree.items() if isinstance(tree, dict) else ():
         plain = plain_value(value)
         if key in _METADATA and plain is not None:
