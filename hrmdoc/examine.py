@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +12,14 @@ import msgspec
 from hrmdoc import roles
 from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
+from hrmdoc.evidence import to_symptom
 from hrmdoc.nodes import Node, build
-from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, Variant, When
+from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
 from hrmdoc.run import Event, Fact, Line, Run
 from hrmdoc.scene import Finding, Scene
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.symptom import Symptom
-from hrmdoc.text import clean
+from hrmdoc.thresholds import resolve, varied
 from hrmdoc.tracks import rewinds
 
 
@@ -180,118 +180,3 @@ def _depends_on_others(rule: SymptomRule) -> int:
     """Rules that ask for other symptoms come after them."""
     text = repr(rule.when)
     return int(any(asking in text for asking in ("present(", "seen(", "episodes(")))
-
-
-def varied(when: When, variant: Variant) -> When:
-    """`when` with the variant's thresholds in every detector of it."""
-    given = {name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points")}
-    given = {name: value for name, value in given.items() if value is not None}
-    return when.with_detectors(lambda one: msgspec.structs.replace(one, with_={**one.with_, **variant.with_}, **given))
-
-
-def resolve(when: When, facts: Mapping[str, Any]) -> When:
-    """`when` with every `$fact` and `$fact|default` replaced by its value.
-
-    Raises:
-        KeyError: naming the fact that is unknown and has no default.
-    """
-
-    def known(one: When) -> When:
-        with_ = {key: _value(value, facts) for key, value in one.with_.items()}
-        return msgspec.structs.replace(one, with_=with_, enter=_value(one.enter, facts), leave=_value(one.leave, facts))
-
-    return when.with_detectors(known)
-
-
-def _value(value: Any, facts: Mapping[str, Any]) -> Any:
-    if isinstance(value, list | tuple):
-        known = [_value(item, facts) if not _is_unknown(item, facts) else None for item in value]
-        return [item for item in known if item is not None]
-    if not isinstance(value, str) or not value.startswith("$"):
-        return value
-    key, _, default = value[1:].partition("|")
-    if facts.get(key) is not None:
-        return facts[key]
-    if default:
-        return float(default)
-    raise KeyError(key)
-
-
-def _is_unknown(item: Any, facts: Mapping[str, Any]) -> bool:
-    return isinstance(item, str) and item.startswith("$") and "|" not in item and facts.get(item[1:]) is None
-
-
-_HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
-
-
-def to_symptom(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> Symptom:
-    """The rule's words around the finding's numbers and the facts of the run."""
-    return Symptom(
-        id=rule.id,
-        title=rule.title,
-        severity=rule.severity,
-        state=finding.state,
-        role=finding.role,
-        metric=finding.metric,
-        first_step=finding.first_step,
-        last_step=finding.last_step,
-        first_time=finding.first_time,
-        count=finding.count,
-        evidence=evidence(rule, finding, facts),
-        values=dict(finding.values),
-        file=finding.file,
-        line=finding.line,
-        playbook=rule.playbook,
-        missing=finding.missing,
-        group=rule.group,
-        rank=finding.rank,
-        score=finding.score,
-    )
-
-
-def evidence(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> str:
-    """One sentence with the numbers of a finding; empty when nothing was seen. Log text in it is cleaned."""
-    if finding.state not in ("present", "resolved"):
-        return ""
-    words: dict[str, Any] = {
-        **facts,
-        **finding.values,
-        "role": finding.role,
-        "metric": finding.metric,
-        "step": finding.first_step,
-        "last_step": finding.last_step,
-        "count": finding.count,
-        "rank": finding.rank,
-    }
-    template = rule.evidence or _default_template(finding)
-    template = template.replace("step {step}", f"{finding.values.get('unit', 'step')} {{step}}")
-
-    def fill(hole: re.Match[str]) -> str:
-        return _spell(words.get(hole[1]), hole[2])
-
-    return clean(_HOLE.sub(fill, template), 400)
-
-
-def _default_template(finding: Finding) -> str:
-    if "text" in finding.values:
-        return "{text}"
-    if finding.metric:
-        return "{metric} is {value} at step {step}"
-    return ", ".join(f"{key} = {{{key}}}" for key in finding.values if re.fullmatch(r"\w+", key)) or ", ".join(
-        f"{key} = {_spell(value, None)}" for key, value in finding.values.items()
-    )
-
-
-def _spell(value: object, spec: str | None) -> str:
-    if value is None:
-        return "?"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int | float):
-        if isinstance(value, float) and not math.isfinite(value):
-            return str(value)
-        try:
-            return format(value, spec or (".4g" if isinstance(value, float) else ""))
-        except ValueError:
-            return format(value, ".4g")
-    return str(value)
