@@ -68,9 +68,7 @@ def _default_template(finding: Finding) -> str:
         return "{text}"
     if finding.metric:
         return "{metric} is {value} at step {step}"
-    return ", ".join(f"{key} = {{{key}}}" for key in finding.values if re.fullmatch(r"\w+", key)) or ", ".join(
-        f"{key} = {_spell(value, None)}" for key, value in finding.values.items()
-    )
+    return ", ".join(f"{key} = {{{key}}}" for key in finding.values)
 
 
 def _spell(value: object, spec: str | None) -> str:

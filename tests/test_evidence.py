@@ -39,8 +39,8 @@ def test_a_template_takes_the_numbers_of_the_finding_and_the_facts_of_the_run(
 
 def test_a_finding_without_a_metric_tells_its_values() -> None:
     rule = SymptomRule("a", "A", When(check="lr > 1"), "loss")
-    assert evidence(rule, Finding("present", values={"lr": 0.5, "world": 2}), {}) == "lr = 0.5, world = 2"
-    assert evidence(rule, Finding("present", values={"optimizer.lr": 0.5}), {}) == "optimizer.lr = 0.5"
+    values = {"precision": "fp16", "optimizer.lr": 0.5}
+    assert evidence(rule, Finding("present", values=values), {}) == "precision = fp16, optimizer.lr = 0.5"
 
 
 def test_a_symptom_is_the_rule_and_the_finding_together() -> None:
