@@ -55,7 +55,6 @@ class _Watch:
         self._when = when
         self._role = role
         self._phases = phase_names
-        self._series: Series | None = None
         self._identity: tuple[object, ...] = ()
         self._reset()
 
@@ -87,7 +86,7 @@ class _Watch:
             stale = self._identity[:2] != identity[:2] or any(i < self._taken for i in falls.fresh if i not in self._offsets)
             if stale or self._identity[4:] != identity[4:] or (falls.wraps and len(self._offsets) > 1):
                 self._reset()
-        self._identity, self._series = identity, series
+        self._identity = identity
         self._feed(series, other, falls.fresh, falls.wraps, scene, warmup, total)
         return self._finding(series)
 
