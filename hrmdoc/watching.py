@@ -81,7 +81,7 @@ class _Watch:
             return Finding("not_evaluated", role=self._role, missing=(f"a {self._when.against} of its own",))
         falls = scene.falls(series)
         warmup, total = scene.facts.get("schedule.warmup_steps"), scene.facts.get("run.total_steps")
-        identity = (id(series), id(other), falls.fresh, falls.wraps, *((warmup, total) if self._phases else ()))
+        identity = (series, other, falls.fresh, falls.wraps, *((warmup, total) if self._phases else ()))
         if identity != self._identity and (self._taken or not self._identity):
             stale = self._identity[:2] != identity[:2] or any(i < self._taken for i in falls.fresh if i not in self._offsets)
             if stale or self._identity[4:] != identity[4:] or (falls.wraps and len(self._offsets) > 1):
@@ -120,16 +120,13 @@ class _Watch:
         episodes = [(offset, e) for offset, t in zip(self._offsets, self._triggers, strict=True) for e in t.episodes]
         evaluated = sum(t.evaluated for t in self._triggers)
         metric = series.key.metric
-        if not episodes:
-            if len(series) < self._when.min_points:
-                needed = f"{self._when.min_points} points of {self._role} (have {len(series)})"
-                return Finding("not_evaluated", role=self._role, metric=metric, missing=(needed,))
-            if not evaluated:
-                return Finding("not_evaluated", role=self._role, metric=metric, missing=(f"more points of {self._role}",))
-            return Finding("absent", role=self._role, metric=metric)
         if len(series) < self._when.min_points:
             needed = f"{self._when.min_points} points of {self._role} (have {len(series)})"
             return Finding("not_evaluated", role=self._role, metric=metric, missing=(needed,))
+        if not episodes and not evaluated:
+            return Finding("not_evaluated", role=self._role, metric=metric, missing=(f"more points of {self._role}",))
+        if not episodes:
+            return Finding("absent", role=self._role, metric=metric)
         open_now = bool(trigger.episodes) and trigger.episodes[-1].closed is None
         sign = -1.0 if self._when.direction == "below" else 1.0
         strongest_of = max(episodes, key=lambda pair: sign * pair[1].peak)
