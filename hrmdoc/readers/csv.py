@@ -13,6 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from hrmdoc import late
+from hrmdoc.readers._decimals import Decimals, comma_in, with_point
 from hrmdoc.readers._lines import LineSession
 from hrmdoc.readers._table import (
     AXES,
@@ -45,6 +46,7 @@ _METRIC = late.pattern(r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|
 _LETTER = frozenset(b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")  # all but the e and E of an exponent
 
 _NAN = frozenset({"nan", "nan.0"})
+_NAMELESS = "has no line of names; its columns are col1 to col{}: say what they are, as with --role train.loss=col2"
 
 Grid = NDArray[np.float64]
 
@@ -58,6 +60,8 @@ def sniff(path: Path, head: bytes) -> float:
     header = lines[0].decode("utf-8", "replace")
     delimiter = _delimiter(header)
     names = _cells(header, delimiter)
+    if named and _is_row(names) and len(lines) > 2:
+        return 0.3  # columns of numbers without names
     if len(names) < 2 or not _is_header(names):
         return 0.0
     rows = [_cells(line.decode("utf-8", "replace"), delimiter) for line in lines[1 : 10 if head.endswith(b"\n") else -1]]
@@ -65,7 +69,7 @@ def sniff(path: Path, head: bytes) -> float:
         return 0.3 if named and _counted(names) else 0.0
     whole = [row for row in rows if len(row) == len(names)]
     cells = [cell for row in whole for cell in row if cell.strip()]
-    numeric = sum(number(cell) is not None for cell in cells)
+    numeric = sum(_is_number(cell) for cell in cells)
     if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
         return 0.0
     counted, metric = _counted(names), any(_METRIC.search(name) for name in names)
@@ -97,6 +101,15 @@ def _is_header(names: list[str]) -> bool:
     return bool(named) and sum(bool(_WORD.search(name)) and number(name) is None for name in named) * 2 > len(named)
 
 
+def _is_row(cells: list[str]) -> bool:
+    """Numbers and nothing else, as below a header."""
+    return bool(cells) and all(map(_is_number, cells))
+
+
+def _is_number(cell: str) -> bool:
+    return number(cell) is not None or bool(comma_in(cell))
+
+
 def open_session(context: Context) -> _Session:
     """Starts to read one file."""
     return _Session(context)
@@ -108,6 +121,7 @@ class _Session(LineSession):
         self._columns = Columns(context, precision=3)
         self._counter = Counter()
         self._header: _Header | None = None
+        self._decimals = Decimals()
         self._bad = 0
 
     def _block(self, block: bytes) -> Iterator[Record]:
@@ -121,7 +135,7 @@ class _Session(LineSession):
         for at, line in enumerate(() if plain else lines):
             if self._header is None or _may_be_header(line, self._header):
                 self._rows(lines[begin:at], first + begin)
-                begin = at + self._start_header(line)
+                begin = at + self._start_header(line, first + at)
         self._rows(lines[begin:], first + begin)
         yield from self._notes()
         yield from self._columns.points()
@@ -135,18 +149,22 @@ class _Session(LineSession):
                     yield Damage(self._context.path, line, what)
             self._header.damages.clear()
 
-    def _start_header(self, line: bytes) -> int:
+    def _start_header(self, line: bytes, number_: int) -> int:
         """Takes a header line; 1 when it was one, or nothing that a row could be."""
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
         if not text.strip() or text.startswith("#"):
             return 1
         delimiter = _delimiter(text)
         names = _cells(text, delimiter)
+        if self._header is None and _is_row(names):
+            self._header = _Header([f"col{at}" for at in range(1, len(names) + 1)], delimiter, "", self._decimals)
+            self._header.damages.append((number_, _NAMELESS.format(len(names))))
+            return 0
         if not _is_header(names):
             return 1 if self._header is None else 0
         if self._header:
             list(self._notes())
-        self._header = _Header(names, delimiter, split_of(self._context.path))
+        self._header = _Header(names, delimiter, split_of(self._context.path), self._decimals)
         return 1
 
     def _rows(self, lines: list[bytes], first: int) -> None:
@@ -195,11 +213,12 @@ def _may_be_header(line: bytes, header: _Header) -> bool:
 class _Header:
     """The names of the columns, and how rows below them are read."""
 
-    def __init__(self, names: list[str], delimiter: str, split: str) -> None:
+    def __init__(self, names: list[str], delimiter: str, split: str, decimals: Decimals) -> None:
         self.names = [name.strip() for name in names]
         self.start = names[0].encode() if names and _WORD.search(names[0]) else b""
         self.delimiter = delimiter
         self.split = split
+        self.decimals = decimals
         self.damages: list[tuple[int, str]] = []
         self.nans: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
         self.place = self._places()
@@ -248,15 +267,21 @@ class _Header:
                 self.damages.append((first + offset, f"the row has {len(cells)} cells where the header has {width}"))
                 if len(cells) < width:
                     continue
-            rows.append(cells[:width])
+            rows.append(self._plain(cells[:width]))
             numbers.append(first + offset)
         if not rows:
             return np.zeros((0, width)), np.zeros(0), np.zeros(0, np.int64)
         columns = list(zip(*rows, strict=True))
-        grid = np.stack([_column(column, self.delimiter) for column in columns], axis=1)
+        grid = np.stack([_column(column) for column in columns], axis=1)
         self.nans = np.isnan(grid) & np.array([[cell.strip().lower().lstrip("+-") in _NAN for cell in row] for row in rows])
         clock = [unix_time(cell) for cell in columns[self.at(self.place.time)]] if self.place.time is not None else []
         return grid, np.array(clock) if clock else np.full(len(rows), np.nan), np.array(numbers, np.int64)
+
+    def _plain(self, cells: list[str]) -> list[str]:
+        """The cells of a row with points before their decimals."""
+        self.decimals.see(cells, groups=self.delimiter != ",")
+        comma = self.decimals.comma
+        return list(map(with_point, cells)) if comma or (comma is None and self.delimiter == ";") else cells
 
     def _fast(self, lines: list[bytes], width: int) -> Grid | None:
         """Rows of plain numbers and empty cells read as JSON, ten times as fast; None when there is anything else."""
@@ -269,6 +294,8 @@ class _Header:
             rows = _json_rows(body)
             if any(map(width.__ne__, map(len, rows))):
                 return None
+            if self.decimals.comma is None and b"." in body:
+                self.decimals.comma = False
             return _matrix(rows, width)
         except (orjson.JSONDecodeError, ValueError, TypeError):
             return None
@@ -302,15 +329,13 @@ def _matrix(rows: list[list[float | None]], width: int) -> Grid:
         return np.array(rows, np.float64)
 
 
-def _column(cells: tuple[str, ...], delimiter: str) -> FloatArray:
+def _column(cells: tuple[str, ...]) -> FloatArray:
     """Cells as numbers, shape [n]; NaN for what is missing or no number. What a cell is depends on no other."""
     try:
         if not any("_" in cell for cell in cells):
             return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
         pass
-    if delimiter == ";":
-        cells = tuple(cell.replace(",", ".") if cell.count(",") == 1 else cell for cell in cells)
     return np.array([_number(cell) for cell in cells])
 
 

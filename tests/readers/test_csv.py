@@ -57,6 +57,32 @@ def test_two_runs_in_one_export_are_two_sources() -> None:
 def test_tabs_semicolons_and_decimal_commas_are_understood() -> None:
     assert curves(read("step\tloss\n1\t0.5\n"))["loss"] == [(1, "0.5")]
     assert curves(read("step;loss\n1;0,5\n"))["loss"] == [(1, "0.5")]
+    assert curves(read("step;loss\n1;1,234\n"))["loss"] == [(1, "1.234")], "beside semicolons a comma is a decimal sign"
+
+
+def test_decimal_commas_are_read_in_cells_of_any_kind_once_a_number_can_be_no_other() -> None:
+    rows = ("1;0,9;1.000", "2;1,234;2.000", "3;0,5;12.000")
+    text = "step;loss;tokens\n" + "\n".join(rows) + "\n"
+    for found in (curves(read(text)), curves(read(text.replace(";", "\t")))):
+        assert found["loss"] == [(1, "0.9"), (2, "1.234"), (3, "0.5")]
+        assert found["tokens"] == [(1, "1000.0"), (2, "2000.0"), (3, "12000.0")]
+    quoted = curves(read('step,loss\n1,"0,9"\n2,"1,234"\n'))
+    assert quoted["loss"] == [(1, "0.9"), (2, "1.234")]
+
+
+def test_where_points_stand_before_decimals_commas_part_thousands() -> None:
+    found = curves(read("step;loss;tokens\n1;0.5;1,024\n2;0.25;2,048\n"))
+    assert found["tokens"] == [(1, "1024.0"), (2, "2048.0")]
+    found = curves(read('step,loss,tokens\n1,0.5,3\n2,0.25,"0,5"\n'))
+    assert found["loss"] == [(1, "0.5"), (2, "0.25")]
+    assert found["tokens"] == [(1, "3.0")], "what fits neither is no number"
+
+
+def test_columns_without_names_are_numbered_and_have_no_role() -> None:
+    records = read("1,2.5,0.5\n2,2.25,0.25\n3,2.0,0.125\n", path="curve.csv")
+    assert curves(records)["col2"] == [(0, "2.5"), (1, "2.25"), (2, "2.0")]
+    [note] = [record for record in records if isinstance(record, Damage)]
+    assert (note.line, "--role train.loss=col2" in note.what) == (1, True)
 
 
 def test_a_header_that_widens_later_is_taken_anew() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hrmdoc import late
+from hrmdoc.readers._decimals import PlainText
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
@@ -40,10 +41,12 @@ class LineReader:
         self._sink = sink
         self._plans = plans
         self._fact = fact
+        self._plain = PlainText()
         self._seen: dict[tuple[object, ...], list[_Candidate] | None] = {}
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
+        text = self._plain.read(text) if self._plain.wanted else text
         if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
             state.filed = True
             text = text.replace("batch=", "global step=", 1)
