@@ -31,7 +31,11 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         return
     console.print(Text("\nProbable causes", style="bold"))
     offered: set[object] = set()
+    before = 1.0
     for number, hypothesis in enumerate(named, 1):
+        if hypothesis.probability > before:  # what may be behind the worst finding comes first, however improbable
+            console.print(Text(" behind lesser findings:", style="dim"))
+        before = hypothesis.probability
         tag = f"  {hypothesis.cause}" + ("  (benign)" if hypothesis.benign else "")
         lead = Text(f" {number}. {hypothesis.probability:4.0%}  ", style="bold")
         put(console, Text(hypothesis.title, style="bold").append(tag, style="not bold dim"), lead=lead)

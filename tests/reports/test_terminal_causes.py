@@ -1,0 +1,41 @@
+"""The ranked causes as the terminal shows them."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from hrmdoc.analysis import analyze
+from hrmdoc.reports.terminal_causes import show_causes
+
+METRICS = "| epoch 003 | loss 6.1 | ppl 31 | num_updates 900 | lr 0.0006 | gnorm 0.4 | loss_scale 0.5 | wall 80\n"
+LOWERED = "| WARNING: overflow detected, setting loss scale to: 0.000244140625\n"
+
+
+def told(log: Path) -> str:
+    page = io.StringIO()
+    show_causes(analyze(log), Console(file=page, width=100), verbose=False)
+    return page.getvalue()
+
+
+def shares(text: str) -> list[int]:
+    return [int(share) for share in re.findall(r"^ \d\. +(\d+)%", text, re.MULTILINE)]
+
+
+def test_causes_that_fall_in_probability_need_no_line_between_them(tmp_path: Path) -> None:
+    log = tmp_path / "full.log"
+    log.write_text("OSError: [Errno 28] No space left on device: 'runs/last.pt'\n")
+    assert shares(told(log)) and shares(told(log)) == sorted(shares(told(log)), reverse=True)
+    assert "behind lesser findings" not in told(log)
+
+
+def test_a_likelier_cause_of_a_lesser_finding_stands_below_a_line_that_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "scale.log"
+    log.write_text(METRICS + 2 * LOWERED)
+    first, line, rest = told(log).partition(" behind lesser findings:\n")
+    assert line
+    assert shares(first)[-1] < shares(rest)[0]
+    assert all(shares(part) == sorted(shares(part), reverse=True) for part in (first, rest))
