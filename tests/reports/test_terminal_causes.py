@@ -28,7 +28,9 @@ def shares(text: str) -> list[int]:
 def test_causes_that_fall_in_probability_need_no_line_between_them(tmp_path: Path) -> None:
     log = tmp_path / "full.log"
     log.write_text("OSError: [Errno 28] No space left on device: 'runs/last.pt'\n")
-    assert shares(told(log)) and shares(told(log)) == sorted(shares(told(log)), reverse=True)
+    found = shares(told(log))
+    assert found
+    assert found == sorted(found, reverse=True)
     assert "behind lesser findings" not in told(log)
 
 
