@@ -96,6 +96,7 @@ def _patient(path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[s
 
 def _choose(patient: Patient, path: str, remedy: str | None, config: Path | None) -> tuple[Analysis, Prescription]:
     from hrmdoc.prescribe import prescribe
+    from hrmdoc.reports.layout import typed
 
     patient.read([path] if config is None else [path, str(config)])
     tell_of_other_runs(patient.other_runs)
@@ -108,7 +109,7 @@ def _choose(patient: Patient, path: str, remedy: str | None, config: Path | None
     if analysis.verdict in ("healthy", "info"):
         raise PatchError("nothing to patch: the run shows no fault")
     if not every:
-        raise PatchError(f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {path}")
+        raise PatchError(f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {typed(path)}")
     reasons: dict[str, list[str]] = {}
     for one in every:
         reasons.setdefault(one.obstacle or "done by hand, see hrmdoc explain", []).append(one.remedy.id)
@@ -119,6 +120,7 @@ def _choose(patient: Patient, path: str, remedy: str | None, config: Path | None
 def _send(patient: Patient, path: str, remedy: str | None) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
     from hrmdoc.remedies import actions
+    from hrmdoc.reports.layout import typed
     from hrmdoc.treatment import live_actions, worded
 
     patient.read([path])
@@ -127,7 +129,7 @@ def _send(patient: Patient, path: str, remedy: str | None) -> int:
     offered = (one.id for one, _ in live_actions(analysis)) if analysis.verdict in ("warning", "critical") else iter(())
     name = remedy or next(offered, None)
     if name is None:
-        raise ActionError("nothing of what shows has a remedy that a live run can execute", hint=f"hrmdoc analyze {path}")
+        raise ActionError("nothing of what shows has a remedy that a live run can execute", hint=f"hrmdoc analyze {typed(path)}")
     request = actions.from_remedy(analysis.book.remedies[name], analysis.situation.facts)
     click.echo(f"{name}: {worded(request)}", err=True)
     answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)

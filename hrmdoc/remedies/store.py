@@ -105,7 +105,7 @@ def undo(path: str | Path, force: bool = False) -> Entry:
     except OSError as error:
         raise PatchError(f"cannot read the config: {error.strerror}", file=target) from error
     if digest(now) not in {entry.after, entry.before} and not force:
-        raise PatchError("the file was edited after the patch", file=target, hint="undo with force to lose those edits")
+        raise PatchError("the file was edited after the patch", file=target, hint="`--undo --force` loses those edits")
     try:
         if target.exists():
             files.check_writable(target)
