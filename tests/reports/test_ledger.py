@@ -1,0 +1,71 @@
+"""The time of small runs with a point every ten seconds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import Patient
+from hrmdoc.reports.ledger import Ledger, Loss, ledger
+
+START = 1_700_000_000.0
+
+
+def told(folder: Path, points: Iterable[tuple[int, float, float | None]]) -> Ledger:
+    """The ledger of a run that logs these steps, losses, and seconds since its start."""
+    rows = [{"step": step, "loss": loss} | ({} if at is None else {"timestamp": START + at}) for step, loss, at in points]
+    log = folder / "metrics.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    patient = Patient(str(log))
+    patient.read([str(log)])
+    return ledger(patient.look(closed=True, prescriptions=False))
+
+
+def falling(step: int) -> float:
+    return 3.0 * math.exp(-step / 200) + 0.01 * (step % 20)
+
+
+def test_a_run_that_went_through_lost_nothing(tmp_path: Path) -> None:
+    found = told(tmp_path, [(step, falling(step), step) for step in range(0, 500, 10)])
+    assert (found.duration, found.losses, found.lost, found.interruptions) == (490.0, (), 0.0, 0)
+    assert found.productive_share == 1.0
+    assert math.isnan(found.between_failures)
+
+
+def test_a_run_without_times_has_no_duration_and_no_share(tmp_path: Path) -> None:
+    found = told(tmp_path, [(step, falling(step), None) for step in range(0, 500, 10)])
+    assert math.isnan(found.duration)
+    assert math.isnan(found.productive_share)
+    assert found.losses == ()
+
+
+def test_an_empty_run_is_no_error(tmp_path: Path) -> None:
+    assert math.isnan(told(tmp_path, [(1, 2.0, 5.0)]).duration)
+
+
+def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_path: Path) -> None:
+    before = [(step, falling(step), step) for step in range(0, 300, 10)]
+    after = [(step, falling(step), step + 190) for step in range(200, 500, 10)]
+    found = told(tmp_path, before + after)
+    assert {loss.what: (loss.seconds, loss.step) for loss in found.losses} == {
+        "restart": (90.0, 200),  # from 290 to 390, of which ten are a step's own
+        "work done twice": (80.0, 200),  # steps 210 to 290
+    }
+    assert found.interruptions == 1
+    assert found.productive_share == pytest.approx(1 - 170 / 680)
+    assert found.between_failures == found.duration == 680.0
+
+
+def test_what_follows_a_critical_symptom_that_never_ends_is_lost(tmp_path: Path) -> None:
+    found = told(tmp_path, [(step, falling(step) if step < 300 else math.nan, step) for step in range(0, 500, 10)])
+    (loss,) = found.losses
+    assert (loss.what, loss.seconds, loss.step) == ("trained on after loss-nonfinite", 190.0, 300)
+
+
+def test_no_more_is_lost_than_there_was() -> None:
+    loss = Loss("restart", 80.0, 1, "")
+    assert Ledger(100.0, (loss, loss), 2).lost == 100.0
