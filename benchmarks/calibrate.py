@@ -132,7 +132,7 @@ def measured_leaks(runs: Sequence[Run], book: Rulebook, worth: float = USUAL_WOR
     """
     excused, can_show = _excused(book), _shown_anywhere(runs)
     written: dict[Key, float] = {
-        (name,): book.symptoms[name].leak.p for name in can_show & book.symptoms.keys() - _good_signs(book)
+        (name,): book.symptoms[name].leak.p for name in can_show & book.symptoms.keys() - rulebook.good_signs(book)
     }
     counts: dict[Key, Counts] = {}
     for key in written:
@@ -177,16 +177,9 @@ def _estimates(counts: dict[Key, Counts], written: dict[Key, float], worth: floa
     return rates
 
 
-def _good_signs(book: Rulebook) -> set[str]:
-    """Info symptoms that benign causes alone produce, such as `learns-well`: no findings, and so no leaks."""
-    by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
-    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
-    return {name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info"}
-
-
 def _excused(book: Rulebook) -> dict[str, set[str]]:
     """Symptom -> the good signs in whose presence a benign cause explains it; then it is no leak."""
-    good = _good_signs(book)
+    good = rulebook.good_signs(book)
     signs: dict[str, set[str]] = defaultdict(set)
     for cause in book.causes.values():
         for name in cause.produces.keys() - good if cause.benign else ():

@@ -63,6 +63,12 @@ class Analysis:
         return sorted(shown, key=lambda s: (order[self.severity(s)], s.state != "present", s.first_step or 0, s.id))
 
     @property
+    def findings(self) -> list[Symptom]:
+        """Those of `present` that are no good signs."""
+        good = rulebook.good_signs(self.book)
+        return [symptom for symptom in self.present if symptom.id not in good]
+
+    @property
     def not_evaluated(self) -> list[Symptom]:
         """Symptoms that could not be judged, with what they would have needed."""
         return [symptom for symptom in self.symptoms if symptom.state == "not_evaluated"]

@@ -10,7 +10,7 @@ import numpy as np
 from hrmdoc.clues import Clue, Clues, gather, weights
 from hrmdoc.network import FloatArray, Posterior, benign_share, infer, leave_one_out
 from hrmdoc.next_check import next_check
-from hrmdoc.rulebook import EVERY_SYMPTOM, refined
+from hrmdoc.rulebook import EVERY_SYMPTOM, good_signs, refined
 from hrmdoc.symptom import LADDER
 
 if TYPE_CHECKING:
@@ -106,21 +106,19 @@ def diagnose(
     """
     symptoms = tuple(symptoms)
     phase = str((facts or {}).get("run.phase", ""))
-    good_signs = _good_signs(book)
+    signs = good_signs(book)
     seen = {symptom.id for symptom in symptoms if symptom.seen}
     causes = [
-        cause
-        for cause in book.causes.values()
-        if _applies(cause, kind, framework, phase) and _may_excuse(cause, good_signs, seen)
+        cause for cause in book.causes.values() if _applies(cause, kind, framework, phase) and _may_excuse(cause, signs, seen)
     ]
     clues = gather(symptoms, book)
     observed = clues.observed(causes)
     posterior = infer(observed)
     severities, excused = _effective(symptoms, causes, posterior, book)
     alone = severities
-    severities = alone | _joined(clues, causes, observed.present, posterior, {*excused, *good_signs}, alone, book)
-    verdict = _verdict(symptoms, severities, good_signs)
-    findings = np.array([any(s.id not in good_signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
+    severities = alone | _joined(clues, causes, observed.present, posterior, {*excused, *signs}, alone, book)
+    verdict = _verdict(symptoms, severities, signs)
+    findings = np.array([any(s.id not in signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
     leading_by = alone if any(level != "info" for level in alone.values()) else severities
     named = _worth_naming(causes, observed.present[:, findings], posterior, leading_by)
     shift, counter = leave_one_out(observed, posterior, named)
@@ -155,17 +153,10 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     )
 
 
-def _may_excuse(cause: Cause, good_signs: frozenset[str], seen: set[str]) -> bool:
+def _may_excuse(cause: Cause, signs: frozenset[str], seen: set[str]) -> bool:
     """A benign cause that has a good sign of its own, such as `learns-well`, needs to show it: without, it excuses nothing."""
-    own = good_signs & cause.produces.keys() if cause.benign else frozenset()
+    own = signs & cause.produces.keys() if cause.benign else frozenset()
     return not own or bool(own & seen)
-
-
-def _good_signs(book: Rulebook) -> frozenset[str]:
-    """Info symptoms that only benign causes produce: no findings, but reasons to take others lightly."""
-    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
-    by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
-    return frozenset(name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info")
 
 
 def _worth_naming(
@@ -286,10 +277,10 @@ def _leak_of(symptom: Symptom, book: Rulebook) -> float:
     return rule.leak.p if rule else 0.01
 
 
-def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], good_signs: frozenset[str]) -> Verdict:
+def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], signs: frozenset[str]) -> Verdict:
     if all(symptom.state == "not_evaluated" for symptom in symptoms):
         return "no_data"
-    levels = [LADDER.index(severity) for name, severity in severities.items() if name not in good_signs]
+    levels = [LADDER.index(severity) for name, severity in severities.items() if name not in signs]
     return LADDER[max(levels)] if levels else "healthy"
 
 

@@ -221,6 +221,13 @@ def refined(book: Rulebook, name: str) -> frozenset[str]:
     return frozenset(_ASKED.findall(rule.when.check)) if rule is not None and rule.when.check else frozenset()
 
 
+def good_signs(book: Rulebook) -> frozenset[str]:
+    """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take others lightly."""
+    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
+    by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
+    return frozenset(name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info")
+
+
 def with_rates(book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]) -> Rulebook:
     """A copy of `book` with other rates; those of symptoms and causes that it does not have are passed by."""
     copy = Rulebook(dict(book.symptoms), dict(book.signatures), dict(book.causes), dict(book.remedies), dict(book.frameworks))

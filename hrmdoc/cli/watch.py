@@ -60,8 +60,8 @@ def command(
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, end)
     out = console()
-    already = watch.incidents.open
-    _say(out, f"watching {path}" + (f", {len(already)} incidents are open already" if already else ""))
+    already = ", ".join(incident.symptom for incident in watch.incidents.open)
+    _say(out, f"watching {path}" + (f", where it is known already: {already}" if already else ""))
     if watch.patient.other_runs:
         _say(out, watch.patient.other_runs)
     analysis = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,12 @@ class Follower:
         """What is being followed."""
         return [one.source for one in self._files.values()]
 
+    @property
+    def folders(self) -> set[str]:
+        """Where something may happen: the folders of the files that are followed, and those that the user named."""
+        named = {path if os.path.isdir(path) else os.path.dirname(path) for path in self._paths}
+        return {os.path.abspath(folder) for folder in named | {os.path.dirname(path) for path in self._files}}
+
     def find(self) -> None:
         """Looks for files, reads nothing yet.
 
@@ -117,6 +124,7 @@ class Follower:
         groups = readers.runs_in(found) if len(self._paths) == 1 else []
         if len(groups) < 2:
             self._known |= {group.folder for group in groups}
+            self.other_runs = readers.told(groups)
             return found
         newest = groups[-1]
         mine = next((group for group in groups if any(source.path in self._files for source in group.sources)), newest)
@@ -166,7 +174,7 @@ class Follower:
                 while block := file.read(BLOCK):
                     followed.offset += len(block)
                     if followed.source.reader == "text":
-                        self._run.line_count += block.count(b"\n")
+                        self._run.line_count += readers.line_feeds(block)
                     self._run.extend(followed.session.feed(block))
         except OSError as error:
             self._note(path, f"cannot be read: {error.strerror}")
@@ -204,39 +212,37 @@ def _journal(path: str) -> tuple[int, ...]:
 
 
 class Waker:
-    """Waits for a change under the paths, or for a time-out. Without file events (NFS, limits) it only waits the time out."""
+    """Waits for a change in some folders, or for a time-out. Without file events (NFS, limits) it only waits the time out.
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        from threading import Event
+    Folders below them count only when they are named: a log may lie at the top of a whole disk.
+    """
 
-        self._changed = Event()
-        self._observer: object | None = None
-        self._start([Path(path) for path in paths])
-
-    def _start(self, paths: list[Path]) -> None:
+    def __init__(self) -> None:
         import logging
-        import warnings
+        from threading import Event
 
         from watchdog.events import FileSystemEvent, FileSystemEventHandler
         from watchdog.observers import Observer
 
-        changed = self._changed
+        self._changed = changed = Event()
+        self._folders: set[str] = set()
         logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
-        warnings.filterwarnings("ignore", module=r"watchdog\.")  # and of folders that are made faster than it learns of them
 
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: FileSystemEvent) -> None:
                 if event.event_type in ("created", "modified", "moved", "deleted"):
                     changed.set()
 
-        observer = Observer()
-        try:
-            for folder in {path if path.is_dir() else path.parent for path in paths}:
-                observer.schedule(Handler(), str(folder), recursive=True)
-            observer.start()
-            self._observer = observer
-        except OSError:
-            self._observer = None  # polling alone finds everything, within its interval
+        self._handler = Handler()
+        self._observer = Observer()
+        self._observer.start()
+
+    def listen(self, folders: Iterable[str]) -> None:
+        """Wakes for changes in these folders too."""
+        for folder in set(folders) - self._folders:
+            self._folders.add(folder)
+            with suppress(OSError):  # polling alone finds everything, within its interval
+                self._observer.schedule(self._handler, folder)
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
         """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts are read at once.
@@ -251,8 +257,5 @@ class Waker:
 
     def close(self) -> None:
         """Stops listening."""
-        from watchdog.observers.api import BaseObserver
-
-        if isinstance(self._observer, BaseObserver):
-            self._observer.stop()
-            self._observer.join(timeout=2)
+        self._observer.stop()
+        self._observer.join(timeout=2)

@@ -75,7 +75,7 @@ class Watch:
         followed = Path(self._follower.folder or self._real)
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
-        self._waker = Waker([str(self._real)])
+        self._waker = Waker()
         record = self.folder / "deeds.jsonl" if self.folder else None
         self._treatment = Treatment(self.patient.settings.policy, followed, record) if self._acts else None
 
@@ -97,6 +97,7 @@ class Watch:
                 cost = last_look - started
             if once or any(event.kind == "end" for event in run.events):
                 break
+            self._waker.listen(self._follower.folders)
             self._waker.wait(self._interval, lambda: self._stop)
         self._follower.poll()
         self._follower.close()

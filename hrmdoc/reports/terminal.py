@@ -101,9 +101,12 @@ def _verdict(analysis: Analysis, console: Console) -> None:
 
 
 def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:
-    sick = analysis.verdict in SICK
-    cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])} if sick else set()
-    shown = [s for s in analysis.present if verbose or analysis.severity(s) != "info" or s.id in cited]
+    cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])}
+    shown = [s for s in analysis.present if analysis.severity(s) != "info" or s.id in cited]
+    if verbose:
+        shown = analysis.present
+    elif analysis.verdict not in SICK:
+        shown = analysis.findings
     if not shown:
         return
     console.print(Text("\nWhat shows", style="bold"))

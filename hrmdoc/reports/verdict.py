@@ -29,7 +29,7 @@ def sentence(analysis: Analysis) -> str:
         over = ", by now over" if worst.state == "resolved" else ""
         return worst.title + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "") + over
     checked = len(analysis.symptoms) - len(analysis.not_evaluated)
-    odd = len(analysis.present)
+    odd = len(analysis.findings)
     oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm" if odd else ""
     return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
 

@@ -212,3 +212,13 @@ def test_what_a_watch_left_in_a_run_folder_is_not_read_as_part_of_the_run(hrmdoc
     (run / "incidents.jsonl").write_text('{"symptom": "x", "step": 3, "at": 1.0, "probability": 0.5}\n' * 30)
     (run / "deeds.jsonl").write_text('{"remedy": "x", "step": 3, "at": 1.0}\n' * 30)
     assert valid(hrmdoc("analyze", "--json", run).out)["run"]["points"] == points
+
+
+def test_oddities_without_harm_are_named_and_good_signs_are_none(hrmdoc: Command, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {i} | loss {4 * 0.97**i + 0.5:.4f} | lr 0.05 | optimizer AdamW\n" for i in range(200)))
+    (tmp_path / "training_args.yaml").write_text("learning_rate: 0.05\noptim: adamw_torch\n")
+    done = hrmdoc("analyze", tmp_path)
+    assert "1 oddity without harm" in done.out
+    assert "lr-above-typical" in done.out
+    assert "learns-well" not in done.out
