@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -64,6 +65,9 @@ def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterat
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
+        if inside := list(_one_run(path, seen, noted)):
+            yield from inside
+            return
         raise InputError(
             "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}", file=path
         ) from error
@@ -77,6 +81,15 @@ def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterat
             file=path,
             hint="to read a stream, pass `-` and redirect it to standard input",
         )
+
+
+def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
+    """The database that holds a run which the user named as `mlflow.db#first-try`; nothing when there is none."""
+    file, mark, part = path.rpartition("#")
+    if mark and os.path.isfile(file):
+        for source in _file(file, os.stat(file), seen, noted, explicit=True):
+            if hasattr(readers.reader(source.reader), "runs"):
+                yield replace(source, part=part)
 
 
 def _walk(root: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:

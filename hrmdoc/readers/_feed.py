@@ -108,7 +108,14 @@ def open_source(source: Source, wanted: Wanted = nothing_wanted) -> Session:
 
     The session never raises: a reader that fails gives one `Damage` and is silent from then on.
     """
-    context = Context(path=source.path, source=source.logger or source.path, rank=source.rank, wanted=wanted, mtime=source.mtime)
+    context = Context(
+        path=source.path,
+        source=source.logger or source.path,
+        rank=source.rank,
+        wanted=wanted,
+        mtime=source.mtime,
+        part=source.part,
+    )
     return _Guarded(source, context)
 
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hrmdoc import late
+from hrmdoc import late, readers
 from hrmdoc.readers import _names
 from hrmdoc.readers._source import Source
 
@@ -77,14 +77,24 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     return found
 
 
-def told(groups: Sequence[RunGroup], most: int = 5) -> str:
-    """One line that names the run that is read and the others; empty when there is one run."""
-    if len(groups) < 2:
-        return ""
-    others = [group.folder for group in reversed(groups[:-1])]
-    more = f" and {len(others) - most} more" if len(others) > most else ""
-    named = ", ".join(others[:most])
-    return f"{len(groups)} runs lie here; this is the newest, {groups[-1].folder}. To examine another, name it: {named}{more}"
+def told(groups: Sequence[RunGroup]) -> str:
+    """One line that names the run that is read and the others; empty when there is one run.
+
+    Others may lie in folders, or in the database of the one that is read.
+    """
+    said = [_said([group.folder for group in groups], "lie here")] if len(groups) > 1 else []
+    for source in groups[-1].sources if groups else ():
+        inside = getattr(readers.reader(source.reader), "runs", None) if source.reader and not source.part else None
+        if inside is not None and len(names := inside(source.path)) > 1:
+            said.append(_said([f"{source.path}#{name}" for name in names], f"are in {source.path}"))
+    return "; ".join(said)
+
+
+def _said(names: Sequence[str], where: str, most: int = 5) -> str:
+    """What to type for runs of which the last is read."""
+    more = f" and {len(names) - 1 - most} more" if len(names) - 1 > most else ""
+    others = ", ".join(list(reversed(names[:-1]))[:most])
+    return f"{len(names)} runs {where}; this is the newest, {names[-1]}. To examine another, name it: {others}{more}"
 
 
 def _group(folder: str, sources: Iterable[Source]) -> RunGroup:

@@ -21,6 +21,7 @@ class Source:
         mtime: modification time, Unix seconds.
         size: bytes on disk when it was found.
         codec: compression or UTF-16, see `hrmdoc.readers._decode`.
+        part: which run of a database the user named, as in `mlflow.db#first-try`; empty for the newest.
     """
 
     path: str
@@ -31,6 +32,7 @@ class Source:
     mtime: float = 0.0
     size: int = 0
     codec: str = ""
+    part: str = ""
 
     @property
     def file(self) -> Path:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Record
 
 MAGIC = b"SQLite format 3\0"
+_NAMED = 10
 JOURNALS = ("-wal", "-journal")
 """Endings of the files in which SQLite keeps what is not in the database yet."""
 
@@ -42,6 +45,46 @@ class Stored:
         """Everything."""
         if self._begun:
             yield from database(self._context, self._tables)
+
+
+class Held(NamedTuple):
+    """A run in a database: what it is found by, and what people call it."""
+
+    id: str
+    name: str
+
+
+def spoken(runs: Sequence[Held]) -> list[str]:
+    """What to call each run so that it is found again: its name, or its id where it has none or shares it."""
+    counted = Counter(run.name for run in runs)
+    return [run.name if run.name and counted[run.name] == 1 else run.id for run in runs]
+
+
+def chosen(runs: Sequence[Held], part: str, path: str) -> Held:
+    """The run that `part` names, by its name or the beginning of its id; the last one when it is empty.
+
+    Raises:
+        InputError: there is no such run, or `part` may be several.
+    """
+    if not part:
+        return runs[-1]
+    found = [run for run in runs if part in (run.id, run.name)] or [run for run in runs if run.id.startswith(part)]
+    if len(found) != 1:
+        names = ", ".join(reversed(spoken(runs)[-_NAMED:])) + (", …" if len(runs) > _NAMED else "")
+        what = "several runs in it have an id that begins with" if found else "no run in it is called"
+        raise InputError(f"{what} {part!r}; it holds {names}", file=path)
+    return found[0]
+
+
+def held(path: str, list_runs: Callable[[sqlite3.Connection], list[Held]]) -> list[str]:
+    """What to call the runs in a database, the newest last; none when it cannot be read."""
+    import sqlite3
+
+    try:
+        with closing(_opened(_in_place(Path(path)))) as opened:
+            return spoken(list_runs(opened))
+    except (sqlite3.Error, OSError, TypeError, ValueError):
+        return []
 
 
 def is_database(path: str) -> bool:

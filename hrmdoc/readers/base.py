@@ -31,6 +31,7 @@ class Context:
         rank: the rank that the file's name or folder tells, else None.
         wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are kept.
         mtime: the file's modification time, Unix seconds; the year for time stamps that carry none.
+        part: which run of a database the user named; empty for the newest.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Context:
     rank: int | None = None
     wanted: Callable[[bytes], Iterable[int]] = nothing_wanted
     mtime: float = 0.0
+    part: str = ""
 
 
 class Session(Protocol):
@@ -56,6 +58,7 @@ class Reader(Protocol):
     """What a reader module offers.
 
     `WHOLE` says that the file is rewritten rather than appended to (JSON, SQLite): live it is read again from its start.
+    A reader of databases, which hold several runs in one file, has `runs(path)` too: their names, the newest last.
     """
 
     NAME: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrmdoc import late
-from hrmdoc.readers._sqlite import MAGIC, Stored, columns, is_database
+from hrmdoc.readers._sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
 from hrmdoc.readers._tree import plain_value
 from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context, Session
@@ -114,22 +114,32 @@ def _seconds(value: object) -> float:
         return math.nan
 
 
+def runs(path: str) -> list[str]:
+    """What to call the runs in a SQLite store, the newest last; none for files of the file store."""
+    return held(path, _runs) if is_database(path) else []
+
+
+def _runs(opened: sqlite3.Connection) -> list[Held]:
+    named = any(row[1] == "name" for row in opened.execute("PRAGMA table_info(runs)"))
+    query = f"SELECT run_uuid, {'name' if named else 'NULL'} FROM runs ORDER BY start_time"  # noqa: S608 (one of two words)
+    return [Held(str(run), str(name or "")) for run, name in opened.execute(query)]
+
+
 def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
-    runs = opened.execute("SELECT run_uuid, status, start_time, end_time FROM runs ORDER BY start_time").fetchall()
-    if not runs:
+    found = _runs(opened)
+    if not found:
         return
-    newest = runs[-1][0]
-    if len(runs) > 1:
-        yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {newest}, was read")
-    yield from _run_events(context, str(runs[-1][1]), runs[-1][2], runs[-1][3])
-    for key, value in opened.execute("SELECT key, value FROM params WHERE run_uuid = ?", (newest,)):
+    run = chosen(found, context.part, context.path).id
+    times = opened.execute("SELECT status, start_time, end_time FROM runs WHERE run_uuid = ?", (run,)).fetchone()
+    yield from _run_events(context, str(times[0]), times[1], times[2])
+    for key, value in opened.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,)):
         yield Fact(str(key), plain_value(value), "config", context.path)
-    names = [row[0] for row in opened.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (newest,))]
+    names = [row[0] for row in opened.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (run,))]
     for name in names:
         query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
-        rows = opened.execute(query, (newest, name)).fetchall()
+        rows = opened.execute(query, (run, name)).fetchall()
         values = [_value(row[1], row[2]) for row in rows]
-        yield _points(context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{newest}", None)
+        yield _points(context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{run}", None)
 
 
 def _value(value: float, is_nan: int) -> float:

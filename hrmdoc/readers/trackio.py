@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.readers import _json
 from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._sqlite import MAGIC, Stored, columns
+from hrmdoc.readers._sqlite import MAGIC, Held, Stored, chosen, columns, held
 from hrmdoc.readers._tree import flatten, plain_value
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Record
@@ -39,16 +39,27 @@ def open_session(context: Context) -> Stored:
     return Stored(context, _tables)
 
 
+def runs(path: str) -> list[str]:
+    """What to call the runs in a store, the newest last."""
+    return held(path, _runs)
+
+
+def _key(opened: sqlite3.Connection) -> str:
+    """What tells runs apart: older stores know them by name alone."""
+    return "run_id" if any(row[1] == "run_id" for row in opened.execute("PRAGMA table_info(metrics)")) else "run_name"
+
+
+def _runs(opened: sqlite3.Connection) -> list[Held]:
+    key = _key(opened)
+    query = f"SELECT {key}, max(run_name) FROM metrics GROUP BY {key} ORDER BY max(id)"  # noqa: S608
+    return [Held(str(run), str(name or "")) for run, name in opened.execute(query)]
+
+
 def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
-    names = {row[1] for row in opened.execute("PRAGMA table_info(metrics)")}
-    key = "run_id" if "run_id" in names else "run_name"  # older stores know runs by name alone
-    query = f"SELECT {key}, max(id), max(run_name) FROM metrics GROUP BY {key} ORDER BY max(id)"  # noqa: S608
-    runs = opened.execute(query).fetchall()
-    if not runs:
+    found = _runs(opened)
+    if not found:
         return
-    newest, _, name = runs[-1]
-    if len(runs) > 1:
-        yield Damage(context.path, None, f"holds {len(runs)} runs; the newest one, {name}, was read")
+    key, newest = _key(opened), chosen(found, context.part, context.path).id
     yield Event("start", context.path)
     yield from _config(context, opened, key, newest)
     rows = _Joined(context)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
 from hrmdoc.readers.base import Session
 from hrmdoc.run import Points, Record
@@ -22,3 +24,23 @@ def curves(records: Iterable[Record]) -> dict[str, list[tuple[int, str]]]:
         if isinstance(record, Points):
             found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
     return found
+
+
+def database(path: Path) -> Path:
+    """A SQLite store of MLflow with two runs, `old` and `new`."""
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
+        db.execute("CREATE TABLE params (key, value, run_uuid)")
+        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
+        db.execute("CREATE TABLE latest_metrics (key)")
+        db.executemany("INSERT INTO runs VALUES (?,?,?,?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)])
+        db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
+        rows = [
+            ("loss", 2.0, 1, "new", 1, 0),
+            ("loss", 0.0, 2, "new", 2, 1),
+            ("loss", 1.797e308, 3, "new", 3, 0),
+            ("loss", 9.0, 1, "old", 1, 0),
+        ]
+        db.executemany("INSERT INTO metrics VALUES (?,?,?,?,?,?)", rows)
+    db.close()
+    return path

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.analysis import Patient
+from hrmdoc.errors import InputError
 from hrmdoc.readers import discover, runs_in, told
+from tests.readers.feeding import database
 
 ROWS = "step,loss\n" + "".join(f"{step},{2.0 / (step + 1)}\n" for step in range(8))
 
@@ -91,6 +93,25 @@ def test_a_newer_log_beside_the_runs_goes_to_the_newest_and_an_older_one_does_no
 def test_tasks_of_a_slurm_array_are_runs(tmp_path: Path) -> None:
     lay(tmp_path, "slurm-100_1.out", "slurm-100_2.out")
     assert folders(tmp_path) == ["slurm-100_1", "slurm-100_2"]
+
+
+def test_runs_in_a_database_are_named_so_that_they_can_be_typed(tmp_path: Path) -> None:
+    path = database(tmp_path / "mlflow.db")
+    patient = Patient(str(path))
+    patient.read([str(path)])
+    assert patient.other_runs.startswith(f"2 runs are in {path}; this is the newest, {path}#new.")
+    other = patient.other_runs.rpartition(" ")[2]
+    assert other == f"{path}#old"
+    older = Patient(other)
+    older.read([other])
+    assert older.other_runs == ""
+    assert [series.values.tolist() for series in older.run.series.values()] == [[9.0]]
+
+
+def test_a_file_that_is_no_database_holds_no_runs_by_name(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("step 1 loss 2.0\n")
+    with pytest.raises(InputError, match="no such file"):
+        discover(f"{tmp_path / 'train.log'}#first")
 
 
 def test_a_patient_reads_the_newest_run_and_names_the_others(tmp_path: Path) -> None:

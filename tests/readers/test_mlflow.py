@@ -9,6 +9,7 @@ from pathlib import Path
 from hrmdoc.readers import discover, mlflow, read_into
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Points, Run
+from tests.readers.feeding import database
 
 META = "artifact_uri: x\nend_time: 1700000100000\nrun_id: abc\nstart_time: 1700000000000\nstatus: 4\n"
 
@@ -35,25 +36,6 @@ def test_the_file_store_gives_metrics_parameters_and_the_end(tmp_path: Path) -> 
     assert [damage.line for damage in run.damages] == [4]
 
 
-def database(path: Path) -> Path:
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
-        db.execute("CREATE TABLE params (key, value, run_uuid)")
-        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
-        db.execute("CREATE TABLE latest_metrics (key)")
-        db.executemany("INSERT INTO runs VALUES (?,?,?,?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)])
-        db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
-        rows = [
-            ("loss", 2.0, 1, "new", 1, 0),
-            ("loss", 0.0, 2, "new", 2, 1),
-            ("loss", 1.797e308, 3, "new", 3, 0),
-            ("loss", 9.0, 1, "old", 1, 0),
-        ]
-        db.executemany("INSERT INTO metrics VALUES (?,?,?,?,?,?)", rows)
-    db.close()
-    return path
-
-
 def test_the_database_gives_the_newest_run_with_its_nan_encoding(tmp_path: Path) -> None:
     path = database(tmp_path / "mlflow.db")
     before = path.read_bytes()
@@ -65,6 +47,16 @@ def test_the_database_gives_the_newest_run_with_its_nan_encoding(tmp_path: Path)
     assert [event.kind for event in run.events] == ["start"]
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mlflow.db"]
+
+
+def test_the_database_tells_its_runs_and_gives_the_one_that_is_named(tmp_path: Path) -> None:
+    path = database(tmp_path / "mlflow.db")
+    assert mlflow.runs(str(path)) == ["old", "new"], "runs without names are called by their ids"
+    run = Run()
+    read_into(run, discover(f"{path}#old"))
+    assert [series.values.tolist() for series in run.series.values()] == [[9.0]]
+    assert [(event.kind, event.detail) for event in run.events] == [("start", ""), ("end", "finished")]
+    assert mlflow.runs(str(tmp_path / "nothing.db")) == []
 
 
 def test_a_database_with_a_journal_is_read_from_a_copy(tmp_path: Path) -> None:

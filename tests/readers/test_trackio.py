@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers import choose, discover, read_into
+from hrmdoc.readers import choose, discover, read_into, trackio
 from hrmdoc.run import Damage, Run
 
 
@@ -49,7 +49,31 @@ def test_the_newest_run_is_read_and_the_others_are_told(tmp_path: Path, named: b
     assert found["loss"][0] == [1, 2]
     assert math.isnan(found["loss"][1][1])
     assert found["val.loss"] == ([1], [2.5])
-    assert [damage.what for damage in run.damages] == ["holds 2 runs; the newest one, new, was read"]
+    assert not run.damages
+    assert trackio.runs(str(tmp_path / "tiny.db")) == ["old", "new"]
+
+
+@pytest.mark.parametrize("part", ["old", "id-old", "id-o"])
+def test_a_run_that_is_named_is_read_in_place_of_the_newest(tmp_path: Path, part: str) -> None:
+    run = Run()
+    read_into(run, discover(f"{store(tmp_path / 'tiny.db', ROWS)}#{part}"))
+    [series] = run.series.values()
+    assert series.values.tolist() == [9.0]
+
+
+@pytest.mark.parametrize(("part", "why"), [("none", "no run in it is called 'none'"), ("id-", "several runs in it have an id")])
+def test_a_name_that_is_no_runs_or_several_is_an_error_that_names_them(tmp_path: Path, part: str, why: str) -> None:
+    with pytest.raises(InputError, match=why) as told:
+        read_into(Run(), discover(f"{store(tmp_path / 'tiny.db', ROWS)}#{part}"))
+    assert "it holds new, old" in told.value.what
+
+
+def test_runs_that_share_a_name_are_called_by_their_ids(tmp_path: Path) -> None:
+    path = store(tmp_path / "tiny.db", ROWS)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE metrics SET run_name = 'again'")
+    db.close()
+    assert trackio.runs(str(path)) == ["id-old", "id-new"]
 
 
 def test_use_of_the_machine_stands_at_the_step_that_was_reached(tmp_path: Path) -> None:
