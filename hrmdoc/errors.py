@@ -5,6 +5,8 @@ HrmdocError
 ├── RuleError        a rule file is wrong: names the file, the line and the nearest valid word
 ├── ConfigError      a configuration (the user's or hrmdoc's own) is wrong
 ├── PatchError       a config patch was refused; nothing was written
+│   ├── UnchangedError   the config is so already
+│   └── UnknownKeyError  the framework has no key for it
 ├── ActionError      an action on a live run was refused or not answered
 └── UsageError       the command line asks for something impossible
 """
@@ -54,6 +56,14 @@ class ConfigError(HrmdocError):
 
 class PatchError(HrmdocError):
     """A config patch was refused; nothing was written."""
+
+
+class UnchangedError(PatchError):
+    """The config is as the patch would make it, by its own values or by the program's defaults."""
+
+
+class UnknownKeyError(PatchError):
+    """The framework has no key for what the patch would change."""
 
 
 class ActionError(HrmdocError):

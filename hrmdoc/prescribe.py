@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from hrmdoc.diagnose import Diagnosis
-from hrmdoc.errors import HrmdocError
+from hrmdoc.errors import HrmdocError, UnchangedError, UnknownKeyError
 from hrmdoc.examine import Situation
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
@@ -18,10 +18,6 @@ from hrmdoc.run import Run
 CAUSES = 3
 REMEDIES = 4
 WORTH_TREATING = 0.05
-SO_ALREADY = ("nothing to change", "within its bounds already", "at its bound already")
-"""What a patch says in its refusal where the config has the value already; such a remedy is not offered."""
-NO_KEY = " has no key for "
-"""What a patch says in its refusal where the framework cannot be told; such a remedy is offered only when there is no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +58,21 @@ def prescribe(
 
 
 def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]) -> list[Prescription]:
-    """The first remedies of these names that suit the run's framework and would change something in its config `files`."""
+    """The first remedies of these names that suit the run's framework and would change something in its config `files`.
+
+    Those that the framework has no key for are offered only when there is no other.
+    """
     remedies = [book.remedies[name] for name in names if name in book.remedies]
     suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
-    tried = [_one(remedy, situation, book, files) for remedy in suited or remedies]
-    useful = [one for one in tried if not any(words in one.obstacle for words in SO_ALREADY)]
-    possible = [one for one in useful if NO_KEY not in one.obstacle]
-    return list(islice(_different(possible or useful), REMEDIES))
+    possible, unspoken = [], []
+    for remedy in suited or remedies:
+        try:
+            possible.append(_one(remedy, situation, book, files))
+        except UnchangedError:
+            continue
+        except UnknownKeyError as error:
+            unspoken.append(_refused(remedy, error))
+    return list(islice(_different(possible or unspoken), REMEDIES))
 
 
 def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
@@ -89,8 +93,14 @@ def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[P
         return Prescription(remedy, obstacle=f"the framework of this run is {situation.framework}; its config keys are not known")
     try:
         return Prescription(remedy, plan(remedy, situation.facts, framework, files, book.frameworks.get("generic")))
+    except (UnchangedError, UnknownKeyError):
+        raise
     except HrmdocError as error:
-        return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
+        return _refused(remedy, error)
+
+
+def _refused(remedy: Remedy, error: HrmdocError) -> Prescription:
+    return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
 
 
 def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:

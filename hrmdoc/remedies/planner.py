@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hrmdoc.errors import PatchError, did_you_mean
+from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
 from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, verify
 from hrmdoc.remedies.formats import parse
@@ -54,7 +54,7 @@ def plan(
     for change in remedy.changes:
         planner.take(change)
     if not planner.changes:
-        raise PatchError(f"nothing to change: {'; '.join(planner.notes)}")
+        raise UnchangedError(f"nothing to change: {'; '.join(planner.notes)}")
     overrides = planner.overrides()
     if not planner.sources and not code:
         raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
@@ -96,7 +96,7 @@ class _Planner:
         """Adds one change of a remedy; one that is so already is noted and passed over."""
         key = self.framework.config.get(change.key)
         if key is None:
-            raise PatchError(
+            raise UnknownKeyError(
                 f"{self.framework.title} has no key for {change.key}", hint=did_you_mean(change.key, self.framework.config)
             )
         other = self._common.config.get(change.key)
@@ -187,7 +187,7 @@ class _Planner:
             return
         if found is None and not key.insert:
             what = f"{self.framework.title} has no key for {change.key} that could be added"
-            raise PatchError(what, hint="set it where the model or the data are made")
+            raise UnknownKeyError(what, hint="set it where the model or the data are made")
         if found is None:
             before = self._current(change.key, key)[0]
         if found is None and before is not None and same(before, own):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hrmdoc.errors import PatchError
+from hrmdoc.errors import PatchError, UnchangedError
 from hrmdoc.rulebook import ConfigKey
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def settings(key: ConfigKey, value: str, held: Iterable[str]) -> dict[str, bool]
     if on and not any(wanted.values()):
         wanted[on[0]] = True
     if not wanted:
-        raise PatchError(f"{value} is in force already: none of {', '.join(key.keys)} is set")
+        raise UnchangedError(f"{value} is in force already: none of {', '.join(key.keys)} is set")
     return wanted
 
 

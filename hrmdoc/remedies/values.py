@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from hrmdoc.errors import PatchError, RuleError
+from hrmdoc.errors import PatchError, RuleError, UnchangedError
 from hrmdoc.expressions import MissingInput, about, compile_expression
 from hrmdoc.remedies.scalars import Plain, rounded, same
 from hrmdoc.typical import usual_facts
@@ -36,7 +36,7 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     new = rounded(number * factor)
     inside = _bounded(change, new)
     if (inside - number) * (factor - 1.0) <= 0.0:
-        raise PatchError(f"{change.key} = {current} is at its bound already ({bounds(change)})")
+        raise UnchangedError(f"{change.key} = {current} is at its bound already ({bounds(change)})")
     return inside
 
 
@@ -73,7 +73,7 @@ def _bounded(change: Change, value: float) -> float:
 
 def _moved(change: Change, old: float, new: float) -> float:
     if same(old, new):
-        raise PatchError(f"{change.key} = {old:g} is within its bounds already ({bounds(change)})")
+        raise UnchangedError(f"{change.key} = {old:g} is within its bounds already ({bounds(change)})")
     return new
 
 
