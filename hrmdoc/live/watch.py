@@ -69,8 +69,7 @@ class Watch:
         self._real = Path(self.path).resolve()
         self.patient = Patient(self.path, **self._options)
         self._follower = Follower([str(self._real)], self.patient.run, self.patient.matcher.wanted)
-        if self._real.exists():
-            self._follower.find()
+        self._follower.find()
         self.patient.other_runs = self._follower.other_runs
         followed = Path(self._follower.folder or self._real)
         self.folder = state_folder(followed) if self._remember else None

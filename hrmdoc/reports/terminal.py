@@ -16,7 +16,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
 from hrmdoc.reports.terminal_causes import show_causes
 from hrmdoc.reports.terminal_curves import show_curves
-from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, likely, sentence
+from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, sentence
 from hrmdoc.symptom import Symptom
 
 if TYPE_CHECKING:
@@ -80,10 +80,11 @@ def _headline(analysis: Analysis, console: Console) -> None:
     parts = [name for name in dict.fromkeys((situation.framework, situation.kind)) if name != "unknown"]
     series = run.best("train.loss")
     if series is not None:
-        counted = {"index": "points", "epoch": "epochs", "sample": "samples"}.get(series.axis, "steps")
-        parts.append(f"{counted} {int(series.steps.min())}–{int(series.steps.max())}")
-    parts += [f"{run.points:,} values"] if run.points else []
-    parts += [f"{run.line_count:,} lines"] if run.line_count else []
+        unit = {"index": "point", "epoch": "epoch", "sample": "sample"}.get(series.axis, "step")
+        first, last = int(series.steps.min()), int(series.steps.max())
+        parts.append(f"{unit} {first}" if first == last else f"{unit}s {first}–{last}")
+    parts += [counted(run.points, "value")] if run.points else []
+    parts += [counted(run.line_count, "line")] if run.line_count else []
     parts += [f"{len(run.ranks)} ranks"] if len(run.ranks) > 1 else []
     parts += [analysis.state] if analysis.state != "unknown" else []
     put(console, Text(short(run.path) if run.path != "-" else "standard input", style="bold"))
@@ -144,7 +145,8 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         names = (name for symptom in missing for name in symptom.missing if " " not in name and not name.startswith(other))
         wanted = Counter(names)
         most = ", ".join(name for name, _ in wanted.most_common(5))
-        told = f"{len(missing)} more rules need what this run does not tell" + (f": {most}, …" if most else "")
+        rules = counted(len(missing), "more rule needs", "more rules need")
+        told = f"{rules} what this run does not tell" + (f": {most}, …" if most else "")
         put(console, Text(told, style="dim"))
     if verbose:
         for symptom in missing:

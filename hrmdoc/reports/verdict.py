@@ -19,18 +19,26 @@ def likely(analysis: Analysis) -> list[Hypothesis]:
     return [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)]
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 value`, `5,177 values`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def sentence(analysis: Analysis) -> str:
     """The verdict in one sentence."""
     if analysis.verdict == "no_data":
-        lines = analysis.run.line_count
-        return f"{lines:,} lines without a metric or a message that the rules know" if lines else "nothing could be read"
+        metrics = len(analysis.run.series)
+        lines = max(analysis.run.line_count, int("text" in analysis.run.formats))  # a last line may have no end
+        if metrics:
+            return f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role train.loss=NAME"
+        return f"{counted(lines, 'line')} without a metric or a message that the rules know" if lines else "nothing could be read"
     if analysis.verdict in SICK:
         worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
         over = ", by now over" if worst.state == "resolved" else ""
         return worst.title + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "") + over
     checked = len(analysis.symptoms) - len(analysis.not_evaluated)
     odd = len(analysis.findings)
-    oddities = f"; {odd} oddit{'y' if odd == 1 else 'ies'} without harm" if odd else ""
+    oddities = f"; {counted(odd, 'oddity', 'oddities')} without harm" if odd else ""
     return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
 
 
