@@ -137,7 +137,8 @@ class Patient:
             if not all(path == "-" or os.path.lexists(path) for path in paths):
                 raise
             damage = Damage(error.file or paths[0], error.line, error.what)
-            if damage not in self.run.damages:
+            told_nothing = "text" in self.run.formats and not self.run.damages  # it was read, which is no damage
+            if not told_nothing and damage not in self.run.damages:
                 self.run.add(damage)
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:

@@ -48,7 +48,7 @@ def read_into(run: Run, sources: Iterable[Source], wanted: Wanted = nothing_want
     if not readable:
         reason = run.damages[0] if run.damages else None
         raise InputError(
-            reason.what if reason else "nothing in it could be read as the record of a run",
+            reason.what if reason else "holds no metric and no message that the rules know",
             file=reason.file if reason else (run.path or None),
             line=reason.line if reason else None,
             hint="`hrmdoc formats` lists what can be read",
@@ -66,10 +66,12 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
             source = _sniffed(source, first)
             if source.reader not in run.formats:
                 run.formats.append(source.reader)
+            if source.reader == "text" and _is_binary(first):
+                yield Damage(source.path, None, "holds binary data; only what is text in it was read")
             session = open_source(source, wanted)
             block = first
             while block:
-                run.line_count += _line_feeds(block) if source.reader == "text" else 0
+                run.line_count += line_feeds(block) if source.reader == "text" else 0
                 yield from session.feed(block)
                 block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
             yield from session.close()
@@ -79,9 +81,15 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
         yield Damage(source.path, error.line, error.what)
 
 
-def _line_feeds(block: bytes) -> int:
+def line_feeds(block: bytes) -> int:
     """How many lines end in `block`; numpy counts short lines three times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+
+
+def _is_binary(first: bytes) -> bool:
+    """Whether the beginning of a file, which may be packed, is no text."""
+    head = plain_head(first)
+    return bool(head) and readers.reader("text").sniff(Path("x"), head) == 0.0
 
 
 def _opened(source: Source) -> BinaryIO:

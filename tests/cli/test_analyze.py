@@ -92,8 +92,8 @@ def test_json_holds_to_the_schema(hrmdoc: Command, healthy: Path, sick: Path, ve
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\0" * 5000, bytes(range(256)) * 40, b"a" * 10_000_000, b"hello\nthis is no log\n"],
-    ids=["empty", "nul", "binary", "one long line", "prose"],
+    [b"", b"\0" * 5000, bytes(range(256)) * 40, b"a" * 10_000_000],
+    ids=["empty", "nul", "binary", "one long line"],
 )
 def test_what_holds_no_record_is_no_data_in_json_and_exits_with_2(hrmdoc: Command, apart: Path, content: bytes) -> None:
     path = apart / "x.log"
@@ -104,6 +104,27 @@ def test_what_holds_no_record_is_no_data_in_json_and_exits_with_2(hrmdoc: Comman
     assert document["verdict"] == "no_data"
     assert document["input_errors"]
     assert "NO DATA" in hrmdoc("analyze", path).out
+
+
+@pytest.mark.parametrize("content", ["hello", "hello\nthis is no log\n", "lr: 0.1 is what I chose\n\nthanks\n"])
+def test_text_that_tells_nothing_is_no_data_and_no_damage(hrmdoc: Command, apart: Path, content: str) -> None:
+    path = apart / "snippet.txt"
+    path.write_text(content)
+    done = hrmdoc("analyze", "--json", path)
+    document = valid(done.out)
+    assert (done.status, document["verdict"], document["input_errors"]) == (2, "no_data", [])
+    told = hrmdoc("analyze", path).out
+    assert "without a metric or a message that the rules know" in told
+    assert "Not read" not in told
+
+
+def test_columns_of_numbers_without_names_ask_for_their_meaning(hrmdoc: Command, apart: Path) -> None:
+    path = apart / "curve.csv"
+    path.write_text("".join(f"{n},{9 / n:.3f}\n" for n in range(1, 40)))
+    done = hrmdoc("analyze", path)
+    assert done.status == 2
+    assert "--role train.loss=col2" in done.out
+    assert "NO DATA" not in hrmdoc("analyze", path, "--role", "train.loss=col2").out
 
 
 def test_an_empty_folder_and_a_loop_of_links_are_no_data(hrmdoc: Command, apart: Path) -> None:
