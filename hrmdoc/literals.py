@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
 IntArray = NDArray[np.int64]
+_Hit = tuple[int, int, int]
+"""Number, start and end of an occurrence."""
 
 _LARGE = 1 << 16
 """Bytes of a block from which on Hyperscan is used."""
@@ -52,25 +55,25 @@ class Literals:
         """Every occurrence as the number of its string (`words` first, `folded` after) and its position. Both have shape [n]."""
         if len(block) >= _LARGE and self._compiled(len(block)):
             return self._scanned(block)
-        found = self._searched(block)
-        table = np.array(found, np.int64).reshape(-1, 3)
-        return table[:, 0], table[:, 1]
+        exact, folded = self._searched(block)
+        found = np.fromiter(chain.from_iterable(chain(exact, folded)), np.int64).reshape(-1, 3)
+        found[len(exact) :, 0] += len(self.words)
+        return found[:, 0], found[:, 1]
 
     def numbers(self, text: bytes) -> set[int]:
         """Which strings occur in a short text."""
-        return {number for number, _, _ in self._searched(text)}
+        exact, folded = self._searched(text)
+        return {number for number, _, _ in exact} | {len(self.words) + number for number, _, _ in folded}
 
-    def _searched(self, block: bytes) -> list[tuple[int, int, int]]:
-        """Number, start and end of every occurrence, by the automaton."""
+    def _searched(self, block: bytes) -> tuple[list[_Hit], list[_Hit]]:
+        """Every occurrence of `words` and of what is folded, by the automaton."""
         if self._automata is None:
             self._automata = _automaton(self.words), _automaton(self._folded)
         exact, folded = self._automata
-        found = exact.find_matches_as_indexes(block, overlapping=True) if exact else []
-        if folded:
-            first = len(self.words)
-            hits = folded.find_matches_as_indexes(block.lower(), overlapping=True)
-            found += [(first + number, start, end) for number, start, end in hits]
-        return found
+        return (
+            exact.find_matches_as_indexes(block, overlapping=True) if exact else [],
+            folded.find_matches_as_indexes(block.lower(), overlapping=True) if folded else [],
+        )
 
     def _compiled(self, size: int) -> bool:
         """Whether Hyperscan is ready; it is compiled when enough has been searched without it."""

@@ -73,6 +73,11 @@ class MainBar:
         """Whether the main bar has reached its end, or none is known."""
         return self.total is None or self.n is None or self.n >= self.total
 
+    @property
+    def unseen(self) -> bool:
+        """Whether no bar may be the main one."""
+        return self.n is None and not self._open
+
     def see(self, bar: Bar) -> bool:
         """Takes a redraw in; says whether it is the main bar's."""
         if bar.n >= bar.total:
@@ -86,5 +91,5 @@ class MainBar:
 
     def choose(self) -> None:
         """A training record came: if no bar is known to be the main one, the first open one is."""
-        if self.complete and self._open:
+        if self._open and self.complete:
             self.total, self.n = next(iter(self._open.items()))

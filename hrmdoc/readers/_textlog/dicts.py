@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import orjson
 
@@ -21,6 +22,8 @@ _STEP_KEYS = ("step", "global_step", "_step", "iter", "iteration", "current_step
 _TOTAL_KEYS = ("total_steps", "max_steps")
 _COUNTER_KEYS = (*_STEP_KEYS, *_TOTAL_KEYS)
 _END_KEYS = ("train_runtime",)
+_NOT_MEASURES = ("percentage", "total_flos")
+_FLOATS, _NUMBERS = {float}, {float, int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,14 @@ class Shape:
         closing: it is the summary at the end of a training.
         evaluation: its measures are of an evaluation.
         measured: one of its keys bears a word that logs use for measures.
+        other: its keys that name no measure.
     """
 
     counters: tuple[str, ...]
     closing: bool
     evaluation: bool
     measured: bool
+    other: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -55,11 +60,13 @@ class Mapping:
 @lru_cache(maxsize=1024)
 def _shape_of(keys: tuple[str, ...]) -> Shape:
     names = [key for key in keys if key not in _COUNTER_KEYS]
+    evaluation = "loss" not in names and any(key.startswith("eval_") for key in names)
     return Shape(
         counters=tuple(key for key in _COUNTER_KEYS if key in keys),
         closing=any(key in names for key in _END_KEYS),
-        evaluation="loss" not in names and any(key.startswith("eval_") for key in names),
+        evaluation=evaluation,
         measured=any(measures(key) for key in names),
+        other=frozenset(key for key in names if key in _NOT_MEASURES or (evaluation and key == "epoch")),
     )
 
 
@@ -68,14 +75,52 @@ def mapping_of(text: str) -> Mapping | None:
     start = text.find("{")
     if start < 0:
         return None
-    values, quoted = _flat(text[start:]) or _pairs(text, start)
+    values, quoted = _flat(text[start:] if start else text) or _pairs(text, start)
     if not values:
         return None
-    shape = _shape_of(tuple(values))
-    mapping = Mapping(values, shape, epoch=values.get("epoch"), quoted=quoted)
+    mapping = Mapping(values, _shape_of(tuple(values)), epoch=values.get("epoch"), quoted=quoted)
     if "_steps" in text and (ratio := _RATIO.search(text, start)):
         mapping.step, mapping.total = int(ratio.group(1)), int(ratio.group(2))
-    for key in shape.counters:
+    _take_counters(mapping)
+    return mapping
+
+
+def mappings_of(lines: bytes, count: int) -> list[Mapping] | None:
+    """What `mapping_of` tells of each of `count` lines that begin and end with a brace, read at once.
+
+    None unless each is one flat mapping of numbers that are not quoted: then it is for `mapping_of`.
+    """
+    if b"\\" in lines:
+        return None
+    try:
+        rows = orjson.loads(b"".join((b"[", lines.replace(b"'", b'"').replace(b"\n", b","), b"]")))
+    except orjson.JSONDecodeError:
+        return None
+    if len(rows) != count or not all(type(row) is dict and row for row in rows):
+        return None
+    kinds = set(map(type, chain.from_iterable(map(dict.values, rows))))
+    if not kinds <= _NUMBERS:
+        return None
+    mappings = []
+    keys: tuple[str, ...] = ()
+    for row in rows:
+        if tuple(row) != keys:
+            keys = tuple(row)
+            shape = _shape_of(keys)
+            if not _known_keys(keys):
+                return None
+        values = row if kinds == _FLOATS else {key: float(value) for key, value in row.items()}
+        mapping = Mapping(values, shape, epoch=values.get("epoch"))
+        if shape.counters:
+            _take_counters(mapping)
+        mappings.append(mapping)
+    return mappings
+
+
+def _take_counters(mapping: Mapping) -> None:
+    """Counters are no values; whole ones tell the step and the total."""
+    values = mapping.values
+    for key in mapping.shape.counters:
         value = values.pop(key)
         if not value.is_integer():
             continue
@@ -83,7 +128,6 @@ def mapping_of(text: str) -> Mapping | None:
             mapping.total = int(value) if mapping.total is None else mapping.total
         elif mapping.step is None:
             mapping.step = int(value)
-    return mapping
 
 
 def _pairs(text: str, start: int) -> tuple[dict[str, float], bool]:
@@ -100,6 +144,10 @@ def _flat(text: str) -> tuple[dict[str, float], bool] | None:
         found = orjson.loads(text.replace("'", '"'))
     except orjson.JSONDecodeError:
         return None
+    if not _known_keys(tuple(found)):
+        return None
+    if set(map(type, found.values())) == _FLOATS:
+        return found, False
     values: dict[str, float] = {}
     quoted = False
     for key, value in found.items():
@@ -110,7 +158,7 @@ def _flat(text: str) -> tuple[dict[str, float], bool] | None:
         elif _ALONE.fullmatch(value):
             values[key] = float(value.replace("_", ""))
             quoted = True
-    return (values, quoted) if _known_keys(tuple(found)) else None
+    return values, quoted
 
 
 @lru_cache(maxsize=1024)

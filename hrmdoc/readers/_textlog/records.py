@@ -13,8 +13,6 @@ from hrmdoc.run import Event, Fact
 
 _ALIKE = 3
 _MOST_SHAPES = 4096
-_NOT_MEASURES = frozenset(["percentage", "total_flos"])
-_NOT_MEASURES_OF_EVALUATION = _NOT_MEASURES | {"epoch"}
 
 
 class RecordReader:
@@ -42,6 +40,24 @@ class RecordReader:
         if any(not waiting.shape.evaluation for waiting, _ in state.waiting) and not mapping.shape.evaluation:
             self.flush(state)
         state.waiting.append((mapping, mark))
+        return True
+
+    def read_alike(self, state: RankState, mappings: list[Mapping], lines: range, rank: int | None) -> bool:
+        """Whether mappings of `lines` could be read at once: they have the same keys, and tell their places by themselves."""
+        last = mappings[-1]
+        shape, stepped = last.shape, last.step is not None
+        if any(one.shape is not shape or one.total or (one.step is not None) is not stepped for one in mappings):
+            return False
+        placed = stepped or (last.epoch is not None and len(last.values) > 1 and not state.steps_per_epoch)
+        if not placed or not shape.measured or shape.closing or shape.evaluation or state.waiting or not state.bar.unseen:
+            return False
+        if last.step is not None:
+            state.flow.step = last.step
+            lengths = (one.step / one.epoch for one in reversed(mappings) if one.step is not None and one.epoch)
+            state.steps_per_epoch = next(lengths, state.steps_per_epoch)
+        values = zip(*(one.values.values() for one in mappings), strict=True)
+        columns = {key: column for key, column in zip(last.values, values, strict=True) if key not in shape.other}
+        self._sink.columns(columns, [one.step for one in mappings if one.step is not None] or None, lines, rank)
         return True
 
     def _repeated(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
@@ -85,9 +101,9 @@ class RecordReader:
             state.steps_per_epoch = step / mapping.epoch
         if step is not None:
             state.flow.step = step
-        unwanted = _NOT_MEASURES_OF_EVALUATION if mapping.shape.evaluation else _NOT_MEASURES
-        values = [pair for pair in mapping.values.items() if pair[0] not in unwanted]
-        self._sink.points(values, step, "step", mark, precision=0 if mapping.quoted else 1)
+        for key in mapping.shape.other:
+            del mapping.values[key]
+        self._sink.points(mapping.values.items(), step, "step", mark, precision=0 if mapping.quoted else 1)
 
     @staticmethod
     def _guess(state: RankState, mapping: Mapping) -> int | None:

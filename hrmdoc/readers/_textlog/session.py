@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hrmdoc import late
 from hrmdoc.readers._textlog import boosting, facts, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
-from hrmdoc.readers._textlog.dicts import mapping_of
+from hrmdoc.readers._textlog.dicts import Mapping, mapping_of, mappings_of
 from hrmdoc.readers._textlog.lines import LineReader
 from hrmdoc.readers._textlog.pieces import PIECE_LIMIT, Block, Splitter
 from hrmdoc.readers._textlog.prefix import Message, Peeler
@@ -31,6 +31,8 @@ _LOOKS = 200
 """So many lines with a framework's word that teach nothing new end the search for it."""
 _OVERFLOW = late.pattern(r"OVERFLOW!.{0,200}?[Ll]oss [Ss]cale: ([\d.e+]+)(?:, reducing to ([\d.e+]+))?")
 _BLOCK_COST = 20
+_FEW = 4
+"""Fewer mappings after each other are read line by line."""
 _NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK | scan.WANTED
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _DIGITS_MATTER = (b"restart", b"using ", b"precision")
@@ -87,13 +89,62 @@ class TextSession:
     def _read(self, block: Block) -> None:
         kinds = self._scanner.kinds(block.data, block.ends)
         following = 0
-        for row, start, end, line in block.of(self._without_chatter(block, kinds)):
-            if self._hungry:
-                self._follow(block, kinds, following, row)
-            following = row + 1
-            self._line(block.data[start:end], line, int(kinds[row]))
+        for rows, mapped in self._stretches(block, kinds, self._without_chatter(block, kinds)):
+            if mapped and not self._hungry and self._mappings(block, rows):
+                following = int(rows[-1]) + 1
+                continue
+            for row, start, end, line in block.of(rows):
+                if self._hungry:
+                    self._follow(block, kinds, following, row)
+                following = row + 1
+                self._line(block.data[start:end], line, int(kinds[row]))
         if self._hungry:
             self._follow(block, kinds, following, len(kinds))
+
+    def _stretches(
+        self, block: Block, kinds: NDArray[np.uint8], rows: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], bool]]:
+        """`rows` in parts, and whether a part is lines after each other that are printed mappings and nothing else."""
+        known = scan.METRIC if self._looks else scan.METRIC | scan.FRAMEWORK
+        alone = ((kinds[rows] | known) == known) & ((kinds[rows] & scan.METRIC) != 0)
+        if block.feeds is not None or np.count_nonzero(alone) < _FEW:
+            yield rows, False
+            return
+        raw = np.frombuffer(block.data, np.uint8)
+        starts, ends = block.bounds(rows)
+        alone &= (raw[starts] == ord("{")) & (raw[ends - 1] == ord("}"))
+        cuts = np.flatnonzero((alone[1:] != alone[:-1]) | (np.diff(rows) != 1)) + 1
+        begins, stops = np.concatenate(([0], cuts)), np.concatenate((cuts, [len(rows)]))
+        worth = alone[begins] & (stops - begins >= _FEW)
+        done = 0
+        for begin, stop in zip(begins[worth].tolist(), stops[worth].tolist(), strict=True):
+            if done < begin:
+                yield rows[done:begin], False
+            yield rows[begin:stop], True
+            done = stop
+        if done < len(rows):
+            yield rows[done:], False
+
+    def _mappings(self, block: Block, rows: NDArray[np.int64]) -> bool:
+        """Whether consecutive lines were flat mappings of numbers: then they are read without a look at each line."""
+        (_, start, _, line), (_, _, end, _) = block.of(rows[[0, -1]])
+        mappings = mappings_of(block.data[start:end], len(rows))
+        if mappings is None:
+            return False
+        rank = self._rank = self._context.rank
+        state = self._states.setdefault(rank, RankState())
+        if not self._records.read_alike(state, mappings, range(line, line + len(mappings)), rank):
+            for at, mapping in enumerate(mappings, line):
+                self._mapping(state, mapping, Mark(at, rank=rank))
+        return True
+
+    def _mapping(self, state: RankState, mapping: Mapping, mark: Mark) -> bool:
+        """Whether a printed mapping was a record of metrics."""
+        known = state.bar.total
+        understood = self._records.read(state, mapping, mark)
+        if state.bar.total not in (known, None):
+            self._fact("run.total_steps", state.bar.total, "run", mark)
+        return understood
 
     def _without_chatter(self, block: Block, kinds: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Numbers of the pieces that may hold anything and are not known as chatter."""
@@ -195,11 +246,7 @@ class TextSession:
         if ("{'" in text or '{"' in text or "{ '" in text) and (mapping := mapping_of(text)):
             if mapping.step is None and text[0] != "{":
                 mapping.step = self._lines.step_in(text[: text.index("{")])
-            known = state.bar.total
-            understood = self._records.read(state, mapping, mark)
-            if state.bar.total not in (known, None):
-                self._fact("run.total_steps", state.bar.total, "run", mark)
-            return understood
+            return self._mapping(state, mapping, mark)
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
             return True
         if boosting.read(state, text, self._sink, mark) or self._rich.read(state, text, mark):

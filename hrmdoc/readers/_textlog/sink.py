@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ class Sink:
         self._source = source
         self._rows: dict[tuple[str, int | None, int], _Rows] = {}
         self._named: dict[tuple[int | None, int], dict[str, _Rows]] = {}
+        self._precision = 1
+        self._ready: list[Points] = []
         self._records: list[Record] = []
 
     def record(self, record: Record) -> None:
@@ -56,7 +59,7 @@ class Sink:
     def points(self, values: Iterable[tuple[str, float]], step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point of each of several metrics; see `point`."""
         line, time, rank = mark
-        named = self._named.setdefault((rank, precision), {})
+        named = self._of(rank, precision)
         for metric, value in values:
             rows = named.get(metric)
             if rows is None:
@@ -65,9 +68,37 @@ class Sink:
             rows.last = at
             rows.waiting += (at, value, time, line)
 
+    def columns(
+        self, columns: Mapping[str, Sequence[float]], steps: Sequence[int] | None, lines: range, rank: int | None
+    ) -> None:
+        """Adds many points of several metrics, each the values of lines after each other; `steps` None as in `point`."""
+        named = self._of(rank, 1)
+        for metric, values in columns.items():
+            rows = named.get(metric)
+            if rows is None:
+                rows = named[metric] = self._rows[metric, rank, 1] = _Rows("index" if steps is None else "step")
+            after = rows.last + 1
+            at = range(after, after + len(values)) if steps is None or rows.axis == "index" else steps
+            rows.last = at[-1]
+            rows.waiting += chain.from_iterable(zip(at, values, repeat(math.nan), lines, strict=False))
+
+    def _of(self, rank: int | None, precision: int) -> dict[str, _Rows]:
+        """What waits of a rank, by metric. Points of another precision are made ready first: they stand before the next ones."""
+        if precision != self._precision:
+            self._ready += self._points()
+            self._precision = precision
+        return self._named.setdefault((rank, precision), {})
+
     def drain(self) -> Iterator[Record]:
         """Everything found since the last call."""
+        ready, self._ready = self._ready, []
         records, self._records = self._records, []
+        yield from ready
+        yield from self._points()
+        yield from records
+
+    def _points(self) -> Iterator[Points]:
+        """What waits, as arrays."""
         for (metric, rank, precision), rows in self._rows.items():
             if not rows.waiting:
                 continue
@@ -85,4 +116,3 @@ class Sink:
                 precision=precision,
                 source=self._source,
             )
-        yield from records

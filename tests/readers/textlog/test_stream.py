@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,44 @@ def test_however_the_bytes_are_cut_the_records_are_the_same(cuts: list[int], rea
 
 def test_byte_by_byte_gives_the_same_records(read: Any) -> None:
     assert everything(read(MIXED, range(len(MIXED)))) == everything(read(MIXED))
+
+
+MAPPINGS = (
+    "{'loss': 1.5, 'epoch': 0.1}",
+    "{'loss': 2, 'step': 3}",
+    '{"loss": 0.5, "step": 4.0, "total_steps": 90}',
+    "{'eval_loss': 0.4, 'epoch': 1.0}",
+    "{'loss': 0.25}",
+    "{'loss': nan, 'epoch': 1.0}",
+    "{'loss': '0.5', 'epoch': '1'}",
+    "{'loss': {'value': 1.0}, 'epoch': 1.0}",
+    "{'loss': 1.0}, {'loss': 2.0}",
+    "{'loss': 1.0}, 2.0, {'loss': 3.0}",
+    "{'loss': 1.0, 'note\\\\': 2.0}",
+    "{'loss': true, 'epoch': 1.0}",
+    "{'loss': 18446744073709551616, 'epoch': 1.0}",
+    "{'total_flos': 5.0, 'loss': 1.0, 'epoch': 1.0}",
+    "{'lo{ss': 1.0, 'epoch': 1.0}",
+    "{'loss': 1.0, 'epoch': 2.0",
+    "{'loss': [{}",
+    "{'loss': 1.0, 'epoch': 0.5}\r",
+    "{'train_runtime': 3.5, 'train_loss': 1.0}",
+    "{'loss': 1.0, 'error': 2.0, 'epoch': 1.0}",
+    "{}",
+    "step 5 loss 0.4",
+    "Traceback (most recent call last):",
+    "ValueError: no",
+    "\r 50%|██ | 10/20 [00:00<00:01, 8.7it/s]\r",
+    "arguments:",
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(parts=st.lists(st.tuples(st.sampled_from(MAPPINGS), st.integers(1, 9)), max_size=8))
+def test_mappings_after_each_other_tell_what_each_tells_alone(parts: list[tuple[str, int]], read: Any) -> None:
+    lines = [f"{line}\n".encode() for line, times in parts for _ in range(times)]
+    ends = accumulate(len(line) for line in lines)
+    assert everything(read(b"".join(lines))) == everything(read(b"".join(lines), ends))
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-8-sig"])
