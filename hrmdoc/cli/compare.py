@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,8 +25,8 @@ def command(sick: str, healthy: str, *, as_json: bool, roles: tuple[str, ...], k
     from hrmdoc.analysis import analyze
     from hrmdoc.compare import compare
 
-    options = {"facts": stated_facts(kind, facts), "metric_roles": metric_roles(roles)}
-    found = compare(analyze(sick, **options), analyze(healthy, **options))  # type: ignore[arg-type]
+    examined = partial(analyze, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    found = compare(examined(sick), examined(healthy))
     if as_json:
         from hrmdoc.reports.as_json import plain
 

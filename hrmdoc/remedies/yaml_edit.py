@@ -52,7 +52,7 @@ class YamlDocument:
 
     def _compose(self) -> Node | None:
         try:
-            return YAML(typ="rt", pure=True).compose(self.text)  # type: ignore[no-any-return]
+            root: Node | None = YAML(typ="rt", pure=True).compose(self.text)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             what = f"{error.context}: {error.problem}" if error.context else f"{error.problem}"
@@ -60,6 +60,7 @@ class YamlDocument:
         except (YAMLError, RecursionError, ValueError) as error:
             what = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
             raise PatchError(f"not valid YAML: {what}", file=self.name) from error
+        return root
 
     def _walk(self, route: Route, node: Node, alias: bool) -> None:
         if len(route) > _DEEPEST or len(self.leaves) > _MOST_LEAVES:
@@ -174,11 +175,10 @@ class YamlDocument:
     def _last_plain(self, node: Any) -> Node | None:
         """The last value of a mapping that stands on the line of its key."""
         for key, value in reversed(node.value):
-            here = (
-                isinstance(value, ScalarNode) and value.start_mark.index >= key.end_mark.index and value.style not in {"|", ">"}
-            )
-            if here and value.value and value.end_mark.line == key.start_mark.line:
-                return value  # type: ignore[no-any-return]
+            if not isinstance(value, ScalarNode) or value.start_mark.index < key.end_mark.index or value.style in {"|", ">"}:
+                continue
+            if value.value and value.end_mark.line == key.start_mark.line:
+                return value
         return None
 
     def _into_flow(self, node: Any, missing: list[str], value: Scalar) -> str:
