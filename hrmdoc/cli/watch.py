@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -36,18 +37,25 @@ def command(
     """Follow a run live; incidents are told as they open and resolve.
 
     PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder that holds several
-    runs the newest is followed, and one that begins later takes its place. Ends when the run ends, on
-    Ctrl-C or on SIGTERM, with a summary.
+    runs the newest is followed, and one that begins later takes its place. `-` follows what is piped in, and keeps it in
+    hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on SIGTERM, with a summary.
     """
+    from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
     from hrmdoc.reports.terminal import show, tell, tell_deed
 
+    copy = None
+    if path == "-":
+        path = time.strftime("hrmdoc-watch-%Y%m%d-%H%M%S.log")
+        copy = piped.keep(Path(path))
     watch = Watch(
         path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state, act=act
     )
     if act:
         check_policy(watch.patient.settings)
+    if copy is not None:
+        copy(watch.stop)
     alerter = Alerter(watch.patient.settings.alerts, path)
     interrupted: list[int] = []
 

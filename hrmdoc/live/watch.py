@@ -98,6 +98,7 @@ class Watch:
                 break
             self._waker.listen(self._follower.folders)
             self._waker.wait(self._interval, lambda: self._stop)
+        self._follower.find()
         self._follower.poll()
         self._follower.close()
         yield self._look(closed=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 import zipfile
@@ -292,3 +294,29 @@ def test_watch_once_looks_once(hrmdoc: Command, sick: Path) -> None:
     assert done.status == 1
     assert "loss-nonfinite" in done.out
     assert hrmdoc("watch", "--once", "nowhere").status == 2
+
+
+def test_what_is_piped_in_is_watched_and_kept(spawn: Command, apart: Path, sick: Path) -> None:
+    done = spawn("watch", "-", stdin=sick.read_bytes())
+    assert done.status == 1
+    assert "✗ opened   loss-nonfinite" in done.out
+    assert "✗ CRITICAL" in done.out
+    (kept,) = apart.glob("hrmdoc-watch-*.log")
+    assert kept.read_bytes() == sick.read_bytes()
+
+
+def test_a_watch_of_a_pipe_in_which_nothing_comes_ends_with_it(spawn: Command) -> None:
+    done = spawn("watch", "-")
+    assert done.status == 2
+    assert "NO DATA" in done.out
+
+
+def test_a_terminal_is_no_pipe(apart: Path) -> None:
+    terminal, ours = pty.openpty()
+    command = [sys.executable, "-m", "hrmdoc", "watch", "-"]
+    done = subprocess.run(command, stdin=ours, capture_output=True, text=True, timeout=120, check=False)
+    os.close(terminal)
+    os.close(ours)
+    assert done.returncode == 2
+    assert "wants a log piped into it" in done.stderr
+    assert not list(apart.iterdir())
