@@ -43,6 +43,13 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "role"),
     [
+        ("log_probs/chosen", "dpo.logp_chosen"),
+        ("response_clip_ratio", "rl.completions_clipped"),
+        ("Mean Generation Length", "rl.completion_length"),
+        ("entropy/mean", "rl.entropy"),
+        ("Eval metrics/eval/CrossEntropy", "eval.loss"),
+        ("Train metrics/train/MulticlassAccuracy", "train.accuracy"),
+        ("metrics/my-set/MulticlassAccuracy", "eval.accuracy"),
         ("loss", "train.loss"),
         ("train/loss", "train.loss"),
         ("Train Loss", "train.loss"),

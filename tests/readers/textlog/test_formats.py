@@ -163,6 +163,32 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         {"actor/pg_loss": [(1, 0.01)], "actor/grad_norm": [(1, 0.3)]},
     ),
     "tensors": ("step 3 loss: tensor(0.5123, device='cuda:0', grad_fn=<NllLossBackward>)\n", {"loss": [(3, 0.5123)], "cuda": []}),
+    "verl under ray, as numpy spells its numbers": (
+        "\x1b[36m(TaskRunner pid=4321)\x1b[0m step:7 - actor/pg_loss:np.float64(0.0125) - actor/lr:1e-6 - critic/score/mean:0.5\n",
+        {"actor/pg_loss": [(7, 0.0125)], "actor/lr": [(7, 1e-6)], "critic/score/mean": [(7, 0.5)]},
+    ),
+    "openrlhf": (
+        "(PPOTrainer pid=4321) 2026-01-02 03:04:05.6 | INFO | openrlhf.trainer.ppo_trainer:fit:310 - ✨ Global step 12: "
+        "{'policy_loss': -0.01, 'actor_lr': 5e-07, 'reward': 0.5, 'response_clip_ratio': 0.1, 'timing/generation': 31.2}\n" * 3,
+        {"policy_loss": [(12, -0.01)] * 3, "actor_lr": [(12, 5e-7)] * 3, "response_clip_ratio": [(12, 0.1)] * 3},
+    ),
+    "nemo-rl": (
+        "========================= Step 10/100 =========================\n▶ Starting validation at step 10...\n\n"
+        "📊 Validation Results:\n    • Accuracy: 0.4531\n    • Average response length: 812.1 tokens\n\n"
+        "📊 Training Results:\n  • Loss: 0.0123\n  • Avg Reward: 0.3125\n  • Mean Generation Length: 312.1042\n\n"
+        "⏱️  Timing:\n  • Total step time: 12.31s\n  • policy_training: 3.10s (25.2%)\n",
+        {
+            "val_Accuracy": [(10, 0.4531)],
+            "Loss": [(10, 0.0123)],
+            "Avg Reward": [(10, 0.3125)],
+            "Mean Generation Length": [(10, 312.1042)],
+            "Total step time": [(10, 12.31)],
+        },
+    ),
+    "torchtune, preferences": (
+        "Step 7 | loss:0.61 rewards/chosen:0.1 rewards/accuracies:0.75 log_probs/chosen:-120.5 lr:2e-05 \n",
+        {"loss": [(7, 0.61)], "rewards/accuracies": [(7, 0.75)], "log_probs/chosen": [(7, -120.5)]},
+    ),
     "per-rank copies of one line": (
         "[rank0]: step 1 loss 2.0\n[rank1]: step 1 loss 2.5\n",
         {"loss": [(1, 2.0), (1, 2.5)]},
