@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from hrmdoc.derived import derived
 from hrmdoc.errors import RuleError
 from hrmdoc.evidence import to_symptom
 from hrmdoc.nodes import Node, build
-from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
+from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When, asked
 from hrmdoc.run import Event, Fact, Line, Run
 from hrmdoc.scene import Finding, Scene
 from hrmdoc.signatures import SignatureMatch, SignatureMatcher
@@ -60,6 +60,7 @@ class Examination:
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
         self._rules = [rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"]
+        self._in_order = in_order(self._rules)
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
         self._lines_taken = 0
@@ -80,7 +81,7 @@ class Examination:
         scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places)
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
-        for rule in sorted(self._rules, key=_depends_on_others):
+        for rule in self._in_order:
             finding = self._look(rule, scene)
             self._findings[rule.id] = finding
             symptoms[rule.id] = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
@@ -176,7 +177,20 @@ def applies(where: Applies, kind: str, framework: str) -> bool:
     return not where.frameworks or framework in where.frameworks
 
 
-def _depends_on_others(rule: SymptomRule) -> int:
-    """Rules that ask for other symptoms come after them."""
-    text = repr(rule.when)
-    return int(any(asking in text for asking in ("present(", "seen(", "episodes(")))
+def in_order(rules: Sequence[SymptomRule]) -> list[SymptomRule]:
+    """Each rule behind those for whose symptoms it asks; in a circle, behind those that were named before it."""
+    named = {rule.id: rule for rule in rules}
+    placed: dict[str, SymptomRule] = {}
+    begun: set[str] = set()
+
+    def place(rule: SymptomRule) -> None:
+        if rule.id in begun:
+            return
+        begun.add(rule.id)
+        for name in sorted(asked(rule.when) & named.keys()):
+            place(named[name])
+        placed[rule.id] = rule
+
+    for rule in rules:
+        place(rule)
+    return list(placed.values())

@@ -12,7 +12,6 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -79,7 +78,6 @@ __all__ = [
     "parse",
 ]
 
-S = TypeVar("S", SymptomRule, SignatureFile, Cause, Remedy, Framework)
 RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework
 FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
@@ -212,13 +210,18 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
             book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
 
 
-_ASKED = re.compile(r"\b(?:seen|present|episodes|peak)\('([\w-]+)'\)")
+_ASKED = re.compile(r"""\b(?:seen|present|episodes|peak)\(\s*['"]([\w-]+)['"]\s*\)""")
+
+
+def asked(when: When) -> frozenset[str]:
+    """The symptoms whose state the checks of a condition ask for."""
+    return frozenset(name for part in when.walk() if part.check for name in _ASKED.findall(part.check))
 
 
 def refined(book: Rulebook, name: str) -> frozenset[str]:
     """The symptoms by whose state the symptom `name` is defined: those that its check asks for."""
     rule = book.symptoms.get(name)
-    return frozenset(_ASKED.findall(rule.when.check)) if rule is not None and rule.when.check else frozenset()
+    return asked(rule.when) if rule is not None and rule.when.check else frozenset()
 
 
 def good_signs(book: Rulebook) -> frozenset[str]:
