@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = """
 import importlib.util, sys
+from pathlib import Path
 import hrmdoc.trainer
 from hrmdoc import rulebook
 from hrmdoc.resources import data_dir
@@ -19,6 +20,8 @@ book = rulebook.load()
 assert len(book.symptoms) > 50, len(book.symptoms)
 assert rulebook.check(book) == [], rulebook.check(book)
 assert list(data_dir("playbooks").glob("*.md"))
+kernels = {file.name for file in (Path(hrmdoc.trainer.__file__).parent / "kernels").iterdir()}
+assert kernels == {"level.c", "optimizer.c", "product.h", "vectors.h"}, kernels
 leaked = [name for name in ("trainer", "rules", "playbooks", "tests") if importlib.util.find_spec(name)]
 assert not leaked, leaked
 assert "torch" not in sys.modules

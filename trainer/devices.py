@@ -28,7 +28,7 @@ Attention = Literal["sdpa", "flash"]
 MPS_HIGH_WATERMARK = 0.9  # of the recommended memory; the rest stays with the desktop
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 SMALL_MODEL = 64  # hidden size up to which one CPU thread is fastest: the work of an operator is less than waking a thread
-NATIVE_MODEL = 128  # hidden size up to which the kernels in C are known to be faster than PyTorch's operations
+NATIVE_MODEL = 512  # hidden size up to which the kernels in C are known to be faster than PyTorch's operations
 
 
 @dataclass(frozen=True, slots=True)

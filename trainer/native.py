@@ -1,4 +1,4 @@
-"""The levels of a small model in C on one CPU thread (`kernels.c`), instead of in PyTorch's operations.
+"""The levels of a small model in C on one CPU thread (`kernels/`), instead of in PyTorch's operations.
 
 The C compiler of the machine builds the kernels when they are first wanted, which takes seconds; the result is kept in the user's
 cache folder. Where there is no compiler, or the model is of another kind, PyTorch's operations do the same work.
@@ -25,7 +25,7 @@ from hrmdoc.errors import ConfigError
 
 from .layers import Block, Rotary, inner_size
 
-SOURCE = Path(__file__).with_name("kernels.c")
+FOLDER = Path(__file__).with_name("kernels")
 # No -ffast-math: it would break the rounding that exp relies on, and numbers that are no numbers must stay so.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 BUILD_S = 120
@@ -34,7 +34,7 @@ STRIP = 16  # columns that the kernels work on together: the hidden size has to 
 
 
 class Shape(ctypes.Structure):
-    """`Shape` of kernels.c."""
+    """`Shape` of kernels/level.c."""
 
     _fields_ = (*((name, ctypes.c_long) for name in ("B", "S", "D", "H", "I", "layers")), ("eps", ctypes.c_float))
 
@@ -86,18 +86,19 @@ def built(env: Mapping[str, str]) -> Path:
     # -march=native ties the result to this kind of processor, and a home folder may be shared by machines of several kinds.
     folder = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hrmdoc"
     try:
-        text = "\0".join((SOURCE.read_text(encoding="utf-8"), *FLAGS, compiler, _processor()))
+        sources = sorted(FOLDER.glob("*.[ch]"))
+        text = "\0".join((*(source.read_text(encoding="utf-8") for source in sources), *FLAGS, compiler, _processor()))
         library = folder / f"kernels-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
         if library.is_file():
             return library
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as place:
             made = Path(place) / "kernels.so"
-            command = [compiler, *FLAGS, "-o", str(made), str(SOURCE), "-lm"]
+            command = [compiler, *FLAGS, "-o", str(made), *(str(source) for source in sources if source.suffix == ".c"), "-lm"]
             done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_S, check=False, stdin=subprocess.DEVNULL)
             if done.returncode:
                 why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
-                raise ConfigError(f"{compiler} cannot build the native kernels: {why}", file=SOURCE, hint="native=false")
+                raise ConfigError(f"{compiler} cannot build the native kernels: {why}", file=FOLDER, hint="native=false")
             made.replace(library)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"the native kernels cannot be built: {error}", file=folder, hint="native=false") from error

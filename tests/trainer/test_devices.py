@@ -147,7 +147,7 @@ def native(machine: Machine = CPU, env: dict[str, str] | None = None, **changes:
     ("changes", "why"),
     [
         ({"native": False}, "native=false"),
-        ({"hidden_size": 512, "threads": 1}, "up to a hidden size of"),
+        ({"hidden_size": 1024, "threads": 1}, "up to a hidden size of"),
         ({"threads": 2}, "one thread, not 2"),
         ({"hidden_size": 80}, "one thread, not 2"),
         ({"dtype": "bfloat16"}, "float32"),
@@ -172,7 +172,7 @@ def test_the_native_kernels_train_a_small_model_on_one_cpu_thread() -> None:
 
 
 def test_native_kernels_that_are_asked_for_run_whatever_the_size_or_the_reason_is_a_warning() -> None:
-    assert native(native=True, hidden_size=512, threads=2) == (True, "asked for", ())
+    assert native(native=True, hidden_size=1024, threads=2) == (True, "asked for", ())
     chosen = plan(Request(native=True, native_obstacle="it is causal"), CPU, {})
     assert not chosen.native
     assert "it is causal" in chosen.warnings[0]

@@ -32,7 +32,7 @@ def twins(info: DataInfo = INFO, **changes: Any) -> tuple[HRM, HRM]:
 
 def gradients(model: HRM) -> dict[str, Tensor]:
     """Of a step whose loss looks at every output."""
-    batch = random_batch(INFO, 3, "cpu")
+    batch = random_batch(model.data, 3, "cpu")
     _, outputs = model.train()(model.initial_carry(batch), batch)
     (outputs["logits"].square().sum() + outputs["q_halt_logits"].sum() + outputs["q_continue_logits"].sum()).backward()
     found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
@@ -61,6 +61,14 @@ def test_the_kernels_give_the_gradients_of_the_layers(changes: dict[str, Any]) -
 def curve(model: HRM, steps: int) -> list[float]:
     stepper = Stepper(model, lr=1e-4, weight_decay=0.1)
     return [float(stepper.step(random_batch(model.data, 3, "cpu", seed % 4))["lm_loss"]) for seed in range(steps)]
+
+
+@pytest.mark.parametrize(("size", "length"), [(128, 90), (208, 140)])
+def test_wide_models_whose_products_are_cut_up_have_the_gradients_of_the_layers(size: int, length: int) -> None:
+    pair = twins(DataInfo(vocab_size=6, seq_len=length), hidden_size=size, puzzle_emb_ndim=size, L_layers=1, H_cycles=1)
+    plain, fast = (gradients(model) for model in pair)
+    for name, expected in plain.items():
+        torch.testing.assert_close(fast[name], expected, rtol=2e-5, atol=2e-5 * float(expected.abs().max()), msg=name)
 
 
 @pytest.mark.parametrize("changes", VARIANTS)

@@ -1,0 +1,107 @@
+/* Products with a matrix in panels: cut into strips of 16 columns, each [rows][16], with zeros after the last column. */
+#ifndef PRODUCT_H
+#define PRODUCT_H
+
+#include "vectors.h"
+
+#define STRIP 16 /* columns of a tile: two vectors */
+#define TALL 6   /* rows of a tile: 12 accumulators fit into 16 registers */
+#define ROWS 96  /* rows that meet a strip one after another */
+#define DEEP 256 /* of the inner size at a time: what of a strip and of the rows meets stays in the first-level cache */
+#define SHARE (DEEP * STRIP / (ROWS / TALL)) /* floats of the next strip that are fetched with each tile */
+#define MANY 128 /* inner size and columns from which it pays to copy the rows of a tile next to one another */
+
+INLINE void tile(const int rows, long K, const float *A, long row, long col, const float *strip, float *C, long ldc, long width,
+                 int add) {
+    vec c[TALL][2];
+    for (int i = 0; i < rows; i++) c[i][0] = c[i][1] = (vec){0};
+    for (long k = 0; k < K; k++, strip += STRIP) {
+        const vec left = AT(strip), right = AT(strip + 8);
+        for (int i = 0; i < rows; i++) {
+            const float a = A[i * row + k * col];
+            c[i][0] += a * left;
+            c[i][1] += a * right;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        float *to = C + i * ldc;
+        if (width >= STRIP) {
+            if (add) c[i][0] += AT(to), c[i][1] += AT(to + 8);
+            AT(to) = c[i][0];
+            AT(to + 8) = c[i][1];
+        } else {
+            for (long j = 0; j < width; j++) to[j] = (add ? to[j] : 0) + (j < 8 ? c[i][0][j] : c[i][1][j - 8]);
+        }
+    }
+}
+
+/* Has the memory bring what a tile adds to, and a share of the next strip. Addresses beyond the end do no harm. */
+INLINE void fetch(const float *C, long ldc, const float *strip, long share) {
+    for (int i = 0; i < TALL; i++) __builtin_prefetch(C + i * ldc, 1);
+    for (long at = 0; at < share; at += STRIP) __builtin_prefetch(strip + at, 0, 2);
+}
+
+/* The rows [M][K] as tiles read them: for every TALL rows [K][TALL]. */
+static void into_slivers(float *to, long M, long K, const float *from, long row, long col) {
+    for (long i = 0; i < M; i += TALL, from += TALL * row) {
+        const float *at[TALL];
+        for (int r = 0; r < TALL; r++) at[r] = from + (i + r < M ? r * row : 0); /* what is beyond the last row is not used */
+        for (long k = 0; k < K; k++, to += TALL)
+            for (int r = 0; r < TALL; r++) to[r] = at[r][k * col];
+    }
+}
+
+/* C[M][N] (+)= A[M][K] B, with B as panels and A[i][k] at A[i * row + k * col]. Blocked as in Goto and van de Geijn, "Anatomy of
+ * High-Performance Matrix Multiplication", 2008. */
+static void product(long M, long N, long K, const float *A, long row, long col, const float *panels, float *C, long ldc, int add) {
+    float slivers[ROWS * DEEP] __attribute__((aligned(32)));
+    const int copied = K >= MANY && N >= MANY;
+    for (long top = 0; top < M; top += ROWS)
+        for (long from = 0; from < K; from += DEEP) {
+            const long rows = M - top < ROWS ? M - top : ROWS, depth = K - from < DEEP ? K - from : DEEP;
+            const float *corner = A + top * row + from * col;
+            const int more = add || from;
+            if (copied) into_slivers(slivers, rows, depth, corner, row, col);
+            const float *left = copied ? slivers : corner;
+            const long down = copied ? depth : row, next = copied ? 1 : row, along = copied ? TALL : col;
+            for (long j = 0; j < N; j += STRIP) {
+                const float *strip = panels + j * K + from * STRIP;
+                float *to = C + top * ldc + j;
+                long i = 0;
+                for (; copied && i + TALL <= rows; i += TALL) {
+                    fetch(to + i * ldc, ldc, strip + K * STRIP + i / TALL * SHARE, SHARE);
+                    tile(TALL, depth, left + i * down, 1, TALL, strip, to + i * ldc, ldc, N - j, more);
+                }
+                for (; i + TALL <= rows; i += TALL)
+                    tile(TALL, depth, left + i * down, next, along, strip, to + i * ldc, ldc, N - j, more);
+                const float *a = left + i * down;
+                float *c = to + i * ldc;
+                switch (rows - i) {
+                case 5: tile(5, depth, a, next, along, strip, c, ldc, N - j, more); break;
+                case 4: tile(4, depth, a, next, along, strip, c, ldc, N - j, more); break;
+                case 3: tile(3, depth, a, next, along, strip, c, ldc, N - j, more); break;
+                case 2: tile(2, depth, a, next, along, strip, c, ldc, N - j, more); break;
+                case 1: tile(1, depth, a, next, along, strip, c, ldc, N - j, more); break;
+                }
+            }
+        }
+}
+
+/* The matrix [K][N] with elements at from[k * row + n * col], as panels. */
+static void into_panels(float *to, long K, long N, const float *from, long row, long col) {
+    for (long j = 0; j < N; j += STRIP) {
+        const long width = N - j < STRIP ? N - j : STRIP;
+        for (long k = 0; k < K; k++, to += STRIP) {
+            const float *at = from + k * row + j * col;
+            if (col == 1 && width == STRIP) {
+                AT(to) = AT(at);
+                AT(to + 8) = AT(at + 8);
+                continue;
+            }
+            for (long n = 0; n < width; n++) to[n] = at[n * col];
+            for (long n = width; n < STRIP; n++) to[n] = 0;
+        }
+    }
+}
+
+#endif
