@@ -225,6 +225,9 @@ def _effective(
 ) -> tuple[dict[str, Severity], set[str]]:
     """What remains of each severity: nothing but information where benign causes explain it, one level less once it is over.
 
+    A message from before the first step, after which training began all the same, is information: a package that was tried and
+    done without, or an attempt to start that the next one made good.
+
     Returns:
         Severities by symptom, and the symptoms that benign causes explain.
     """
@@ -240,7 +243,8 @@ def _effective(
             level = 0
             excused.add(symptom.id)
         elif symptom.state == "resolved":
-            level = max(level - 1, 0)
+            done_without = symptom.signature_role is not None and symptom.first_step is None
+            level = 0 if done_without else max(level - 1, 0)
         known = severities.get(symptom.id, "info")
         severities[symptom.id] = LADDER[max(level, LADDER.index(known))]
     return severities, excused

@@ -148,6 +148,17 @@ def test_resolved_counts_as_evidence_but_one_level_less() -> None:
     assert diagnose([replace(one, severity="info") for one in over], SMALL).verdict == "info"
 
 
+def test_a_failure_between_two_steps_that_training_outlived_stays_one_level_less() -> None:
+    over = replace(present("hang", severity="critical", values={"role": "root"}), state="resolved", first_step=7)
+    assert diagnose([over], SMALL).verdict == "warning"
+
+
+def test_a_failure_before_the_first_step_after_which_training_began_is_information() -> None:
+    over = replace(present("hang", severity="critical", values={"role": "root"}), state="resolved")
+    assert diagnose([over], SMALL).verdict == "info"
+    assert diagnose([replace(over, state="present")], SMALL).verdict == "critical"
+
+
 def test_the_verdict_is_the_highest_severity() -> None:
     assert diagnose([present("spike", severity="info"), present("hang", severity="critical")], SMALL).verdict == "critical"
 
