@@ -129,10 +129,6 @@ def _machine_made(path: Path) -> bool:
         return b'"log_history"' in file.read(1 << 16)
 
 
-def first_patch(prescriptions: Mapping[str, Sequence[Prescription]], remedy: str | None = None) -> Prescription | None:
-    """The first prescription that changes a config; of the remedy named, if any."""
-    for offered in prescriptions.values():
-        for one in offered:
-            if one.patch is not None and (remedy is None or one.remedy.id == remedy):
-                return one
-    return None
+def first_patch(prescriptions: Mapping[str, Sequence[Prescription]]) -> Prescription | None:
+    """The first prescription that changes a config."""
+    return next((one for offered in prescriptions.values() for one in offered if one.patch is not None), None)

@@ -12,11 +12,9 @@ from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
 from hrmdoc.preflight.imports import import_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
-from hrmdoc.rulebook import Rulebook
-from hrmdoc.run import Damage, Fact, Run
-from hrmdoc.symptom import Symptom
+from hrmdoc.run import Damage, Fact
 
-__all__ = ["Machine", "preflight", "symptoms"]
+__all__ = ["Machine", "preflight"]
 
 
 def preflight(
@@ -45,13 +43,3 @@ def preflight(
         records += data_facts(place, known)
     records += derived_facts({fact.key: fact for fact in records if isinstance(fact, Fact)})
     return records
-
-
-def symptoms(records: list[Fact | Damage], book: Rulebook, path: str = "") -> list[Symptom]:
-    """The state of every rule of `book` that speaks of facts alone, by the examination that runs get too."""
-    from hrmdoc.examine import Examination
-
-    run = Run(path)
-    run.extend(records)
-    checks = {rule.id for rule in book.symptoms.values() if rule.when.check is not None}
-    return [symptom for symptom in Examination(run, book).advance(closed=True) if symptom.id in checks]

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hrmdoc import rulebook
+from hrmdoc.analysis import Patient
 from hrmdoc.errors import InputError
-from hrmdoc.preflight import Machine, preflight, symptoms
+from hrmdoc.preflight import Machine, preflight
 from hrmdoc.preflight.derived import parameters
 from hrmdoc.run import Damage, Fact
 
@@ -105,9 +105,9 @@ def test_values_have_the_type_that_their_text_says(tmp_path: Path) -> None:
 
 
 def test_the_findings_come_from_the_rulebook(config: Path) -> None:
-    found = {
-        symptom.id: symptom.state for symptom in symptoms(preflight(config, environment=MACHINE), rulebook.load(), str(config))
-    }
+    patient = Patient(str(config))
+    patient.run.extend(preflight(config, environment=MACHINE))
+    found = {symptom.id: symptom.state for symptom in patient.checks().symptoms}
     assert found["token-id-out-of-range"] == "present"
     assert found["heads-do-not-divide-hidden"] == "present"
     assert found["seed-missing"] == "absent", "HRM has a seed of its own"
