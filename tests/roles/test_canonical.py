@@ -136,6 +136,7 @@ def test_values_that_are_nonsense_are_left_out() -> None:
         (run_of(metrics=("train/box_loss", "metrics/mAP50(B)")), "ultralytics"),
         (run_of(metrics=("rollout/ep_rew_mean", "time/fps")), "stable-baselines3"),
         (run_of(metrics=("actor/pg_clipfrac", "critic/score/mean")), "verl"),
+        (run_of(metrics=("LOSS TOK2VEC", "LOSS NER", "SCORE")), "spacy"),
         (run_of(metrics=("pg", "glen", "ret")), "openrlhf"),
         (run_of(metrics=("Generation KL Error", "Loss")), "nemo-rl"),
         (run_of(metrics=("lm loss", "number of nan iterations")), "megatron"),

@@ -44,6 +44,7 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
     ("metric", "role"),
     [
         ("log_probs/chosen", "dpo.logp_chosen"),
+        ("batch_cost", "step_time"),
         ("response_clip_ratio", "rl.completions_clipped"),
         ("Mean Generation Length", "rl.completion_length"),
         ("entropy/mean", "rl.entropy"),

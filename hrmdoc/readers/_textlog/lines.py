@@ -83,7 +83,7 @@ class LineReader:
 
     def step_in(self, text: str) -> int | None:
         """The step that a text tells which holds nothing else, such as what stands before a printed mapping."""
-        known = self._plans.read(text)
+        known = self._plans.read(f"[{text}")  # `step 7: ` heads a paragraph as often, but not here
         return None if known is None or not known[0].bare else position_of(*known).step
 
     @staticmethod

@@ -71,6 +71,8 @@ class TableReader:
         if cells[:3] == ["Class", "Images", "Instances"] and len(cells) >= 5:
             state.columns, state.rows = _BOXES, _PATIENCE
             return True
+        if cells[:2] == ["E", "#"]:
+            cells[:2] = ["epoch", "step"]  # as spaCy heads them
         if not 3 <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
             return False
         known = [measures(cell) for cell in cells]

@@ -60,6 +60,16 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "2026-01-02 03:04:05 | INFO | Global step 12: {'policy_loss': -0.01, 'kl': 0.002, 'reward': 0.5}\n" * 3,
         {"policy_loss": [(12, -0.01)] * 3, "reward": [(12, 0.5)] * 3},
     ),
+    "a mapping behind a step that could head a paragraph": (
+        "step 7: {'train/loss': 1.5, 'train/step': 7}\nstep 8: {'train/loss': 1.25, 'train/step': 8}\n",
+        {"train/loss": [(7, 1.5), (8, 1.25)]},
+    ),
+    "spacy": (
+        "E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SCORE \n---  ------  ------------  --------  ------  ------\n"
+        "  0       0          0.00     45.63    4.10    0.04\n  0     200         91.04   1513.12   55.20    0.55\n"
+        "  1     400        112.85    871.20   60.10    0.60\n",
+        {"LOSS NER": [(0, 45.63), (200, 1513.12), (400, 871.2)], "SCORE": [(0, 0.04), (200, 0.55), (400, 0.6)]},
+    ),
     "catboost": (
         "20:\tlearn: 0.5312000\ttest: 0.5510000\tbest: 0.5500000 (18)\ttotal: 41ms\tremaining: 1.2s\n",
         {"train_loss": [(20, 0.5312)], "val_loss": [(20, 0.551)]},
@@ -164,7 +174,7 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
     ),
     "tensors": ("step 3 loss: tensor(0.5123, device='cuda:0', grad_fn=<NllLossBackward>)\n", {"loss": [(3, 0.5123)], "cuda": []}),
     "verl under ray, as numpy spells its numbers": (
-        "\x1b[36m(TaskRunner pid=4321)\x1b[0m step:7 - actor/pg_loss:np.float64(0.0125) - actor/lr:1e-6 - critic/score/mean:0.5\n",
+        "\x1b[36m(TaskRunner pid=43)\x1b[0m step:7 - actor/pg_loss:np.float64(0.0125) - actor/lr:1e-6 - critic/score/mean:0.5\n",
         {"actor/pg_loss": [(7, 0.0125)], "actor/lr": [(7, 1e-6)], "critic/score/mean": [(7, 0.5)]},
     ),
     "openrlhf": (
