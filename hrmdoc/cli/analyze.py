@@ -25,7 +25,8 @@ def command(
 ) -> int:
     """Examine a run that has ended, or as it stands.
 
-    PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one run.
+    PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one run. Of a
+    database the newest run is read, or the one that is named behind it: `mlflow.db#first-try`.
     """
     from hrmdoc.analysis import Patient
 

@@ -136,6 +136,14 @@ def test_a_bundle_holds_what_a_helper_asks_for_and_no_secret(hrmdoc: Command, ho
     assert b"topsecretvalue" not in content
 
 
+def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(hrmdoc: Command, apart: Path) -> None:
+    rows = "".join(f'{{"current_steps": {n}, "total_steps": 9, "loss": 0.5, "accuracy": 0.75}}\n' for n in range(1, 10))
+    (apart / "trainer_log.jsonl").write_text(rows)
+    assert "dpo.accuracy" in hrmdoc("series", apart / "trainer_log.jsonl").out
+    (apart / "my_log.jsonl").write_text(rows)
+    assert "train.accuracy" in hrmdoc("series", apart / "my_log.jsonl").out
+
+
 def test_series_are_exported_and_roles_can_be_corrected(hrmdoc: Command, sick: Path, apart: Path) -> None:
     assert hrmdoc("series", sick, "-o", "x.csv").status == 0
     assert (apart / "x.csv").read_text().splitlines()[0].startswith("step,")
