@@ -88,6 +88,13 @@ class Questions:
         level = middle(np.abs(half))
         return middle(np.abs(np.diff(half))) / level if level > 0 else 0.0
 
+    def unchanged(self, role: str) -> int:
+        """How many values at the end are the same to the last digit; 0 for values of three decimals or fewer."""
+        values = self._finite(role)
+        last = float(values[-1])
+        other = np.flatnonzero(values != last)
+        return 0 if last == round(last, 3) else len(values) - (int(other[-1]) + 1 if len(other) else 0)
+
     def rank_ratio(self, role: str) -> float:
         """The highest rank's level over the median of all ranks."""
         levels = list(rank_levels(self._scene.run, role).values())
@@ -113,6 +120,13 @@ class Questions:
         """Whether it shows or did before; never missing."""
         finding = self._scene.found(symptom)
         return finding is not None and finding.state in ("present", "resolved")
+
+    def began(self, symptom: str) -> int:
+        """The step at which it first showed."""
+        finding = self._scene.found(symptom)
+        if finding is None or finding.first_step is None:
+            raise expressions.MissingInput(symptom)
+        return finding.first_step
 
     def episodes(self, symptom: str) -> int:
         """How often it opened so far; never missing."""

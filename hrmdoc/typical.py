@@ -23,6 +23,8 @@ SGD = (1e-4, 3.4)
 """0.1 from scratch at a batch of 256 (He et al. 2015), thousandths when fine-tuning, a few units at batches of thousands."""
 ADAM_ANY = (1e-5, 1e-2)
 """Adam where neither the size of the model nor whether it was trained before is known."""
+ADAM_EXTREME = 0.1
+"""Above this a step of Adam, which moves each weight by about the rate, is as large as the weights themselves."""
 HIGHEST_FROM_SCRATCH = 6.7e-3
 SMALL_HRM = 3.4e-3
 LION_SHARE = 0.2
@@ -82,11 +84,16 @@ def _adam(kind: str, family: str, parameters: float | None) -> Range:
 
 
 def usual_facts(facts: Mapping[str, Any]) -> dict[str, float]:
-    """`optimizer.lr_usual_low`, `.lr_usual_high` and `.lr_suited`, or nothing: what rules and remedies compute with."""
+    """`optimizer.lr_usual_low`, `.lr_usual_high` and `.lr_suited`, or nothing: what rules and remedies compute with.
+
+    With Adam and its kin, `optimizer.lr_extreme` as well.
+    """
     usual, suited = typical_rate(facts), suited_rate(facts)
     if usual is None or suited is None:
         return {}
-    return {"optimizer.lr_usual_low": usual[0], "optimizer.lr_usual_high": usual[1], "optimizer.lr_suited": suited}
+    share = {"adam": 1.0, "lion": LION_SHARE}.get(_family(facts))
+    extreme = {} if share is None else {"optimizer.lr_extreme": ADAM_EXTREME * share}
+    return {"optimizer.lr_usual_low": usual[0], "optimizer.lr_usual_high": usual[1], "optimizer.lr_suited": suited} | extreme
 
 
 def suited_rate(facts: Mapping[str, Any]) -> float | None:

@@ -49,6 +49,8 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("rises", [1], 0.0),
         ("jitter", [9, 9, 9, 1, 3, 1, 3], 1.0),
         ("jitter", [0] * 8, 0.0),
+        ("unchanged", [1.95791, 1.9, 1.95791, 1.95791, NAN], 2),
+        ("unchanged", [1.95, 1.95, 1.95], 0),
     ],
 )
 def test_each_function_of_a_series_gives_its_value(name: str, values: list[float], answer: float) -> None:
@@ -61,7 +63,7 @@ def test_ranks_are_compared_with_their_median() -> None:
     assert ask("rank_spread", *ranks) == pytest.approx(2.5)
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {"count", "present", "seen", "episodes", "peak"}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"count", "present", "seen", "episodes", "peak", "began"}))
 def test_a_series_that_is_not_there_is_a_missing_input(name: str) -> None:
     with pytest.raises(MissingInput):
         functions(Scene(Run("x")))[name]("train.loss")
@@ -74,15 +76,15 @@ def test_too_little_of_a_series_is_a_missing_input(name: str, ranks: list[list[f
         ask(name, *ranks)
 
 
-def test_a_symptom_is_asked_for_its_state_how_often_it_opened_and_its_peak() -> None:
-    over = {"loss-spike": Finding("resolved", count=3, values={"peak": 7})}
-    assert [told(name, over) for name in ("present", "seen", "episodes", "peak")] == [False, True, 3, 7.0]
+def test_a_symptom_is_asked_for_its_state_how_often_it_opened_its_peak_and_when_it_began() -> None:
+    over = {"loss-spike": Finding("resolved", count=3, first_step=40, values={"peak": 7})}
+    assert [told(name, over) for name in ("present", "seen", "episodes", "peak", "began")] == [False, True, 3, 7.0, 40]
 
 
 @pytest.mark.parametrize("findings", [{}, {"loss-spike": Finding("not_evaluated")}])
 def test_a_symptom_that_could_not_be_evaluated_was_never_seen_but_may_show(findings: Mapping[str, Finding]) -> None:
     assert [told(name, findings) for name in ("seen", "episodes")] == [False, 0]
-    for name in ("present", "peak"):
+    for name in ("present", "peak", "began"):
         with pytest.raises(MissingInput):
             told(name, findings)
 

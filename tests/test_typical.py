@@ -72,6 +72,13 @@ def test_the_rate_to_start_from_lies_in_the_usual_range(kind: str, size: int | N
     assert found["optimizer.lr_suited"] == suited_rate(facts)
 
 
+def test_a_rate_is_extreme_where_the_optimizer_moves_each_weight_by_it() -> None:
+    known = {name: usual_facts({"optimizer.name": name}).get("optimizer.lr_extreme") for name in ("adamw", "lion", "sgd", "")}
+    assert known["adamw"] == 0.1
+    assert known["lion"] == pytest.approx(0.02)
+    assert known["sgd"] is known[""] is None
+
+
 def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
     assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}
 

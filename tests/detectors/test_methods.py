@@ -223,6 +223,21 @@ class TestTrend:
         assert last("trend", "10-0.1x60") < -0.2
 
 
+class TestAccuracyFloor:
+    def test_accuracy_and_loss_of_the_same_predictions_agree(self) -> None:
+        assert last("accuracy_floor", "0.4x20", "0.85x20") == 0.0
+
+    def test_a_loss_beyond_ln_2_allows_any_accuracy(self) -> None:
+        assert last("accuracy_floor", "2.0x20", "0.01x20") == 0.0
+
+    def test_at_most_loss_over_ln_2_of_the_answers_are_wrong(self) -> None:
+        assert last("accuracy_floor", f"{np.log(2) / 2}x20", "0.1x20") == pytest.approx(0.4)
+
+    def test_values_above_one_are_percent(self) -> None:
+        assert last("accuracy_floor", f"{np.log(2) / 2}x20", "40x20") == pytest.approx(0.1)
+        assert last("accuracy_floor", f"{np.log(2) / 2}x20", "2x20") == pytest.approx(0.48)
+
+
 class TestRecentRatio:
     def test_as_usual(self) -> None:
         assert last("recent_ratio", "3x50") == 1
