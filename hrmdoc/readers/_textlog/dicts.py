@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -15,6 +16,7 @@ _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|NaN|inf|Infini
 _PAIR = late.pattern(
     rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\()?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
 )
+_BRACE = late.pattern(r"""(?:["']([^"'{}\n]{1,120})["']\s{0,8}:\s{0,8})?\{|\}""")
 _ALONE = late.pattern(_NUMBER)
 _KEY = late.pattern(r"[^\"'{}\n]{1,120}")
 _RATIO = late.pattern(r"""["'](?:global_step/max_steps|current_steps/total_steps)["']\s?:\s?["'](\d+)/(\d+)["']""")
@@ -133,7 +135,25 @@ def _take_counters(mapping: Mapping) -> None:
 def _pairs(text: str, start: int) -> tuple[dict[str, float], bool]:
     """Keys with their numbers, whatever stands between them, and whether a number was quoted."""
     pairs = _PAIR.findall(text, start)
-    return {key: float(number.replace("_", "")) for key, _, number in pairs}, any(quote for _, quote, _ in pairs)
+    keys = [key for key, _, _ in pairs] if text.count("{", start) < 2 else _keys_within(text, start)
+    values = {key: float(number.replace("_", "")) for key, (_, _, number) in zip(keys, pairs, strict=True)}
+    return values, any(quote for _, quote, _ in pairs)
+
+
+def _keys_within(text: str, start: int) -> list[str]:
+    """The keys of all pairs behind those of the mappings they stand in: `{'val': {'loss': 1}}` tells `val/loss`."""
+    braces = deque(_BRACE.finditer(text, start))
+    within: list[str] = []
+    keys = []
+    for pair in _PAIR.finditer(text, start):
+        while braces and braces[0].start() < pair.start():
+            brace = braces.popleft()
+            if brace.group() != "}":
+                within.append(brace.group(1) or "")
+            elif within:
+                within.pop()
+        keys.append("/".join([*filter(None, within), pair.group(1)]))
+    return keys
 
 
 def _flat(text: str) -> tuple[dict[str, float], bool] | None:

@@ -17,6 +17,7 @@ from hrmdoc.readers._textlog.words import (
     counter_kind,
     is_junk,
     measures,
+    plain,
     quality,
     split_of,
     word_set,
@@ -242,8 +243,13 @@ class _Builder:
         return None
 
     def _unnamed_value(self, at: int, total: int | None) -> None:
-        """`2497/10042=0.2487` replaces the fraction before it; `172000 tok/s` is named by what follows."""
-        if self.gaps[at] == "=" and self.measures and self.measures[-1].over == at - 1:
+        """`2497/10042=0.2487` replaces the fraction before it, `Train loss 480 2.31` tells the step before the value, and
+        `172000 tok/s` is named by what follows."""
+        last = self.measures[-1] if self.measures else None
+        if self.gaps[at] == " " and at == 1 and last is not None and last.at == 0 and not self.counters:
+            self.counters.append(Counter("global", 0, None))
+            self.measures[-1] = Measure(last.name, at)
+        elif self.gaps[at] == "=" and self.measures and self.measures[-1].over == at - 1:
             self.measures[-1] = Measure(self.measures[-1].name, at)
         elif total is None and (found := _TRAILING.match(self.gaps[at + 1])):
             self.measures.append(Measure(found.group(1), at))
@@ -268,14 +274,15 @@ class _Builder:
         """`val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
 
         Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
-        `loss train 1 valid 2`, is the loss of that split.
+        `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
         """
         split, plain_loss = "", False
+        scores = any(plain(measure.name) == "train" for measure in self.measures)
         seen: set[str] = set()
         for index, measure in enumerate(self.measures):
             name = measure.name
             own = split_of(name)
-            if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and any("loss" in one for one in seen):
+            if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and not scores and any("loss" in one for one in seen):
                 name = f"{name}_loss"
             elif own is None and split in EVALUATIONS and (name.lower() in seen or (quality(name) and not plain_loss)):
                 name = f"{split}_{name}"

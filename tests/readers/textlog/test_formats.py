@@ -48,6 +48,18 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "iter 10: loss 4.1234, time 120.34ms, mfu 12.34%\nstep 250: train loss 3.1234, val loss 3.2345\n",
         {"loss": [(10, 4.1234)], "time": [(10, 120.34)], "train loss": [(250, 3.1234)], "val loss": [(250, 3.2345)]},
     ),
+    "a mapping of mappings": (
+        "{'step': 3, 'train': {'loss': 2.5, 'grads': {'norm': 0.25}}, 'val': {'loss': inf}, 'lr': 0.001}\n",
+        {"train/loss": [(3, 2.5)], "train/grads/norm": [(3, 0.25)], "val/loss": [(3, math.inf)], "lr": [(3, 0.001)]},
+    ),
+    "scores of three splits beside one loss": (
+        "Epoch: 007, Loss: 1.2345, Train: 0.5000, Val: 0.4000, Test: 0.4100\n",
+        {"Loss": [(7, 1.2345)], "Train": [(7, 0.5)], "Val": [(7, 0.4)], "Test": [(7, 0.41)]},
+    ),
+    "tacotron": (
+        "Train loss 480 0.612345 Grad Norm 0.812345 0.51s/it\n",
+        {"Train loss": [(480, 0.612345)], "Grad Norm": [(480, 0.812345)]},
+    ),
     "hrm": (
         "eval step 160 | all.accuracy 0.5364 | all.exact_accuracy 0.0100 | all.lm_loss 0.9695\n",
         {"all.accuracy": [(160, 0.5364)], "all.exact_accuracy": [(160, 0.01)], "all.lm_loss": [(160, 0.9695)]},
