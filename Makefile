@@ -6,10 +6,10 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format smoke fuzz bench accuracy calibrate clean
+.PHONY: help setup demo test test-slow lint types format smoke fuzz bench accuracy calibrate clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ demo: $(READY) ## a fault, its diagnosis, the patch, the healthy rerun, the repo
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-slow: $(READY) ## the tests that take minutes of compilation
+	$(BIN)/python -m pytest -q -m minutes
 
 lint: $(READY) ## ruff, the rules' own check, and the layer contracts
 	$(BIN)/ruff check .

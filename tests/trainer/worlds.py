@@ -2,6 +2,7 @@
 
 `python worlds.py '[{"size": 2, "words": [...], "signal": ["SIGTERM", 0, 4]}, ...]'` prints the processes' exit statuses for
 each run. A `signal` is sent by process 0 to process `[1]` of the run when it is about to look into its inbox after step `[2]`.
+`backend` compiles the model with it, whatever the machine would take.
 """
 
 from __future__ import annotations
@@ -35,16 +36,20 @@ def main() -> None:
     print(json.dumps([fork(**run) for run in json.loads(sys.argv[1])]))
 
 
-def fork(size: int, words: list[str], signal: list[Any] | None = None) -> list[int]:
+def fork(size: int, words: list[str], signal: list[Any] | None = None, backend: str | None = None) -> list[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    from hrmdoc.trainer import devices
+
     children = []
     for rank in range(size):
         child = os.fork()
         if child == 0:
             names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
             os.environ.update({name: str(value) for name, value in names.items()} if size > 1 else {})
+            if backend is not None:
+                devices._compilation = lambda *_: (backend, None)
             os._exit(child_main(rank, words, signal))
         children.append(child)
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
