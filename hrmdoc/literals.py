@@ -23,7 +23,7 @@ _Hit = tuple[int, int, int]
 
 _LARGE = 1 << 16
 """Bytes of a block from which on Hyperscan is used."""
-_WORTH = 4 << 20
+_WORTH = 1 << 20
 """Bytes of large blocks that the automaton searches before Hyperscan is compiled."""
 _BITS = 16
 _NUMBER = (1 << _BITS) - 1

@@ -17,7 +17,7 @@ from pathlib import Path
 from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source
-from hrmdoc.readers.base import Session
+from hrmdoc.readers.base import Opened
 from hrmdoc.run import Damage, Run
 
 BLOCK = 1 << 20
@@ -31,7 +31,7 @@ LOOK_FOR_NEW_EVERY = 1.0
 @dataclass(slots=True)
 class _Followed:
     source: Source
-    session: Session
+    session: Opened
     whole: bool
     inode: int = 0
     offset: int = 0
@@ -173,9 +173,9 @@ class Follower:
                 file.seek(followed.offset)
                 while block := file.read(BLOCK):
                     followed.offset += len(block)
-                    if followed.source.reader == "text":
-                        self._run.line_count += readers.line_feeds(block)
+                    before = followed.session.lines
                     self._run.extend(followed.session.feed(block))
+                    self._run.line_count += followed.session.lines - before
         except OSError as error:
             self._note(path, f"cannot be read: {error.strerror}")
         if followed.whole:

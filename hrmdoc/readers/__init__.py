@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from hrmdoc.readers._discover import discover
-    from hrmdoc.readers._feed import line_feeds, open_source, read_into
+    from hrmdoc.readers._feed import open_source, read_into
     from hrmdoc.readers._groups import runs_in, told
     from hrmdoc.readers._source import Source
     from hrmdoc.readers.base import Reader
 
-__all__ = ["Source", "choose", "discover", "line_feeds", "names", "open_source", "read_into", "reader", "runs_in", "told"]
+__all__ = ["Source", "choose", "discover", "names", "open_source", "read_into", "reader", "runs_in", "told"]
 
 _LAZY = {
     "Source": "_source",
     "discover": "_discover",
-    "line_feeds": "_feed",
     "open_source": "_feed",
     "read_into": "_feed",
     "runs_in": "_groups",

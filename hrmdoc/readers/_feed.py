@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers._decode import codec_of, decoder, plain_head
 from hrmdoc.readers._source import STDIN, Source
-from hrmdoc.readers.base import Context, Session
+from hrmdoc.readers.base import Context, Opened, Session
 from hrmdoc.run import Damage, Record, Run
 
 BLOCK = 1 << 20
@@ -71,19 +69,15 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
             session = open_source(source, wanted)
             block = first
             while block:
-                run.line_count += line_feeds(block) if source.reader == "text" else 0
+                before = session.lines
                 yield from session.feed(block)
+                run.line_count += session.lines - before
                 block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
             yield from session.close()
     except OSError as error:
         yield Damage(source.path, None, f"cannot be read: {error.strerror or error}")
     except InputError as error:
         yield Damage(source.path, error.line, error.what)
-
-
-def line_feeds(block: bytes) -> int:
-    """How many lines end in `block`; numpy counts short lines three times as fast as `bytes.count`."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
 
 
 def _is_binary(first: bytes) -> bool:
@@ -111,7 +105,7 @@ def _sniffed(source: Source, first: bytes) -> Source:
     return Source(source.path, chosen.NAME, source.logger, codec=codec_of(first))
 
 
-def open_source(source: Source, wanted: Wanted = nothing_wanted) -> Session:
+def open_source(source: Source, wanted: Wanted = nothing_wanted) -> Opened:
     """Starts to read `source`; feed it the bytes of the file as they are on disk, from the first one on.
 
     The session never raises: a reader that fails gives one `Damage` and is silent from then on.
@@ -137,6 +131,11 @@ class _Guarded:
         self._decoder = decoder("")
         self._broken: InputError | None = None
         self._ended = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines of text have ended so far; 0 for formats that are no logs."""
+        return int(getattr(self._session, "lines", 0))
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Records that the new bytes complete."""

@@ -54,6 +54,15 @@ class Session(Protocol):
         ...
 
 
+class Opened(Session, Protocol):
+    """A session with its decoder."""
+
+    @property
+    def lines(self) -> int:
+        """How many lines of text have ended so far; 0 for formats that are no logs."""
+        ...
+
+
 class Reader(Protocol):
     """What a reader module offers.
 

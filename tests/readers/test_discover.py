@@ -119,6 +119,13 @@ def test_compressed_files_are_read_like_plain_ones(tmp_path: Path, suffix: str) 
     assert not run.damages
 
 
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+def test_lines_are_those_of_the_log_and_not_of_its_compressed_bytes(tmp_path: Path, suffix: str) -> None:
+    path, log = tmp_path / f"train.log{suffix}", "".join(f"step {step} loss {1 / step}\n" for step in range(1, 2001)).encode()
+    path.write_bytes(PACKERS.get(suffix, bytes)(log))
+    assert read(path).line_count == 2000
+
+
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_a_compressed_file_that_ends_early_gives_what_is_there(tmp_path: Path, suffix: str) -> None:
     path, pack = tmp_path / f"metrics.jsonl{suffix}", PACKERS[suffix]

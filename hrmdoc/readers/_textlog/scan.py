@@ -21,14 +21,21 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (METRIC, ("'s l", "'s r", "valid", "test ", "core metric", "sequence length", "evaluat", "kl ", "  all  ", "learn: ")),
     (BAR, ("%|", "% ━", "% ─")),
     (TROUBLE, ("traceback", "error", "exception", "interrupt", "systemexit", "timeout", ' file "', "failed", "overflow!")),
-    (MOMENT, ("resum", "continuing", "checkpoint", "ckpt", "restor", "saving", "saved", "training", "fit` stopped", "restart")),
-    (MOMENT, ("early stopping",)),
+    (MOMENT, ("resume ", "resumed ", "resuming ", "continuing training from", "restoring ", "restored ", "checkpoint")),
+    (MOMENT, ("saving", "saved", "training", "fit` stopped", "restart", "early stopping")),
     (FACT, ("optimization steps", "total steps", "training s", "max_steps", "total_steps", "num examples", "num epochs")),
     (FACT, ("number of epochs", "total epochs", "batch size", "batch_size", "param", "version", "world size", "world_size")),
     (FACT, ("accumulation", "....", "namespace(", "arguments(", "args(", "config(", "precision", "using bf", "using float")),
     (FACT, ("using fp16", "steps_per_epoch", "steps per epoch", "model size", " --", "torch==", "num gpus")),
     (CONFIG, ("config", "hyperparameters", "hyper-parameters", "arguments", "settings", "args:")),
 )
+
+
+_TAKEN_OUT = (b"\x1b", b"\x08", b"\0")
+_LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[-1][1])))
+_SIGNS = 24
+"""Bytes of the signs that may stand behind it: six characters."""
+_IN_WORD = np.array([chr(byte).isalnum() or byte == ord("_") for byte in range(128)] + [False] * 128)
 
 
 def _folded() -> dict[bytes, int]:
@@ -60,10 +67,26 @@ class Scanner:
         """What each piece may hold, as a sum of the kinds above, shape [pieces]. `ends`: where the pieces end, in order."""
         kinds = np.zeros(len(ends), np.uint8)
         numbers, places = self._literals.find(data)
-        np.bitwise_or.at(kinds, np.searchsorted(ends, places), self._kinds[numbers])
+        rows, found = np.searchsorted(ends, places), self._kinds[numbers]
+        headings = np.flatnonzero(found == CONFIG)
+        if len(headings):
+            here = rows[headings]
+            found[headings[~_closes(data, places[headings], ends[here])]] = 0
+        np.bitwise_or.at(kinds, rows, found)
         if self._others is not None:
             kinds[np.searchsorted(ends, np.fromiter(self._others(data), np.int64))] |= WANTED
         return kinds
+
+
+def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether words of headings, at `places`, may close their lines, which end at `ends`; each of shape [n].
+
+    A heading ends with its word or with few signs after it, but for codes and controls that are taken out later.
+    """
+    if any(mark in data for mark in _TAKEN_OUT):
+        return np.ones(len(places), np.bool_)
+    in_word = _IN_WORD[np.frombuffer(data, np.uint8)[ends - 1]]
+    return ends - places <= np.where(in_word, _LONGEST_HEADING, _LONGEST_HEADING + _SIGNS)
 
 
 @lru_cache(maxsize=4)

@@ -65,6 +65,11 @@ class TextSession:
         self._chatter: set[bytes] = set()
         self._told = False
 
+    @property
+    def lines(self) -> int:
+        """How many lines have ended so far."""
+        return self._splitter.line - 1
+
     def feed(self, data: bytes) -> Iterator[Record]:
         """Records that the new bytes complete."""
         for block in self._splitter.feed(data):

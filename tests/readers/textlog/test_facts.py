@@ -45,6 +45,26 @@ def test_versions_are_kept_by_package(read: Any) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Config",
+        "config:",
+        "---- Training configuration ----",
+        "Hyper-Parameters:\r",
+        "\x1b[1;38;5;214mModel config:\x1b[0m\x1b[39m",
+        "arguments\x08\x08\x08\x08\x08\x08\x08\x08:" + "\0" * 60,
+        "settings »»»»»",
+    ],
+)
+def test_a_heading_is_known_whatever_signs_and_codes_stand_behind_it(heading: str, read: Any) -> None:
+    assert ("config", "beta1") in read(f"{heading}\n  beta1: 0.9\n").facts
+
+
+def test_a_word_of_headings_amid_a_line_opens_no_configuration(read: Any) -> None:
+    assert read("config read from run_7\n  beta1: 0.9\n").facts == {}
+
+
 def test_rows_below_a_configuration_heading_are_config_facts(read: Any) -> None:
     run = read("INFO:__main__:Configuration:\nINFO:__main__:  beta1: 0.9\nINFO:__main__:  amp: false\nother\n  not_config: 3\n")
     assert {key: fact.value for (_, key), fact in run.facts.items()} == {"beta1": 0.9, "amp": False}
