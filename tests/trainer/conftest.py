@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -73,17 +72,6 @@ class Lab:
     def weights(state: TrainState) -> dict[str, torch.Tensor]:
         """A copy of all that the model holds."""
         return {name: tensor.clone() for name, tensor in state.model.state_dict().items()}
-
-
-@pytest.fixture(scope="session")
-def launch() -> Any:
-    """`launch` of worlds.py: runs of several processes."""
-    spec = importlib.util.spec_from_file_location("worlds", Path(__file__).with_name("worlds.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    worlds = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worlds)
-    return worlds.launch
 
 
 @pytest.fixture

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.worlds import launch
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.minutes)])
 def test_a_compiled_run_of_one_process_of_two_and_of_a_split_model_has_the_curve_of_an_uncompiled_one(
-    lab: Any, launch: Any, backend: str
+    lab: Any, backend: str
 ) -> None:
     words = ("max_steps=6", "checkpoint_interval=3", "puzzle_emb_lr=1e-4", "parallel.timeout_s=1800")
     ways = {"one": (1, ()), "ddp": (2, ("parallel=ddp",)), "fsdp": (2, ("parallel=fsdp",))}

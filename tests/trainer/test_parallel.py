@@ -7,6 +7,7 @@ import pytest
 
 from hrmdoc.errors import ConfigError
 from hrmdoc.trainer import parallel
+from tests.trainer.worlds import launch
 
 SMALL = ("max_steps=8", "checkpoint_interval=4", "puzzle_emb_lr=1e-4")
 
@@ -16,7 +17,7 @@ def curve(lab: Any, run: str, tag: str = "train/lm_loss") -> list[tuple[int, flo
 
 
 @pytest.mark.slow
-def test_two_and_four_processes_give_the_curve_of_one(lab: Any, launch: Any) -> None:
+def test_two_and_four_processes_give_the_curve_of_one(lab: Any) -> None:
     statuses, told = launch(
         {"size": 1, "words": lab.words(*SMALL, run="one")},
         {"size": 2, "words": lab.words(*SMALL, run="two")},
@@ -40,7 +41,7 @@ def test_two_and_four_processes_give_the_curve_of_one(lab: Any, launch: Any) -> 
 
 
 @pytest.mark.slow
-def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_strategy(lab: Any, launch: Any) -> None:
+def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_strategy(lab: Any) -> None:
     def rest(source: str, run: str, *more: str) -> list[str]:
         return lab.words(f"resume={lab.folder / source / 'checkpoints' / 'step_4'}", f"run_dir={lab.folder / run}", *more)  # type: ignore[no-any-return]
 
@@ -62,7 +63,7 @@ def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_stra
 
 
 @pytest.mark.slow
-def test_a_signal_to_one_process_ends_all_of_them_at_the_same_step_with_a_checkpoint(lab: Any, launch: Any) -> None:
+def test_a_signal_to_one_process_ends_all_of_them_at_the_same_step_with_a_checkpoint(lab: Any) -> None:
     statuses, told = launch({"size": 2, "words": lab.words("parallel.timeout_s=30"), "signal": ["SIGTERM", 1, 5]})
     assert statuses == [[143, 143]], told
     assert lab.checkpoints() == ["step_5"]
