@@ -113,10 +113,13 @@ def parting(role: str, sick: Series, healthy: Series) -> Parting | None:
     steps, a, b = _aligned(sick, healthy)
     if len(steps) < STAYS:
         return None
-    jumps = np.diff(b[np.isfinite(b)])
+    usual = b[np.isfinite(b)]
+    jumps = np.diff(usual)
     noise = float(1.4826 * np.median(np.abs(jumps - np.median(jumps))) / math.sqrt(2)) if len(jumps) else 0.0
-    scale = max(noise, 1e-3 * float(np.nanmedian(np.abs(b))), 1e-12)
-    away = ~(np.abs(a - b) <= APART * scale)  # a NaN in either run is away
+    scale = max(noise, 1e-3 * float(np.median(np.abs(usual))) if len(usual) else 0.0, 1e-12)
+    both = np.isfinite(a) & np.isfinite(b)
+    away = ~both & (a != b) & ~(np.isnan(a) & np.isnan(b))  # not finite in one run only, or not in the same way
+    away[both] = np.abs(a[both] - b[both]) > APART * scale
     runs = np.convolve(away.astype(int), np.ones(STAYS, int), "valid")
     starts = np.flatnonzero(runs == STAYS)
     index = int(starts[0]) if len(starts) else None

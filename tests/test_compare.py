@@ -49,5 +49,24 @@ def test_a_nan_is_away() -> None:
     assert found.step == 150
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_in_both_runs_alike_is_no_parting(value: float) -> None:
+    broken = np.where(np.arange(200) >= 100, value, FALL)
+    found = parting("train.loss", series(broken), series(broken))
+    assert found is not None
+    assert found.step is None
+    nothing = np.full(200, value)
+    found = parting("train.loss", series(nothing), series(nothing))
+    assert found is not None
+    assert found.step is None
+
+
+@pytest.mark.parametrize(("sick", "healthy"), [(1.0, np.inf), (np.inf, -np.inf), (np.nan, np.inf)])
+def test_what_is_not_finite_in_another_way_is_away(sick: float, healthy: float) -> None:
+    found = parting("train.loss", series(np.full(200, sick)), series(np.full(200, healthy)))
+    assert found is not None
+    assert found.step == 0
+
+
 def test_runs_without_shared_steps_are_not_compared() -> None:
     assert parting("train.loss", series(FALL), series(FALL, first=1000)) is None
