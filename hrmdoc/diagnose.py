@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from hrmdoc.clues import Clue, Clues, gather, weights
 from hrmdoc.network import FloatArray, Posterior, benign_share, infer, leave_one_out
@@ -31,6 +32,8 @@ HINTS = 2
 """How many clues it must explain: one oddity alone stays an oddity, however well a cause fits it."""
 TELLING = 0.1
 """A clue counts as explained by a cause that produces it at least so often."""
+KIND_UNSAID = 0.1
+"""What remains of the prior of a cause of some kinds of runs where the kind is not known: such runs mostly show their kind."""
 WORTH_NAMING = 0.02
 AT_LEAST, AT_MOST = 3, 12
 """How many hypotheses are named, whatever their probability, and at most."""
@@ -109,7 +112,9 @@ def diagnose(
     signs = good_signs(book)
     seen = {symptom.id for symptom in symptoms if symptom.seen}
     causes = [
-        cause for cause in book.causes.values() if _applies(cause, kind, framework, phase) and _may_excuse(cause, signs, seen)
+        _weighed(cause, kind)
+        for cause in book.causes.values()
+        if _applies(cause, kind, framework, phase) and _may_excuse(cause, signs, seen)
     ]
     clues = gather(symptoms, book)
     observed = clues.observed(causes)
@@ -151,6 +156,11 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     return kind not in where.not_kinds and all(
         not allowed or value in allowed or (value in UNKNOWN and not cause.benign) for allowed, value in asked
     )
+
+
+def _weighed(cause: Cause, kind: str) -> Cause:
+    asked = cause.applies.kinds
+    return replace(cause, prior=cause.prior * KIND_UNSAID) if asked and kind in UNKNOWN and kind not in asked else cause
 
 
 def _may_excuse(cause: Cause, signs: frozenset[str], seen: set[str]) -> bool:
