@@ -108,6 +108,8 @@ RECIPES: dict[str, Recipe] = {
         _LOG | {"train/results.csv": "results.csv", "train/args.yaml": "args.yaml"},
         environment=(("YOLO_OFFLINE", "true"), ("YOLO_CONFIG_DIR", ".")),
     ),
+    "mmengine/classifier": Recipe([_program("mmengine_run")], _LOG | {"work/*/vis_data/scalars.json": "scalars.json"}),
+    "ignite/classifier": Recipe([_program("ignite_run")], _LOG),
     "llama-factory/dpo": Recipe([_program("trl_runs", "llama_factory")], {"out/trainer_log.jsonl": "trainer_log.jsonl"}),
 }
 

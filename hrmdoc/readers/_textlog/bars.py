@@ -16,7 +16,13 @@ _PLAIN_BAR = late.pattern(
     r" {1,4}[\d:.hms]{2,16}(?:<[\d:.hms]{2,16})?(?P<postfix>)(?P<end>)"
 )
 """Ultralytics' own bar: `64: 100% ━━━━━━━━━━━━ 4/4 2.3it/s 1.8s`, before the end `1.8s<0.6s`, at first without a rate."""
+_NUMBERED_BAR = late.pattern(
+    rf"\[{_COUNT}\]\s{{1,4}}\d{{1,3}}%\|[^|\[,]{{0,400}}\|?(?:, ?(?P<postfix>[^\[]{{1,2000}}?))?(?P<unit>)\s{{0,8}}"
+    r"\[[\d:?]{1,16}<[\d:?]{1,16}(?P<end>\]?)"
+)
+"""Ignite's bar: `Epoch [1/3]: [4/10]  40%|████      , loss=0.73 [00:00<00:00]`."""
 _STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "ba/s", "s/ba", "?")
+_KINDS = (_BAR, _PLAIN_BAR, _NUMBERED_BAR)
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 
@@ -35,7 +41,7 @@ class Bar:
 
 def bars_of(text: str) -> list[Bar]:
     """The bars on a piece, in order."""
-    found = list(_BAR.finditer(text)) or list(_PLAIN_BAR.finditer(text))
+    found = next((found for kind in _KINDS if (found := list(kind.finditer(text)))), [])
     bars = []
     for at, match in enumerate(found):
         desc = text[found[at - 1].end() if at else 0 : match.start()].strip()

@@ -16,6 +16,7 @@ from hrmdoc import late
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
 _DATE = late.pattern(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)")
 _US_DATE = late.pattern(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_SHORT_DATE = late.pattern(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?=\s)")
 _CLOCK = late.pattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
 _GLOG = late.pattern(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = late.pattern(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
@@ -154,6 +155,9 @@ class Peeler:
         elif found := _US_DATE.match(start):
             month, day, year, hour, minute, second, fraction = found.groups()
             message.time = _unix(int(year), int(month), int(day), int(hour), int(minute), int(second), fraction)
+        elif found := _SHORT_DATE.match(start):
+            month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(self._year, month, day, hour, minute, second, None)
         elif (found := _CLOCK.match(start)) is None:
             found = _SRUN.match(start)
             if found is None:

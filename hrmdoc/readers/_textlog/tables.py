@@ -21,8 +21,14 @@ _BORDERS = str.maketrans("┃│║", "|||")
 _CELLS = late.pattern(r"\s*\|\s*|\s{2,}|\t")
 _CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
 _OF = late.pattern(r"(\d+)/(\d+)\Z")
-_BOXES = ("Class", "Images", "Instances", "metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95")
-"""The columns that object detectors print after an epoch; those of a row are parted by blanks."""
+_OF_ALL: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("Class", "Images", "Instances"): (
+        *("Class", "Images", "Instances"),
+        *("metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95"),
+    ),
+    ("classes", "top1_acc", "top5_acc"): ("Class", "metrics/accuracy_top1", "metrics/accuracy_top5"),
+}
+"""How the tables begin that Ultralytics prints after an epoch, and what their columns are; the row of `all` counts."""
 _REDRAWN = late.pattern(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
 """fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
 _PATIENCE = 4
@@ -68,8 +74,8 @@ class TableReader:
         cells = [cell for cell in _CELLS.split(text) if cell]
         if len(cells) == 1 and all(measures(word) or counter_kind(word) for word in text.split(" ")):
             cells = text.split(" ")
-        if cells[:3] == ["Class", "Images", "Instances"] and len(cells) >= 5:
-            state.columns, state.rows = _BOXES, _PATIENCE
+        if of_all := _OF_ALL.get(tuple(cells[:3])):
+            state.columns, state.rows = of_all, _PATIENCE
             return True
         if cells[:2] == ["E", "#"]:
             cells[:2] = ["epoch", "step"]  # as spaCy heads them
@@ -99,7 +105,7 @@ class TableReader:
         for name, cell in zip(columns, cells, strict=True):
             kind, of = counter_kind(name), _OF.match(cell)
             found = _CELL.match(cell)
-            if columns is _BOXES and name == "Class":
+            if name == "Class":
                 if cell != "all":
                     return False
                 position = Position(state.flow.epoch)

@@ -46,6 +46,28 @@ def test_a_bar_of_ultralytics_is_split_into_its_parts() -> None:
     assert not loading.counts_steps
 
 
+def test_the_bar_of_ignite_is_split_into_its_parts() -> None:
+    [found] = bars_of("Epoch [1/3]: [4/10]  40%|████      , batch loss=0.73, lr=0.1 [00:00<00:01]")
+    assert (found.desc, found.n, found.total, found.postfix) == ("Epoch [1/3]", 4, 10, "batch loss=0.73, lr=0.1")
+    assert found.counts_steps
+    [begun] = bars_of("Epoch [1/3]: [1/10]  10%|█          [00:00<?]")
+    assert (begun.n, begun.postfix) == (1, "")
+    assert bars_of("[1/10] 10%| of all, says [1]") == []
+
+
+def test_redraws_of_the_bar_of_ignite_give_one_point_a_batch(read: Any) -> None:
+    redraw = "\rEpoch [{epoch}/2]: [{n}/4]  {percent}%|███       , loss={loss} [00:00<00:01]"
+    log = "".join(
+        redraw.format(epoch=epoch, n=n, percent=25 * n, loss=loss)
+        for epoch in (1, 2)
+        for n in (1, 2, 3, 4)
+        for loss in (9.5, 5 - epoch - n / 10)
+    )
+    [series] = [series for key, series in read(log).series.items() if key.metric == "loss"]
+    assert series.steps.tolist() == list(range(1, 9))
+    assert series.values.tolist() == pytest.approx([5 - epoch - n / 10 for epoch in (1, 2) for n in (1, 2, 3, 4)])
+
+
 def test_the_last_number_of_a_bar_that_its_terminal_cut_is_left_out() -> None:
     [whole] = bars_of("45%|████▌  | 9/20 [00:01<00:02,  4.1it/s, loss=0.5, lr=1e-5]")
     [torn] = bars_of("45%|████▌  | 9/20 [00:01<00:02,  4.1it/s, loss=0.5, lr=1")

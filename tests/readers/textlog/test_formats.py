@@ -82,6 +82,11 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "  1     400        112.85    871.20   60.10    0.60\n",
         {"LOSS NER": [(0, 45.63), (200, 1513.12), (400, 871.2)], "SCORE": [(0, 0.04), (200, 0.55), (400, 0.6)]},
     ),
+    "mmengine with dates without a year": (
+        "01/02 03:04:05 - mmengine - INFO - Epoch(train) [2][ 5/20]  lr: 1.0000e-01  eta: 0:00:00  time: 0.0120  loss: 0.8475\n"
+        "01/02 03:04:06 - mmengine - INFO - Epoch(val) [2][20/20]    accuracy: 97.5000  data_time: 0.0034  time: 0.0052\n",
+        {"loss": [(25, 0.8475)], "lr": [(25, 0.1)], "val_accuracy": [(25, 97.5)]},
+    ),
     "catboost": (
         "20:\tlearn: 0.5312000\ttest: 0.5510000\tbest: 0.5500000 (18)\ttotal: 41ms\tremaining: 1.2s\n",
         {"train_loss": [(20, 0.5312)], "val_loss": [(20, 0.551)]},
@@ -438,6 +443,18 @@ def test_ultralytics_own_bar_is_read_as_the_one_of_tqdm(read: Any) -> None:
     assert points(run, "box_loss") == [(1, 1.15)]
     assert points(run, "metrics/mAP50") == [(1, 0.605)]
     assert not points(run, "it/s"), "the rate of a bar is no metric"
+
+
+def test_the_accuracies_of_an_ultralytics_classifier_are_read(read: Any) -> None:
+    log = (
+        "      Epoch    GPU_mem       loss  Instances       Size\n"
+        "\r\x1b[K        1/3      2.61G     0.7282          8        224: 100% ━━━━━━━━━━━━ 4/4 2.7it/s 1.5s\n"
+        "\r\x1b[K               classes   top1_acc   top5_acc: 100% ━━━━━━━━━━━━ 1/1 4.8it/s 0.2s\n"
+        "                   all      0.625          1\n"
+    )
+    run = read(log)
+    assert points(run, "loss") == [(1, 0.7282)]
+    assert points(run, "metrics/accuracy_top1") == [(1, 0.625)]
 
 
 def test_rows_of_fastai_are_read_between_the_bars_that_it_draws_over_them(read: Any) -> None:

@@ -27,6 +27,7 @@ def peeler() -> Peeler:
         ("[rank1]:[E102 03:04:05.000000000 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog", "Watchdog", STAMP, 1),
         ("W0102 03:04:05.000000 18040 torch/distributed/run.py:874] hi", "hi", STAMP, None),
         ("[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog", "Watchdog", None, 0),
+        ("01/02 03:04:05 - mmengine - INFO - Epoch(train) [1][ 5/20]", "Epoch(train) [1][ 5/20]", STAMP, None),
         ("2026-01-02 03:04:05,000 - INFO - ##### Epoch 1 #####", "##### Epoch 1 #####", STAMP, None),
         ("INFO:__main__:  key: 1", "  key: 1", None, None),
         ("[2026-01-02 03:04:05,000][logger][INFO] - msg", "msg", STAMP, None),
@@ -53,7 +54,17 @@ def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
 
 @pytest.mark.parametrize(
     "text",
-    ["10: loss 3.4", "[epoch=1][batch=10/100]:", "  train/CE loss=3", "{'loss': 1.0}", "250 val 3.2", "[1]: time", "Info", ""],
+    [
+        "10: loss 3.4",
+        "11/21 loss 0.5",
+        "[epoch=1][batch=10/100]:",
+        "  train/CE loss=3",
+        "{'loss': 1.0}",
+        "250 val 3.2",
+        "[1]: time",
+        "Info",
+        "",
+    ],
 )
 def test_what_is_no_prefix_stays(text: str, peeler: Peeler) -> None:
     assert peeler.peel(text).rest == text
