@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import speed_data as data
-from speed_harness import Section, Target, compare, mb, options, show, table, task, workplace
+from speed_harness import Figure, Section, Target, compare, mb, options, show, table, task, workplace
 
 
 def measure(folder: Path, *, quick: bool) -> Section:
-    """One size after the other, each file removed before the next. `folder` takes the generated files."""
+    """The sizes in turn, points first. `folder` takes the generated files: 5 GB of text at once."""
     points = (10_000, 100_000, 1_000_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000)
     sizes = (1, 10, 100) if quick else (1, 10, 100, 1000, 4000)
-    rows, costs = [], []
-    for count in points:
-        path = data.events(folder / "events.out.tfevents.1.host", count)
-        cpu, peak = _cost(task("analyze", path), 1 if count > 1_000_000 else 3)
-        costs.append((count, cpu))
-        rows.append((f"{count:,}", f"{cpu:.2f}", f"{1e6 * cpu / count:.2f}", mb(peak)))
-        path.unlink()
-    text_rows, text_costs = [], []
-    for size in sizes:
-        path = data.text_log(folder / "train.log", size * 1_000_000, metric_every=1000)
-        cpu, peak = _cost(task("hrmdoc_read", path), 1 if size > 100 else 3)
-        text_costs.append((size, cpu))
-        text_rows.append((f"{size:,} MB", f"{cpu:.2f}", f"{1e3 * cpu / size:.1f}", mb(peak)))
-        path.unlink()
+    events = _costs("analyze", {size: data.events(_file(folder, "events.out.tfevents.1", size), size) for size in points})
+    logs = {size: data.text_log(_file(folder, "train.log", size), size * 1_000_000, metric_every=1000) for size in sizes}
+    text = _costs("hrmdoc_read", logs)
+    rows = [(f"{size:,}", f"{one.cpu:.2f}", f"{1e6 * one.cpu / size:.2f}", mb(one.peak)) for size, one in events.items()]
+    text_rows = [(f"{size:,} MB", f"{one.cpu:.2f}", f"{1e3 * one.cpu / size:.1f}", mb(one.peak)) for size, one in text.items()]
     section = Section(
         "How cost grows",
         "Points: an event file read and examined by all rules, in one process. Text: a log with metrics on every "
@@ -36,8 +28,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
             table(("text", "CPU s", "ms/MB", "peak MB"), text_rows),
         ],
     )
-    for what, found in (("points", costs), ("text", text_costs)):
-        growth = _growth(found)
+    for what, found in (("points", events), ("text", text)):
+        growth = _growth([(size, one.cpu) for size, one in found.items()])
         section.targets.append(Target(f"cost of ten times the {what}: at most 11 times", f"{growth:.1f} times", growth <= 11))
     return section
 
@@ -48,9 +40,19 @@ def _growth(costs: list[tuple[int, float]]) -> float:
     return 10 * ((after - before) / (more - less)) / ((before - start) / (less - least))
 
 
-def _cost(command: list[str], rounds: int) -> tuple[float, float | None]:
-    found = compare({"one": command}, rounds)["one"]
-    return found.cpu, found.peak
+def _file(folder: Path, name: str, size: int) -> Path:
+    """A place for a file of that size."""
+    path = folder / name / str(size) / name
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def _costs(what: str, files: Mapping[int, Path]) -> dict[int, Figure]:
+    """What each size costs. The sizes take turns, so that a load of the machine falls on all; the files are removed."""
+    found = compare({str(size): task(what, path) for size, path in files.items()}, 3)
+    for path in files.values():
+        path.unlink()
+    return {size: found[str(size)] for size in files}
 
 
 if __name__ == "__main__":
