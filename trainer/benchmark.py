@@ -90,6 +90,7 @@ def step_flops(arch: ArchConfig, info: DataInfo, rows: int) -> int:
     batch = random_batch(info, rows, "meta")
     with torch.device("meta"):
         model = HRM(arch, info, rows, attention="naive").train()
+        model.labelled_only = False  # of random_batch every position is labelled, and here labels have no values
         with FlopCounterMode(display=False) as counter:
             carry, outputs = model(model.initial_carry(batch), batch)
             compute_loss(outputs, carry, arch.loss_type)[0].backward()  # type: ignore[no-untyped-call]

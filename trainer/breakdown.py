@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.info import DataInfo
-from .draw import ARC, IGNORE, MAZE, SUDOKU, draw, side_by_side, svg
+from .data.info import IGNORE, DataInfo
+from .draw import ARC, MAZE, SUDOKU, draw, side_by_side, svg
 from .passk import wilson
 
 BLANK, PATH = 1, 5  # tokens: a Sudoku's cell that is to be filled in, a maze's step of the way

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .data.info import IGNORE
 from .data.rules import box_shape
 
 SUDOKU = "?.123456789ABCDEFG"  # pad, blank, digits
 MAZE = "?# SGo"
 ARC = " .0123456789"  # pad, the border, colours
-IGNORE = -100
 
 
 def draw(tokens: ArrayLike, charset: str = SUDOKU, against: ArrayLike | None = None) -> str:

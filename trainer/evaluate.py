@@ -11,7 +11,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from .data import EvalBatch
-from .loss import IGNORE, compute_loss, widest_float
+from .data.info import IGNORE
+from .loss import at_all_places, compute_loss, widest_float
 from .model import HRM, Batch
 
 Metrics = dict[str, dict[str, float]]
@@ -70,7 +71,8 @@ def _means(total: dict[str, Tensor]) -> dict[str, float]:
 
 
 def _save_rows(saved: dict[str, list[np.ndarray]], name: str, batch: Batch, outputs: Batch) -> None:
-    rows = batch | {"predictions": outputs["logits"].argmax(-1), "q_halt_logits": outputs["q_halt_logits"]}
+    predictions = at_all_places(outputs["logits"].argmax(-1), outputs, batch["labels"].shape)
+    rows = batch | {"predictions": predictions, "q_halt_logits": outputs["q_halt_logits"]}
     real = (batch["labels"] != IGNORE).any(1)
     for key, value in rows.items():
         saved.setdefault(f"{name}__{key}", []).append(value[real].cpu().numpy())

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from hrmdoc.errors import ConfigError, did_you_mean
 
-from .model import Carry
+from .data.info import IGNORE
+from .model import Batch, Carry
 
-IGNORE = -100  # label of a position that does not count
 _TINY = 1e-30  # keeps 1 / (1 - x) finite in the branch that is not taken
 
 
@@ -24,29 +24,37 @@ def widest_float(device: torch.device | str) -> torch.dtype:
     return torch.float32 if torch.device(device).type == "mps" else torch.float64
 
 
-def stablemax_cross_entropy(logits_BSV: Tensor, labels_BS: Tensor) -> Tensor:
-    """Cross entropy [B, S] under stablemax, which grows linearly instead of exponentially; 0 where the label is ignored.
+def stablemax_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross entropy, in the shape of `labels`, of logits [..., V] under stablemax; 0 where the label is ignored.
 
-    s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in the widest float. Prieto et al., arXiv 2501.04697.
+    Stablemax grows linearly instead of exponentially: s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in the widest
+    float. Prieto et al., arXiv 2501.04697.
     """
-    x = logits_BSV.to(widest_float(logits_BSV.device))
+    x = logits.to(widest_float(logits.device))
     s = torch.where(x < 0, 1 / (1 - x + _TINY), x + 1)
-    valid = labels_BS != IGNORE
-    index = labels_BS.masked_fill(~valid, 0).long().unsqueeze(-1)
+    valid = labels != IGNORE
+    index = labels.masked_fill(~valid, 0).long().unsqueeze(-1)
     p = s.gather(-1, index).squeeze(-1) / s.sum(-1)
     return torch.where(valid, -p.log(), 0)
 
 
-def softmax_cross_entropy(logits_BSV: Tensor, labels_BS: Tensor) -> Tensor:
-    """Cross entropy [B, S] under softmax in float32; 0 where the label is ignored."""
-    flat = F.cross_entropy(logits_BSV.float().flatten(0, 1), labels_BS.long().flatten(), ignore_index=IGNORE, reduction="none")
-    return flat.view(labels_BS.shape)
+def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross entropy, in the shape of `labels`, of logits [..., V] under softmax in float32; 0 where the label is ignored."""
+    flat = F.cross_entropy(logits.float().flatten(0, -2), labels.long().flatten(), ignore_index=IGNORE, reduction="none")
+    return flat.view(labels.shape)
 
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "stablemax_cross_entropy": stablemax_cross_entropy,
     "softmax_cross_entropy": softmax_cross_entropy,
 }
+
+
+def at_all_places(values: Tensor, outputs: Batch, shape: torch.Size) -> Tensor:
+    """`values`, one for each position that `outputs` has logits of, in [B, S]; 0 at the other positions."""
+    if "places" not in outputs:
+        return values
+    return values.new_zeros(shape.numel()).index_copy(0, outputs["places"], values).view(shape)
 
 
 def compute_loss(
@@ -68,13 +76,14 @@ def compute_loss(
         raise ConfigError(
             f"unknown loss_type {loss_type!r}", hint=did_you_mean(loss_type, LOSSES) or f"one of: {', '.join(LOSSES)}"
         )
-    labels_BS, q_halt = carry.current_data["labels"], outputs["q_halt_logits"]
+    labels_BS, logits, q_halt = carry.current_data["labels"], outputs["logits"], outputs["q_halt_logits"]
+    labels = labels_BS.flatten()[outputs["places"]] if "places" in outputs else labels_BS
     with torch.no_grad():
         valid_BS = labels_BS != IGNORE
         counts_B = valid_BS.sum(-1)
         labelled_B = counts_B > 0
         divisor_B = counts_B.clamp(min=1)
-        right_B = (valid_BS & (outputs["logits"].argmax(-1) == labels_BS)).sum(-1)
+        right_B = at_all_places((labels != IGNORE) & (logits.argmax(-1) == labels), outputs, labels_BS.shape).sum(-1)
         exact_B = right_B == counts_B
         done_B = carry.halted & labelled_B
         metrics = {
@@ -84,7 +93,8 @@ def compute_loss(
             "q_halt_accuracy": (done_B & ((q_halt >= 0) == exact_B)).sum(),
             "steps": (carry.steps * done_B).sum(),
         }
-    lm_loss = (LOSSES[loss_type](outputs["logits"], labels_BS) / divisor_B.unsqueeze(-1)).sum()
+    losses_BS = at_all_places(LOSSES[loss_type](logits, labels), outputs, labels_BS.shape)
+    lm_loss = (losses_BS / divisor_B.unsqueeze(-1)).sum()
     weight_B = labelled_B.to(q_halt.dtype)
     q_loss = F.binary_cross_entropy_with_logits(q_halt, exact_B.to(q_halt.dtype), weight_B, reduction="sum")
     metrics |= {"lm_loss": lm_loss.detach(), "q_halt_loss": q_loss.detach()}

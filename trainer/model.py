@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from hrmdoc.errors import ConfigError
 
 from . import native
-from .data.info import DataInfo
+from .data.info import IGNORE, DataInfo
 from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, cast, check_backend, trunc_normal
 from .native import NativeLevel
 from .parallel import World
@@ -245,6 +245,8 @@ class HRM(nn.Module):
             else None
         )
         self.core = Core(arch, data, attention)
+        # Of text a part is labelled, and its vocabulary is large: the other positions' logits would be most of a step.
+        self.labelled_only = arch.causal
         self.world = World()
         self.register_buffer("H_init", trunc_normal(D, std=1, dtype=self.dtype))
         self.register_buffer("L_init", trunc_normal(D, std=1, dtype=self.dtype))
@@ -306,7 +308,8 @@ class HRM(nn.Module):
         Returns:
             The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits, q_continue_logits and,
             in training, target_q_continue, float32 [B]. With `q_target='reuse'` q_continue_logits are then those of the
-            step before, and q_continue_rows [B] tells which rows have one.
+            step before, and q_continue_rows [B] tells which rows have one. A causal model gives logits [N, V] of the
+            positions that have a label, and `places` [N], where they are among the B * S.
         """
         fresh = carry.halted
         data = {
@@ -317,8 +320,13 @@ class HRM(nn.Module):
         steps = torch.where(fresh, 0, carry.steps) + 1
 
         x = self.embed(data["inputs"], data["puzzle_identifiers"])
-        z_H, z_L, q, logits = self.core(z_H, z_L, x)
-        outputs = {"logits": logits[:, self.prefix_len :], "q_halt_logits": q[:, 0], "q_continue_logits": q[:, 1]}
+        z_H, z_L, q, logits = self.core(z_H, z_L, x, not self.labelled_only)
+        outputs = {"q_halt_logits": q[:, 0], "q_continue_logits": q[:, 1]}
+        if self.labelled_only:
+            outputs["places"] = (data["labels"] != IGNORE).flatten().nonzero().squeeze(1)
+            outputs["logits"] = self.core.lm_head(z_H[:, self.prefix_len :].flatten(0, 1)[outputs["places"]])
+        else:
+            outputs["logits"] = logits[:, self.prefix_len :]
 
         with torch.no_grad():
             z_H, z_L = z_H.detach(), z_L.detach()

@@ -2,6 +2,8 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.trainer.data.info import IGNORE
+from hrmdoc.trainer.loss import compute_loss
 from hrmdoc.trainer.model import HRM, ArchConfig, DataInfo
 from tests.trainer.models import SMALL, batch, build, passes, tiny
 
@@ -176,7 +178,7 @@ def test_a_causal_model_does_not_see_later_tokens():
     one, other = batch(), batch()
     other["inputs"] = one["inputs"].clone()
     other["inputs"][:, 9:] = 1 + other["inputs"][:, 9:] % 5
-    logits = [model(model.initial_carry(b), b)[1]["logits"] for b in (one, other)]
+    logits = [model(model.initial_carry(b), b)[1]["logits"].view(4, 16, -1) for b in (one, other)]
     assert torch.allclose(logits[0][:, :9], logits[1][:, :9], atol=1e-5)
     assert not torch.allclose(logits[0][:, 9:], logits[1][:, 9:], atol=1e-3)
 
@@ -184,3 +186,30 @@ def test_a_causal_model_does_not_see_later_tokens():
 def test_a_causal_model_cannot_mix_positions_by_an_mlp():
     with pytest.raises(ConfigError, match="causal"):
         build(causal=True, mlp_t=True)
+
+
+def test_a_causal_model_computes_the_logits_of_labelled_positions_alone_to_the_same_loss_and_gradient():
+    data = batch()
+    data["labels"][:, :7] = data["labels"][2] = IGNORE
+    found = []
+    for labelled_only in (True, False):
+        model = build(causal=True)
+        model.labelled_only = labelled_only
+        carry, outputs = model(model.initial_carry(data), data, torch.Generator().manual_seed(0))
+        assert len(outputs["logits"]) == (3 * 9 if labelled_only else 4)
+        loss, sums = compute_loss(outputs, carry)
+        loss.backward()
+        found.append({**sums, "loss": loss.detach(), **{name: p.grad for name, p in model.named_parameters()}})
+    for name, value in found[0].items():
+        torch.testing.assert_close(value, found[1][name], msg=name)
+
+
+def test_a_causal_batch_without_any_label_has_no_loss():
+    data = batch()
+    data["labels"].fill_(IGNORE)
+    model = build(causal=True)
+    carry, outputs = model(model.initial_carry(data), data)
+    loss, sums = compute_loss(outputs, carry)
+    loss.backward()
+    assert sums["lm_loss"] == sums["accuracy"] == 0
+    assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)

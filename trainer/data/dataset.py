@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from hrmdoc.errors import InputError
 
-from .info import DataInfo
+from .info import IGNORE, DataInfo
 
 SPLITS = ("train", "test")
-IGNORE = -100
 _BUILD = "build one with `hrmdoc dataset` or give the folder that holds train/ and test/"
 
 

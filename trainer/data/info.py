@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+IGNORE = -100  # label of a position that does not count
+
 
 @dataclass
 class DataInfo:

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from hrmdoc.errors import ConfigError, InputError
 
-from .dataset import IGNORE, PuzzleData, PuzzleSet
+from .dataset import PuzzleData, PuzzleSet
+from .info import IGNORE
 
 
 class EvalBatch(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
+from ..data.info import IGNORE
 from ..feed import Stream
-from ..loss import IGNORE
 from ..model import Batch
 from .base import Fault
 
