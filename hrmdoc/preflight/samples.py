@@ -22,6 +22,8 @@ _TEXT = (  # columns that hold what is trained on
     "content", "chosen", "rejected", "code", "source", "response",
 )  # fmt: skip
 _TRUTH = ("answer", "solution", "ground_truth", "target", "reference", "label", "labels", "test_list", "tests", "expected")
+_TARGET = ("completion", "output", "response", "chosen", "answer")
+"""Columns of text that is learned; a sample whose every such column is blank teaches nothing."""
 _PROMPT = ("prompt", "question", "instruction", "text", "messages", "problem")
 
 
@@ -45,11 +47,15 @@ class Tally:
         self.columns.update(sample)
         ids = _ids(sample.get("input_ids"))
         length = len(ids) if ids is not None else sum(_characters(sample[key]) for key in _TEXT if key in sample)
-        self.empty += length == 0
+        labels = _ids(sample.get("labels"))
+        targets = [key for key in _TARGET if isinstance(sample.get(key), str)]
+        untaught = (labels is not None and labels.count(-100) == len(labels)) or (
+            bool(targets) and not any(_characters(sample[key]) for key in targets)
+        )
+        self.empty += length == 0 or untaught
         if self.longest is not None:
             self.overlong += length > self.longest * (1 if ids is not None else _CHARACTERS_A_TOKEN)
         self._range(ids or [])
-        labels = _ids(sample.get("labels"))
         if labels is not None:
             self.labels += len(labels)
             self.masked += labels.count(-100)

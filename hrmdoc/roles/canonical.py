@@ -68,6 +68,8 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
         for key, spelling in framework.config.items():
             if key not in found and (fact := config.read(key, spelling)):
                 found[key] = fact
+                if key == "precision" and (other := config.contradiction(fact, spelling)):
+                    found[other.key] = other
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
         _defaults(found, frameworks[0])
     _logged(run, found)
@@ -123,17 +125,32 @@ class _Config:
                 return _at(fact, key, value)
         return None
 
+    def contradiction(self, precision: Fact, spelling: ConfigKey) -> Fact | None:
+        """`precision.also`: half precision of the other kind that a switch of the same file turns on too."""
+        for name in spelling.keys if spelling.type == "bool" else ():
+            fact = self.get(name)
+            if fact is not None and fact.value is True and fact.file == precision.file:
+                word = _named(fact.key)
+                if {word, precision.value} == {"bf16", "fp16"}:
+                    return _at(fact, "precision.also", word)
+        return None
+
     def _switches(self, spelling: ConfigKey) -> Fact | None:
         """Precision told by switches: the one that is on names it; all off is full precision."""
         held = [fact for name in spelling.keys if (fact := self.get(name))]
         for fact in held:
             named = _PRECISIONS.get(str(fact.value).lower())
             if fact.value is True or str(fact.value).lower() in ("true", "1"):
-                word = re.search(r"bf16|fp16|fp8", fact.key.lower())
-                return _at(fact, "precision", word[0] if word else "bf16")
+                return _at(fact, "precision", _named(fact.key))
             if named and not isinstance(fact.value, bool) and fact.value not in (0, 1):
                 return _at(fact, "precision", named)
         return _at(held[0], "precision", "fp32") if held else None
+
+
+def _named(switch: str) -> str:
+    """The precision in the name of a switch."""
+    word = re.search(r"bf16|fp16|fp8", switch.lower())
+    return word[0] if word else "bf16"
 
 
 def _loose(key: str) -> str:

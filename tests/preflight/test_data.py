@@ -34,8 +34,20 @@ def test_tokenized_samples_give_lengths_masks_and_ids(tmp_path: Path) -> None:
     assert facts["data.samples"] == 4
     assert (facts["data.min_token_id"], facts["data.max_token_id"]) == (1, 9)
     assert facts["data.masked_fraction"] == pytest.approx(7 / 11)
-    assert facts["data.empty_fraction"] == 0.25
+    assert facts["data.empty_fraction"] == 0.5  # one has no tokens, one no label
     assert facts["data.overlong_fraction"] == 0.25
+
+
+def test_a_sample_without_anything_to_learn_counts_as_empty(tmp_path: Path) -> None:
+    samples: list[dict[str, Any]] = [
+        {"prompt": "hi", "completion": "yes"},
+        {"prompt": "hi", "completion": " "},
+        {"question": "hi", "answer": "", "output": "yes"},
+        {"prompt": "hi", "answer": ["yes"]},
+    ]
+    assert looked_at(jsonl(tmp_path / "d.jsonl", *samples))[0]["data.empty_fraction"] == 0.25
+    tokens = [{"input_ids": [1, 2], "labels": [-100, 2]}, {"input_ids": [1, 2], "labels": [-100, -100]}]
+    assert looked_at(jsonl(tmp_path / "t.jsonl", *tokens))[0]["data.empty_fraction"] == 0.5
 
 
 def test_text_counts_as_empty_only_when_no_column_holds_any(tmp_path: Path) -> None:

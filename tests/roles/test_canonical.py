@@ -84,6 +84,20 @@ def test_precision_in_its_many_spellings(config: dict[str, Any], precision: str 
     assert values(run_of(config)).get("precision") == precision
 
 
+@pytest.mark.parametrize(
+    ("config", "also"),
+    [
+        ({"fp16": False, "bf16": True}, None),
+        ({"fp16": True, "bf16": "auto"}, None),
+        ({"bf16": True, "fp8": True}, None),
+        ({"fp16": True, "bf16": True}, "fp16"),
+        ({"bf16.enabled": True, "fp16.enabled": True}, "fp16"),
+    ],
+)
+def test_two_half_precisions_at_once_are_both_told(config: dict[str, Any], also: str | None) -> None:
+    assert values(run_of(config)).get("precision.also") == also
+
+
 def test_a_clip_that_is_off_is_zero_and_one_that_is_unknown_is_missing() -> None:
     assert values(run_of({"grad_clip": None}))["optimizer.grad_clip"] == 0.0
     assert "optimizer.grad_clip" not in values(run_of({"lr": 1e-4}))
