@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.readers.textlog.metrics import points
+
+
+def test_arguments_and_prose_are_no_metrics(read: Any) -> None:
+    log = (
+        "  lr .............................................. 0.0003\n  num_layers ...................................... 24\n"
+        "Namespace(lr=0.0005, epochs=3)\n+ python train.py --lr 1e-4 --loss-scale 128 --train-iters 500\n"
+        "**Step 1: First Two Weeks**\nStep 2:\n* In step 3 she needs a score of 85 to pass with accuracy 4.\n"
+        "The student scores 82, 91 and 76.\n{'lr': 0.001, 'batch_size': 32, 'loss': 'mse'}\n"
+    )
+    run = read(log)
+    assert run.points == 0
+    assert run.facts["config", "num_layers"].value == 24
+    assert run.facts["config", "epochs"].value == 3
+    assert run.facts["config", "train_iters"].value == 500
+
+
+@pytest.mark.parametrize(
+    "line", ["Skipping nan loss 3 times", "found nan loss in rank 3", "nan grad norm 5 skipped", "step 7 saw a nan loss"]
+)
+def test_a_nan_in_a_sentence_is_no_value(read: Any, line: str) -> None:
+    run = read(f"step 6 loss 1.5\n{line}\n")
+    assert all(math.isfinite(value) for series in run.series.values() for value in series.values)
+
+
+def test_a_nan_between_two_names_without_signs_is_a_value(read: Any) -> None:
+    run = read("step 6 loss 1.5 grad_norm 2.0 lr 1e-3\nstep 7 loss nan grad_norm inf lr 1e-3\n")
+    assert [step for step, value in points(run, "loss") if math.isnan(value)] == [7]
+    assert points(run, "grad_norm") == [(6, 2.0), (7, math.inf)]
+    assert {key.metric for key in run.series} == {"loss", "grad_norm", "lr"}

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.readers.textlog.metrics import points
+
+
+def test_a_heading_says_that_the_measures_below_it_are_of_an_evaluation(read: Any) -> None:
+    block = "Evaluation Results:\n   Loss: 0.53\n   Perplexity: 1.70\n"
+    run = read("step 10 | Loss: 0.9\n" + block + "step 20 | Loss: 0.8\n" + block)
+    assert points(run, "Loss") == [(10, 0.9), (20, 0.8)]
+    assert points(run, "val_Loss") == [(10, 0.53), (20, 0.53)]
+
+
+def test_a_correct_of_all_becomes_a_share(read: Any) -> None:
+    line = "Test set: Average loss: 0.05, Accuracy: 9830/10000 (98%)\n"
+    run = read("Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.3\n" + line + line)
+    assert points(run, "test_Accuracy") == [(640, 0.983), (640, 0.983)]
+    assert points(run, "test_Average loss")[0] == (640, 0.05)
+
+
+def test_a_box_of_measures_is_placed_at_its_own_count_of_steps(read: Any) -> None:
+    box = (
+        "------------------------------\n| rollout/           |         |\n|    ep_rew_mean     | {0}    |\n"
+        "| time/              |         |\n|    total_timesteps | {1}    |\n------------------------------\n"
+    )
+    run = read(box.format(22.3, 2048) + box.format(25.1, 4096))
+    assert points(run, "rollout/ep_rew_mean") == [(2048, 22.3), (4096, 25.1)]
+
+
+def test_rows_under_a_header_of_columns_are_read(read: Any) -> None:
+    log = "epoch     train_loss  valid_loss  accuracy  time\n0         0.5         0.4         0.8       00:10\n"
+    run = read(log + "1         0.4         0.35        0.85      00:10\n")
+    assert points(run, "valid_loss") == [(0, 0.4), (1, 0.35)]
+
+
+def test_rows_under_measures_alone_are_counted_where_a_split_is_named(read: Any) -> None:
+    run = read("Summary:\ntrain loss   val_loss   val_acc\n  1.20    0.90    0.50\n  0.80    0.85    0.60\nRemarks: fine\n")
+    assert points(run, "val_loss") == [(0, 0.9), (1, 0.85)]
+    assert read("loss   acc   score of\n  1.20    0.90    0.50\n  0.80    0.85    0.60\n").points == 0
+
+
+def test_a_name_that_comes_again_belongs_to_the_split_named_in_between(read: Any) -> None:
+    line = "Epoch {0} | Train Loss: 0.{1} | Acc: 0.7 | Val Loss: 0.8 | Acc: 0.6\n"
+    run = read("".join(line.format(epoch, 9 - epoch) for epoch in range(4)))
+    assert points(run, "Acc")[-1] == (3, 0.7)
+    assert points(run, "val_Acc")[-1] == (3, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("line", "metric", "value"),
+    [
+        ("val Loss: 0.40 Acc: 0.9", "val_Acc", 0.9),
+        ("train loss: 0.3 val loss: 0.4 accuracy: 0.9", "val_accuracy", 0.9),
+        ("LOSS train 0.3 valid 0.4", "valid_loss", 0.4),
+        ("loss 0.3 | val 0.4", "val_loss", 0.4),
+        ("loss: 0.3 - val_loss: 0.4 - acc: 0.9", "acc", 0.9),
+        ("val loss: 0.4 lr: 0.001", "lr", 0.001),
+    ],
+)
+def test_what_follows_a_loss_of_one_split_is_of_that_split(line: str, metric: str, value: float, read: Any) -> None:
+    assert points(read("".join(f"Epoch {n} {line}\n" for n in (1, 2, 3))), metric)[-1] == (3, value)
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("+-------+\n| Epoch | Train Loss | Val Loss |\n+-------+\n", "|   {0}   |   0.{0}   |   0.4  |\n"),
+        (
+            "┏━━━━━━━┳━━━━━━━━━━━━┓\n┃ Epoch ┃ Train Loss ┃ Val Loss ┃\n┡━━━━━━━╇━━━━━━━━━━━━┩\n",
+            "│ {0}     │ 0.{0}     │ 0.4   │\n",
+        ),
+        ("epoch train_loss val_loss\n", "{0} 0.{0} 0.4\n"),
+    ],
+)
+def test_rows_under_a_framed_or_narrow_header_are_read(head: str, row: str, read: Any) -> None:
+    run = read(head + "".join(row.format(n) for n in range(1, 8)) + "+-----+\n")
+    names = [key.metric for key in run.series]
+    assert names[1].lower().replace(" ", "_") == "val_loss"
+    assert points(run, names[0]) == [(n, n / 10) for n in range(1, 8)]
+
+
+def test_a_notice_of_evaluation_says_whose_the_next_measures_are(read: Any) -> None:
+    run = read("".join(f"Epoch {n}/4, Train Loss: 0.5\nValidating...\nLoss: 0.{n}, Accuracy: 80%\n" for n in range(1, 5)))
+    assert [value for _, value in points(run, "val_Loss")] == [0.1, 0.2, 0.3, 0.4]
