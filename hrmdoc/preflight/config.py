@@ -13,6 +13,7 @@ from hrmdoc.remedies.scalars import Kind, read
 from hrmdoc.run import Fact, Value
 
 _DATA_KEYS = ("data_path", "train_file", "dataset_path", "data.path", "datasets[0].path", "train_data", "data.train")
+_TABLES = (".jsonl", ".csv", ".tsv")
 
 
 def config_facts(path: Path) -> Iterator[Fact]:
@@ -21,6 +22,8 @@ def config_facts(path: Path) -> Iterator[Fact]:
     Raises:
         InputError: the file cannot be read or is not in a known format.
     """
+    if path.suffix.lower() in _TABLES:
+        raise InputError("is data, not a config", file=path, hint="hrmdoc preflight [CONFIG] --data FILE")
     try:
         source = files.read(path)
         document = parse(str(path), source.text)

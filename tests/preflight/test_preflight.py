@@ -9,6 +9,7 @@ import pytest
 from hrmdoc.analysis import Patient
 from hrmdoc.errors import InputError
 from hrmdoc.preflight import Machine, preflight
+from hrmdoc.preflight.config import config_facts
 from hrmdoc.preflight.derived import parameters
 from hrmdoc.run import Damage, Fact
 
@@ -114,3 +115,11 @@ def test_the_findings_come_from_the_rulebook(config: Path) -> None:
     assert found["disk-space-low"] == "absent"
     assert found["threads-exceed-cores"] == "not_evaluated"
     assert found["vllm-sync-interval-long"] == "not_evaluated"
+
+
+def test_data_named_as_config_are_told_where_they_belong(tmp_path: Path) -> None:
+    data = tmp_path / "train.jsonl"
+    data.write_text("{}\n")
+    with pytest.raises(InputError, match="is data, not a config") as caught:
+        list(config_facts(data))
+    assert "--data" in (caught.value.hint or "")
