@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from hrmdoc import late
 from hrmdoc.desync import DesyncWatch
 from hrmdoc.literals import Literals
 from hrmdoc.text import clean, strip_ansi
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 _NEAR_THE_END = 50
 """Lines: an exception without a traceback is what ended the program only when hardly anything was printed after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
-_SOURCE = re.compile(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
+_SOURCE = late.pattern(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
     r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
     r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
     r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
 )
-_ALTERNATIVE = re.compile(r"_\d$")
-_INTEGER = re.compile(r"[+-]?\d{1,18}")
-_DECIMAL = re.compile(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
+_ALTERNATIVE = late.pattern(r"_\d$")
+_INTEGER = late.pattern(r"[+-]?\d{1,18}")
+_DECIMAL = late.pattern(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
 
 Captured = str | int | float
 

@@ -59,6 +59,8 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     Files outside of all run folders, such as a printed log beside `lightning_logs`, go to the last run if they were written
     after it began, and settings always do.
     """
+    if len(sources) < 2:
+        return [_group(_common(sources), sources)] if sources else []
     owner = _owners(sources)
     groups: dict[str, list[Source]] = defaultdict(list)
     loose: list[Source] = []
@@ -66,7 +68,7 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
         folder = owner.get(source.path)
         (loose if folder is None else groups[folder]).append(source)
     if len(groups) < 2:
-        return [_group(_common(sources), sources)] if sources else []
+        return [_group(_common(sources), sources)]
     found = sorted(
         (_group(folder, members) for folder, members in groups.items()), key=lambda g: (g.changed, _names.natural(g.folder))
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc import late
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Axis, FloatArray, IntArray, Points
 
@@ -46,10 +47,10 @@ TIME_KEYS = (
 RESTARTING = frozenset({"step", "Step", "steps", "iteration", "iter", "it", "batch", "batch_idx", "i"})
 _MISSING = frozenset({"", "na", "n/a", "none", "null", "-", "--", "?", "[n/a]", "[not supported]"})
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "nan.0": math.nan, "inf.0": math.inf}
-_NUMBER = re.compile(
+_NUMBER = late.pattern(
     r"^([+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))\s*(?:%|[a-zA-Z/]{1,6})?$"
 )
-_OF_TOTAL = re.compile(r"^(\d+)\s*/\s*\d+$")
+_OF_TOTAL = late.pattern(r"^(\d+)\s*/\s*\d+$")
 _DAY_2001 = 978_307_200.0  # a number below this is seconds since the start of the run, not since 1970
 SECONDS = (1e9, 1e11)  # numbers between them are seconds since 1970 beyond doubt
 

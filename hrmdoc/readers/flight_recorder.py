@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hrmdoc import late
 from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Event, Fact, Record, Value
@@ -23,7 +24,7 @@ NAME = "flight_recorder"
 TITLE = "PyTorch flight-recorder dumps (nccl_trace_rank_N)"
 WHOLE = True
 
-_NAMED = re.compile(r"(?:trace|recorder|dump|fr)[\w.-]*rank[_-]?\d+")
+_NAMED = late.pattern(r"(?:trace|recorder|dump|fr)[\w.-]*rank[_-]?\d+")
 _MAGIC = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _MOST_GROUPS = 256
 _ALLOWED = (

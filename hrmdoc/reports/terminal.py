@@ -14,7 +14,6 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
-from hrmdoc.reports.terminal_causes import show_causes
 from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, sentence
 from hrmdoc.symptom import Symptom
@@ -37,6 +36,8 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     show_curves(analysis, console)
     _symptoms(analysis, console, verbose=verbose)
     if analysis.verdict in SICK or verbose:
+        from hrmdoc.reports.terminal_causes import show_causes
+
         show_causes(analysis, console, verbose=verbose)
     _coverage(analysis, console, verbose=verbose)
     _next(analysis, console)
