@@ -50,6 +50,7 @@ class RankState:
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
         frame: the lines of a Rich bar that is not whole yet.
+        best, score: the best value that CatBoost told last, and whether more of it is better.
         filed: the log holds Composer's own rows, which its bars repeat.
     """
 
@@ -75,6 +76,8 @@ class RankState:
     config: int = 0
     frame: list[str] = field(default_factory=list)
     filed: bool = False
+    best: float | None = None
+    score: bool = False
 
     @property
     def hungry(self) -> bool:

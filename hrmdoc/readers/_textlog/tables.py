@@ -20,6 +20,7 @@ _EDGE = late.pattern(r"[-=+]{8,}\s*\Z")
 _BORDERS = str.maketrans("┃│║", "|||")
 _CELLS = late.pattern(r"\s*\|\s*|\s{2,}|\t")
 _CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
+_SPAN = late.pattern(r"\d+(?:\.\d+)?(?:ms|s|m|min|h)\Z")
 _OF = late.pattern(r"(\d+)/(\d+)\Z")
 _OF_ALL: dict[tuple[str, ...], tuple[str, ...]] = {
     ("Class", "Images", "Instances"): (
@@ -114,7 +115,7 @@ class TableReader:
                 position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
             elif found is not None:
                 values.append((name, number(found.group(1))))
-            elif ":" not in cell:
+            elif ":" not in cell and not _SPAN.match(cell):
                 return False
         if not values or (position.silent and any(map(counter_kind, columns))):
             return False

@@ -76,6 +76,15 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "20:\tlearn: 0.5312000\ttest: 0.5510000\tbest: 0.5500000 (18)\ttotal: 41ms\tremaining: 1.2s\n",
         {"train_loss": [(20, 0.5312)], "val_loss": [(20, 0.551)]},
     ),
+    "catboost, a score of the test data alone": (
+        "0:\ttest: 0.9512000\tbest: 0.9512000 (0)\ttotal: 41ms\tremaining: 1.2s\n",
+        {"val_score": [(0, 0.9512)], "val_loss": []},
+    ),
+    "gradient boosting of scikit-learn": (
+        "      Iter       Train Loss   Remaining Time \n"
+        "         1           1.1903            0.07s\n         2           1.0322            1.02m\n",
+        {"Train Loss": [(1, 1.1903), (2, 1.0322)]},
+    ),
     "a step in brackets": (
         "I0102 03:04:05.678901 139 logging_writer.py:48] [300] learning_rate=0.001, loss=2.5, accuracy=0.5\n",
         {"loss": [(300, 2.5)], "accuracy": [(300, 0.5)], "learning_rate": [(300, 0.001)]},

@@ -85,3 +85,12 @@ def test_rows_under_a_framed_or_narrow_header_are_read(head: str, row: str, read
 def test_a_notice_of_evaluation_says_whose_the_next_measures_are(read: Any) -> None:
     run = read("".join(f"Epoch {n}/4, Train Loss: 0.5\nValidating...\nLoss: 0.{n}, Accuracy: 80%\n" for n in range(1, 5)))
     assert [value for _, value in points(run, "val_Loss")] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_what_catboost_measures_is_a_score_once_its_best_value_has_grown(read: Any) -> None:
+    row = "{0}:\tlearn: {1}\ttest: {2}\tbest: {2} ({0})\ttotal: 41ms\tremaining: 1.2s\n"
+    losses = read("".join(row.format(n, 0.9 - n / 10, 0.95 - n / 10) for n in range(4)))
+    assert len(points(losses, "val_loss")) == 4
+    scores = read("".join(row.format(n, 0.5 + n / 10, 0.45 + n / 10) for n in range(4)))
+    assert [step for step, _ in points(scores, "val_score")] == [1, 2, 3]
+    assert len(points(scores, "train_loss")) == 1
