@@ -1,6 +1,6 @@
 """The trainer's speed against a reconstruction of the reference's step (`trainer_baseline.py`), in one process, interleaved.
 
-    python benchmarks/trainer_speed.py [a] [b] [c] [--compile] [--steps N]
+    python benchmarks/trainer_speed.py [a] [b] [c] [--compile] [--steps N] [--only native,trainer]
 
 A step is the whole optimizer step on random 9x9 boards, in float32 on one thread: forward, Q-target, backward, both
 optimizers, metrics. Both trainers begin with the same weights and see the same batches; their losses are compared before
@@ -38,8 +38,8 @@ AGREE = (1e-6, 1e-4, 1e-4)  # of the first losses; AdamATan2 turns gradients tha
 Step = Callable[[Batch], float]
 
 
-def contestants(arch: ArchConfig, rows: int, compiled: bool) -> dict[str, Step]:
-    """The baseline, the trainer, the trainer with its kernels in C, and these with the reused Q-target."""
+def contestants(arch: ArchConfig, rows: int, compiled: bool, only: str) -> dict[str, Step]:
+    """The baseline, the trainer, the trainer with its kernels in C, and these with the reused Q-target; of these the `only`."""
     torch.manual_seed(0)
     first = HRM(arch, SUDOKU, rows)
     baseline = Baseline(first, rows, LR, DECAY, compiled)
@@ -48,8 +48,10 @@ def contestants(arch: ArchConfig, rows: int, compiled: bool) -> dict[str, Step]:
         ("trainer", "separate", False),
         ("native", "separate", True),
         ("q_target=reuse", "reuse", False),
-        ("native, reuse", "reuse", True),
+        ("native+reuse", "reuse", True),
     ):
+        if only and who not in only.split(","):
+            continue
         model = HRM(replace(arch, q_target=target), SUDOKU, rows)
         model.load_state_dict(first.state_dict())
         if native:
@@ -64,13 +66,13 @@ def _step(stepper: Stepper) -> Step:
     return lambda batch: float(stepper.step(batch)["lm_loss"])
 
 
-def race(name: str, compiled: bool, rounds: int | None) -> None:
+def race(name: str, compiled: bool, rounds: int | None, only: str) -> None:
     arch, rows, usual = CONFIGS[name]
     arch = replace(arch, forward_dtype="float32", halt_exploration_prob=0.0)
-    steps = contestants(arch, rows, compiled)
+    steps = contestants(arch, rows, compiled, only)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(8)]
     losses = {who: [step(batch) for batch in batches[:3]] for who, step in steps.items()}
-    pairs = [(losses["baseline"][step], losses[who][step], step) for who in ("trainer", "native") for step in range(3)]
+    pairs = [(losses["baseline"][step], losses[who][step], step) for who in steps if "reuse" not in who for step in range(3)]
     apart = [abs(x - y) / x for x, y, _ in pairs]
     assert all(found < AGREE[step] for found, (*_, step) in zip(apart, pairs, strict=True)), f"the trainers differ: {losses}"
     spent: dict[str, list[float]] = {who: [] for who in steps}
@@ -101,13 +103,14 @@ def main() -> None:
     parser.add_argument("configs", nargs="*", default=["a", "b", "c"], help="of a, b, c")
     parser.add_argument("--compile", action="store_true", help="torch.compile on both sides; the kernels in C stay as they are")
     parser.add_argument("--steps", type=int, help="rounds")
+    parser.add_argument("--only", default="", help="such as trainer,native: contestants beside the baseline")
     parser.add_argument("--plain-malloc", action="store_true", help="leave the C library's memory handling as it is")
     given = parser.parse_args()
     torch.set_num_threads(1)
     kept = not given.plain_malloc and keep_memory()  # for both sides: it belongs to the process
     print(f"freed memory is {'kept' if kept else 'returned to the system'}")
     for name in given.configs:
-        race(name, given.compile, given.steps)
+        race(name, given.compile, given.steps, given.only)
 
 
 if __name__ == "__main__":

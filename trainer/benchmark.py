@@ -1,4 +1,4 @@
-"""`hrmdoc train --benchmark`: how fast this machine trains a model, for every attention backend that it has.
+"""`hrmdoc train --benchmark`: how fast this machine trains a model, with every attention that it has and with the kernels in C.
 
 A step is all of it: the forward pass, the second one for the Q-target, the backward pass and both optimizers. Its
 floating-point operations are counted by PyTorch on tensors without storage, and compared with the rate that one matrix
@@ -35,6 +35,7 @@ from .state import arch_config
 OPTIONS = {"--seq-len": 81, "--batch": 0, "--vocab": 11, "--seconds": 10}
 WARMUP = 2  # steps that are not counted: caches, lazily made buffers, compilation
 MIB = 1 << 20
+NATIVE = "native"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +163,13 @@ def command(words: list[str]) -> int:
         except ConfigError as error:
             say(f"{backend:<10}{error.what}\n")
             continue
-        say(
-            _row(
-                _measure_backend(backend, config.seed, arch, info, rows, plan, device, numbers["--seconds"]), tokens, flops, peak
-            )
-        )
+        speed = _measure_backend(backend, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
+        say(_row(speed, tokens, flops, peak))
+    if plan.native:
+        speed = _measure_backend(NATIVE, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
+        say(_row(speed, tokens, flops, peak))
+    else:
+        say(f"{NATIVE:<10}not used: {plan.native_reason}\n")
     return 0
 
 
@@ -174,8 +177,10 @@ def _measure_backend(
     backend: str, seed: int, arch: ArchConfig, info: DataInfo, rows: int, plan: devices.Plan, device: torch.device, seconds: int
 ) -> Speed:
     torch.manual_seed(seed)
-    model = HRM(arch, info, rows, attention=backend).to(device)
-    if plan.compile_backend is not None:
+    model = HRM(arch, info, rows, attention=plan.attention if backend == NATIVE else backend).to(device)
+    if backend == NATIVE:
+        model.use_native()
+    elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
     stepper, batch = Stepper(model), random_batch(info, rows, device)
     return measure(lambda: stepper.step(batch), backend, device, seconds)

@@ -17,9 +17,18 @@ def test_every_backend_is_measured_or_its_absence_explained(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert "float32 matmul precision" in lines[0]
     assert "batch 2 x 16 tokens (+1)" in lines[1]
-    assert [line.split()[0] for line in lines[3:]] == ["sdpa", "flash", "naive"]
+    assert [line.split()[0] for line in lines[3:]] == ["sdpa", "flash", "naive", "native"]
     assert "computes in float16 or bfloat16 only" in lines[4]
+    assert "not used: the hidden size 8 is no multiple of 16" in lines[6]
     assert lines[3].endswith("%")
+
+
+def test_the_kernels_in_c_are_measured_where_a_run_would_use_them(capsys):
+    words = ["--seq-len=16", "--batch=2", "--seconds=1", "threads=1", *SMALL, "arch.hidden_size=16"]
+    assert benchmark.command(words) == 0
+    native = capsys.readouterr().out.splitlines()[6]
+    assert native.startswith("native ")
+    assert native.endswith("%")
 
 
 @pytest.mark.parametrize(
