@@ -42,7 +42,7 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">']
     parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="12" class="t">{escape(title)}</text>')
     for value in (low + 0.05 * span, (low + high) / 2, high - 0.05 * span):
-        label = f"{10**value if logarithmic else value * size:.3g}"
+        label = margin_label(10**value if logarithmic else value * size)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>')
     for step, anchor in ((left, "start"), (right, "end")):
@@ -57,6 +57,12 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     places = [across(float(step)) for step in steps[~finite][:200]]
     parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{tick}" y2="{low_edge}" class="n"/>' for at in places]
     return "".join(parts) + "</svg>"
+
+
+def margin_label(value: float) -> str:
+    """A number that fits the margin: `0.0525`, `1.8e-4`."""
+    label = f"{value:.3g}"
+    return label if len(label) <= 6 else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def _dot(place: str) -> str:
