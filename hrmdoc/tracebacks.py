@@ -140,5 +140,8 @@ class TracebackTracker:
     @staticmethod
     def _keep_frame(opened: _Open, body: str) -> None:
         found = _FRAME.search(body) or _BOXED.search(body)
+        if found and len(opened.frames) == 1 and opened.frames[0] == HEADER:
+            margin = len(body) - len(body.lstrip()) - 2  # a paste may have left the head alone at the margin
+            opened.indent = max(opened.indent, margin if body.lstrip().startswith('File "') else 0)
         if found and len(opened.frames) < _MOST_FRAMES:
             opened.frames.append(f"{found['file']} {found['function']}")

@@ -47,6 +47,11 @@ def test_a_traceback_quoted_in_a_summary_ends_at_its_own_indentation() -> None:
     assert ends(*text) == [("  RuntimeError: boom", ("a.py main",))]
 
 
+def test_only_the_head_of_a_traceback_may_stand_at_the_margin() -> None:
+    frame = '      File "a.py", line 1, in f'
+    assert ends(HEADER, frame, "        raise x", "    ValueError: x") == [("    ValueError: x", ("a.py f",))]
+
+
 def test_the_boxes_of_rich_are_read() -> None:
     box = (f"╭───── {HEADER[:-1]} ─────╮", "│ /x/train.py:12 in evaluate     │", "│ ❱ 12 │   loss.backward()      │", "╰──────╯")
     text = (*box, "ValueError: x")
