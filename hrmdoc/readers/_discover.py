@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError

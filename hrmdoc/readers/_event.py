@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from hrmdoc.readers import _wire
 from hrmdoc.readers._wire import BYTES, FIXED32, FIXED64, VARINT, Field
@@ -42,8 +42,7 @@ class Scalar(NamedTuple):
     dtype: str = ""
 
 
-@dataclass(slots=True)
-class Event:
+class Event(Struct):
     """A parsed event."""
 
     wall_time: float = float("nan")

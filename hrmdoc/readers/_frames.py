@@ -5,9 +5,8 @@ A record is: length (u64), masked CRC of the length (u32), payload, masked CRC o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from hrmdoc.readers import _crc
@@ -24,8 +23,7 @@ _MATRIX_LENGTH = 8192
 _WORD = 8
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """Whole records inside `data`.
 
     Attributes:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hrmdoc import late, readers
 from hrmdoc.readers import _names
@@ -38,8 +39,7 @@ _PIECE = late.pattern(
 """Folders that hold parts of one run as often as runs; they are told apart by other marks than the names of their files."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunGroup:
+class RunGroup(Struct, frozen=True):
     """The sources of one run.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from hrmdoc.run import Record
 
@@ -21,8 +22,7 @@ def nothing_wanted(block: bytes) -> Iterable[int]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a session may know beside its bytes.
 
     Attributes:

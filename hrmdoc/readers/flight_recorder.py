@@ -11,9 +11,10 @@ import pickle
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._whole import Whole
@@ -59,8 +60,7 @@ class _PlainUnpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Any]] = {operation[0]: pickle._Unpickler.dispatch[operation[0]] for operation in _ALLOWED}
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """One process group as this rank saw it; numbers are of collectives, -1 where none is known."""
 
     enqueued: int = -1

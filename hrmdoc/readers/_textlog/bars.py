@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hrmdoc import late
 
@@ -27,8 +27,7 @@ _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One redraw of a bar. `after` is what follows it on the same piece."""
 
     desc: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 import orjson
+from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._textlog.words import measures
@@ -28,8 +28,7 @@ _NOT_MEASURES = ("percentage", "total_flos")
 _FLOATS, _NUMBERS = {float}, {float, int}
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What the keys of a mapping tell by themselves; logs repeat a few sets of keys for ever.
 
     Attributes:
@@ -47,8 +46,7 @@ class Shape:
     other: frozenset[str]
 
 
-@dataclass(slots=True)
-class Mapping:
+class Mapping(Struct):
     """One printed mapping: numbers by key, the step it tells, and whether numbers were quoted."""
 
     values: dict[str, float]

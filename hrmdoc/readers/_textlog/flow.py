@@ -5,8 +5,9 @@ A batch counter that restarts with every epoch becomes `epoch * batches + batch`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from hrmdoc.run import Axis
 
@@ -26,8 +27,7 @@ class Position(NamedTuple):
         return self.epoch is None and self.step is None
 
 
-@dataclass(slots=True)
-class Flow:
+class Flow(Struct):
     """The state of one rank's log.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._decimals import PlainText
@@ -25,8 +26,7 @@ _ALIKE_IN_RUN = 2
 """The same once the run's position is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A line that may be one of metrics: it waits until its like has come often enough."""
 
     values: list[tuple[str, float]]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 PIECE_LIMIT = 64 * 1024
@@ -17,8 +17,7 @@ PIECE_LIMIT = 64 * 1024
 _SLICE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Whole pieces.
 
     Attributes:

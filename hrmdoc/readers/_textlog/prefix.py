@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+
+from msgspec import Struct
 
 from hrmdoc import late
 
@@ -50,8 +51,7 @@ _GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = late.pattern(r"[ \-|:,>]{0,4}")
 
 
-@dataclass(slots=True)
-class Message:
+class Message(Struct):
     """A line without its prefix. `time` is Unix seconds or NaN; `logger` the last word that named one."""
 
     rest: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from hrmdoc.run import Axis, Points, Record
 
@@ -21,8 +21,7 @@ class Mark(NamedTuple):
     rank: int | None = None
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(Struct):
     """Points of one metric that wait, and what is kept of it: its axis and the number of its last point.
 
     Of each point, step, value, time and line wait one after another: one list costs less than a tuple a point.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hrmdoc.readers._textlog.bars import MainBar
 from hrmdoc.readers._textlog.dicts import Mapping
@@ -14,8 +15,7 @@ from hrmdoc.run import Axis
 _MOST_FRAMES = 40
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """Values that wait for a later line to tell their place or their worth."""
 
     values: list[tuple[str, float]]
@@ -26,8 +26,7 @@ class Held:
     total: int = 0
 
 
-@dataclass(slots=True)
-class RankState:
+class RankState(Struct):
     """The state of one rank's stream.
 
     Attributes:

@@ -7,7 +7,8 @@ for ever, so the understanding is kept by template and a line costs little more 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._textlog.forms import Forms
@@ -76,8 +77,7 @@ _TRAILING = late.pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """A counter: positions of its value and its total among the line's numbers."""
 
     kind: CounterKind
@@ -85,8 +85,7 @@ class Counter:
     total: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A named value: its position, what it is multiplied by, and the position of its denominator."""
 
     name: str
@@ -95,8 +94,7 @@ class Measure:
     over: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How to read the lines of one template.
 
     Attributes:
