@@ -84,8 +84,14 @@ def _counted(names: list[str]) -> bool:
     return any(name.strip().lower() in wanted for name in names)
 
 
-def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=lambda sign: (len(_cells(header, sign)), -_DELIMITERS.index(sign)))
+def _delimiter(line: str) -> str:
+    """What parts the names of a header or, in a line of numbers, leaves nothing but numbers."""
+
+    def parted(sign: str) -> tuple[bool, int, int]:
+        cells = _cells(line, sign)
+        return len(cells) > 1 and _is_row(cells), len(cells), -_DELIMITERS.index(sign)
+
+    return max(_DELIMITERS, key=parted)
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -122,6 +128,7 @@ class _Session(LineSession):
         self._counter = Counter()
         self._header: _Header | None = None
         self._decimals = Decimals()
+        self._comment = ""
         self._bad = 0
 
     def _block(self, block: bytes) -> Iterator[Record]:
@@ -153,10 +160,15 @@ class _Session(LineSession):
         """Takes a header line; 1 when it was one, or nothing that a row could be."""
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
         if not text.strip() or text.startswith("#"):
+            self._comment = text.lstrip("# ") if text.strip() else self._comment
             return 1
         delimiter = _delimiter(text)
         names = _cells(text, delimiter)
         if self._header is None and _is_row(names):
+            above = _cells(self._comment, delimiter)  # as numpy's savetxt writes them
+            if len(above) == len(names) and _is_header(above):
+                self._header = _Header(above, delimiter, split_of(self._context.path), self._decimals)
+                return 0
             self._header = _Header([f"col{at}" for at in range(1, len(names) + 1)], delimiter, "", self._decimals)
             self._header.damages.append((number_, _NAMELESS.format(len(names))))
             return 0

@@ -85,6 +85,16 @@ def test_columns_without_names_are_numbered_and_have_no_role() -> None:
     assert (note.line, "--role train.loss=col2" in note.what) == (1, True)
 
 
+def test_names_in_a_comment_above_the_numbers_are_taken() -> None:
+    records = read("# made by hand\n# step,loss\n1,2.5\n2,2.25\n", path="curve.csv")
+    assert curves(records)["loss"] == [(1, "2.5"), (2, "2.25")]
+    assert not [record for record in records if isinstance(record, Damage)]
+    commas = curves(read("# step;loss\n1;0,5\n2;0,25\n", path="curve.csv"))
+    assert commas["loss"] == [(1, "0.5"), (2, "0.25")]
+    other = read("# three, words, here\n1,2.5\n2,2.25\n", path="curve.csv")
+    assert set(curves(other)) == {"col1", "col2"}
+
+
 def test_a_header_that_widens_later_is_taken_anew() -> None:
     found = curves(read("step,loss\n1,0.5\nstep,loss,lr\n2,0.4,0.01\n"))
     assert found == {"loss": [(1, "0.5"), (2, "0.4")], "lr": [(2, "0.01")]}
