@@ -166,14 +166,16 @@ class Rows:
         self, shape: _Shape, cells: Mapping[str, FloatArray], steps: IntArray, axes: IntArray, times: FloatArray, lines: IntArray
     ) -> None:
         order = np.array(shape.order, np.int64)
-        clock = shape.place.time if np.isfinite(times[order]).any() else None
         kinds = axes[order]
         whole = (steps[order], times[order], lines[order]) if (kinds == kinds[0]).all() else None
         for at, name in enumerate(shape.names):
-            if name == shape.place.step or name == clock:
+            if name == shape.place.step:
                 continue
             values = cells[name]
-            here = self._gaps.present(shape, at, values)
+            if name == shape.place.time:  # seconds of the run, not of the world, are a metric
+                here = np.isfinite(values) & np.isnan(times[order])
+            else:
+                here = self._gaps.present(shape, at, values)
             if not here.any():
                 continue
             metric = with_split(name, shape.split)

@@ -192,10 +192,11 @@ class _Session(LineSession):
         epoch = grid[:, header.at(place.epoch)] if place.epoch is not None else nothing
         steps, axes = self._counter.steps(step, epoch, np.full(count, place.step in RESTARTING))
         order = np.arange(first, first + count)
-        clocked = bool(np.isfinite(times).any())
-        for at, metric, source in header.metrics(clocked):
+        for at, metric, source in header.metrics():
             values = grid[:, at]
             here = ~np.isnan(values) | header.nans[:, at]
+            if header.names[at] == place.time:
+                here &= np.isnan(times)  # seconds of the run, not of the world, are a metric
             named = f"{self._context.source or self._context.path}#{source}" if source else ""
             if here.all() and (axes == axes[0]).all():
                 values = np.ascontiguousarray(values)
@@ -248,10 +249,10 @@ class _Header:
         epoch = found.epoch or next((lowered[key] for key in EPOCH_KEYS if key in lowered), None)
         return Places(step, epoch, found.time or next((lowered[key] for key in TIME_KEYS if key in lowered), None))
 
-    def metrics(self, clocked: bool) -> Iterator[tuple[int, str, str]]:
+    def metrics(self) -> Iterator[tuple[int, str, str]]:
         """Column, metric and run of every column that holds a metric; exports name the run in front of the metric."""
         for at, name in enumerate(self.names):
-            if not name or name == self.place.step or (name == self.place.time and clocked) or _SPREAD.search(name):
+            if not name or name == self.place.step or _SPREAD.search(name):
                 continue
             found = _RUN_PREFIX.match(name)
             if found and self.names.index(name) == at:

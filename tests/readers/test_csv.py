@@ -106,6 +106,12 @@ def test_a_row_of_another_width_is_reported_and_the_rest_kept() -> None:
     assert [r.line for r in records if isinstance(r, Damage)] == [3]
 
 
+def test_seconds_of_the_run_are_a_metric_wherever_the_bytes_are_cut() -> None:
+    text = "step,time,loss\n1,3.5,2.5\n2,1767300000.0,2.25\n3,4.5,2.0\n"
+    for cut in range(len(text)):
+        assert curves(read(text, (cut,)))["time"] == [(1, "3.5"), (3, "4.5")]
+
+
 def test_lines_and_times_are_told() -> None:
     (points,) = [
         r

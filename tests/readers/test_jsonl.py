@@ -255,3 +255,14 @@ def test_a_key_that_holds_a_mapping_in_one_row_and_a_number_in_the_next_is_read(
     points = [record for record in [*session.feed(rows), *session.close()] if isinstance(record, Points)]
     found = {record.metric: (record.steps.tolist(), record.values.tolist()) for record in points}
     assert found == {"loss.ce": ([1, 3], [2.0, 1.0]), "loss": ([2], [1.5])}
+
+
+def test_seconds_of_the_run_are_a_metric_wherever_the_bytes_are_cut() -> None:
+    rows = [
+        {"step": 1, "time": 3.5, "loss": 2.5},
+        {"step": 2, "time": 1767300000.0, "loss": 2.25},
+        {"step": 3, "time": 4.5, "loss": 2},
+    ]
+    text = lines(*rows)
+    for cut in range(len(text)):
+        assert curves(read(text, (cut,)))["time"] == [(1, "3.5"), (3, "4.5")]
