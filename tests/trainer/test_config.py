@@ -78,6 +78,7 @@ def test_a_resolved_configuration_loads_unchanged(tmp_path: Path) -> None:
 def test_presets_follow_the_memory_table_of_the_hrm_guide(name: str, hidden: int, batch: int) -> None:
     config = load(None, [f"preset={name}"])
     assert (config.arch.hidden_size, config.global_batch_size) == (hidden, batch)
+    assert config.arch.pos_encodings == ("rope" if name == "full" else "learned")
 
 
 def test_presets_can_be_combined() -> None:
