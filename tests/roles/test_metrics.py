@@ -34,6 +34,8 @@ ROLE = RoleMap(BOOK)
         "metrics/precision(B)",
         "___",
         "lm loss vs samples",
+        "center_rewards_loss",
+        "critic/mfu",
     ],
 )
 def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
@@ -44,6 +46,10 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
     ("metric", "role"),
     [
         ("log_probs/chosen", "dpo.logp_chosen"),
+        ("actor/mfu", "mfu"),
+        ("perf/time_per_step", "step_time"),
+        ("n_tokens_seen", "num_tokens"),
+        ("performance/tokens_per_sec_per_gpu", "tokens_per_second"),
         ("batch_cost", "step_time"),
         ("response_clip_ratio", "rl.completions_clipped"),
         ("Mean Generation Length", "rl.completion_length"),
