@@ -17,7 +17,7 @@ from hrmdoc import late
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
 _DATE = late.pattern(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)")
 _US_DATE = late.pattern(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SHORT_DATE = late.pattern(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?=\s)")
+_SHORT_DATE = late.pattern(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
 _CLOCK = late.pattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
 _GLOG = late.pattern(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = late.pattern(r"\[?[IWEF] [\w./\-]+:\d+\] ?")

@@ -57,6 +57,7 @@ def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
     [
         "10: loss 3.4",
         "11/21 loss 0.5",
+        "10/20 00:01:02 loss 0.5",
         "[epoch=1][batch=10/100]:",
         "  train/CE loss=3",
         "{'loss': 1.0}",
