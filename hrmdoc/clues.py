@@ -80,7 +80,8 @@ def weights(causes: Sequence[Cause], clues: Sequence[Clue]) -> FloatArray:
 def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     """Groups symptoms into clues.
 
-    A group shows when any member does, is absent when all evaluated members are, and is open when none could be evaluated.
+    A group shows when any member does, is absent when all evaluated members are, and is open when none could be evaluated. That a
+    fatal message is missing is no evidence: what fills the memory has not ended the run yet, or another failure was faster.
     """
     groups: dict[str, list[Symptom]] = defaultdict(list)
     for symptom in symptoms:
@@ -89,10 +90,11 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     rooted = any(symptom.signature_role in ("root", "confirmation") for symptom in seen)
     late = _consequences(seen)
     ended = any(symptom.signature_role in ("root", "confirmation", "cascade") and symptom.state == "present" for symptom in seen)
+    fatal = {signature.symptom for signature in book.signatures.values() if signature.fatal}
     shown, absent, unknown = [], [], []
     for members in groups.values():
         present = [s for s in members if s.seen]
-        evaluated = [s for s in members if s.state == "absent" and not (ended and _is_message(s, book))]
+        evaluated = [s for s in members if s.state == "absent" and not (_is_message(s, book) and (ended or s.id in fatal))]
         if present:
             telling = _worst([s for s in present if not (rooted and s.signature_role == "cascade")])
             if telling:

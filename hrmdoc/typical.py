@@ -21,6 +21,8 @@ HRM_FULL_SIZE = (1e-4, 3.4e-4)
 """HRM's recipes: 7e-5 to 3e-4 with AdamATan2."""
 SGD = (1e-4, 3.4)
 """0.1 from scratch at a batch of 256 (He et al. 2015), thousandths when fine-tuning, a few units at batches of thousands."""
+SGD_BY_ITS_RATE = 0.05
+"""Where nobody names the optimizer of a language model, such a rate does."""
 ADAM_ANY = (1e-5, 1e-2)
 """Adam where neither the size of the model nor whether it was trained before is known."""
 ADAM_EXTREME = 0.1
@@ -67,7 +69,10 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
 
 def _family(facts: Mapping[str, Any]) -> str:
     default = "adam" if facts.get("run.framework") in ADAM_BY_DEFAULT else ""
-    return optimizer_family(str(facts.get("optimizer.name") or default))
+    family, rate = optimizer_family(str(facts.get("optimizer.name") or default)), facts.get("optimizer.lr")
+    if not family and facts.get("run.kind") == "sft" and isinstance(rate, int | float) and rate >= SGD_BY_ITS_RATE:
+        return "sgd"  # a language model of old, by the perplexity that it logs
+    return family
 
 
 def _adam(kind: str, family: str, parameters: float | None) -> Range:

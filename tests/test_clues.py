@@ -25,8 +25,13 @@ def names(clues: Clues, part: str) -> set[str]:
 
 
 def test_a_message_that_is_missing_counts_while_the_run_goes_on() -> None:
-    clues = gather([symptom("nccl-init", "absent"), symptom("loss-nonfinite", role="")], book())
-    assert names(clues, "absent") == {"nccl-init"}
+    clues = gather([symptom("fp16-overflow-skips", "absent"), symptom("loss-nonfinite", role="")], book())
+    assert names(clues, "absent") == {"fp16-overflow-skips"}
+
+
+def test_that_nothing_has_ended_the_run_yet_is_no_evidence() -> None:
+    clues = gather([symptom("oom-host", "absent"), symptom("host-memory-growth", role="")], book())
+    assert names(clues, "open") == {"oom-host"}
 
 
 def test_what_ended_the_program_leaves_open_what_else_it_would_have_printed() -> None:

@@ -79,6 +79,12 @@ def test_a_rate_is_extreme_where_the_optimizer_moves_each_weight_by_it() -> None
     assert known["sgd"] is known[""] is None
 
 
+def test_a_large_rate_names_the_optimizer_of_a_language_model_where_nothing_else_does() -> None:
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1.0}) == SGD
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1e-3}) == FULL_FINE_TUNE
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1.0, "optimizer.name": "adamw"}) == FULL_FINE_TUNE
+
+
 def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
     assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}
 

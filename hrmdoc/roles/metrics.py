@@ -28,6 +28,8 @@ _AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "
 _AROUND = frozenset(
     {"final", "metrics", "metric", "step", "batch", "iter", "current", "logs", "log", "last", "history", "all", "set"}
 )
+_GROUPS = frozenset({"perf", "performance", "optim", "optimizer", "opt", "system", "sys", "timing", "speed", "debug", "stats"})
+"""First words that sort metrics into groups and say nothing else."""
 _NO_CURVE = frozenset(
     {"best", "min", "max", "std", "var", "lowest", "highest", "patience", "delta", "improvement", "target", "previous"}
 )
@@ -129,6 +131,8 @@ class RoleMap:
             role = whole.role if words[0] in _TRAIN else evaluated(whole.role)
             if role:
                 return RoleGuess(role, whole.guessed)
+        if len(words) > 1 and words[0] in _GROUPS and (whole := self._exact.get("_".join(words[1:]))):
+            return whole
         part, rest, averaged = _stripped(words)
         found = self._in_part(part, rest, averaged) if rest else RoleGuess(None)
         parted = _parted(metric) if found.role is None else metric

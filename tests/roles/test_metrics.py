@@ -46,6 +46,8 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
     ("metric", "role"),
     [
         ("log_probs/chosen", "dpo.logp_chosen"),
+        ("optim/grad_norm", "grad_norm"),
+        ("perf/data_time", "data_time"),
         ("actor/mfu", "mfu"),
         ("perf/time_per_step", "step_time"),
         ("n_tokens_seen", "num_tokens"),
