@@ -19,6 +19,8 @@ _MEASURE = late.pattern(
 _NUMBER = late.pattern(r"(?<![\w.,])\d[\d.]{0,24},\d{1,20}(?![.,]?\d)")
 _LOOKS = 500
 """So many lines of metrics that tell nothing end the search."""
+_LONGEST = 2000
+"""Characters of a line that are searched."""
 _WRITTEN = late.pattern(rf"([-+]?)({_GROUPS}|\d+)(?:,(\d+))?([^\d.,].*)?")
 
 
@@ -79,7 +81,7 @@ class PlainText:
     def read(self, text: str) -> str:
         """The line; learns from the measures on it which sign the log uses."""
         if self._decimals.comma is None:
-            self._decimals.see([cell.rstrip(",.") for cell in _MEASURE.findall(text)], groups=True)
+            self._decimals.see([cell.rstrip(",.") for cell in _MEASURE.findall(text[:_LONGEST])], groups=True)
             self._left -= 1
             if self._decimals.comma is None and self._left == 0:
                 self._decimals.comma = False
