@@ -58,7 +58,7 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
 TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
 """Programs whose runs `make calibrate` may learn rates from."""
 BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft")
-"""Programs of which nobody who works on rules sees a single run, only the totals."""
+"""Programs that came after the rules; nobody who works on rules had seen a run of them when they were first measured."""
 HELD_OUT = ("trm", "grpo", "regression", "process", "hf-trainer", *BLIND)
 """Programs that no rate is ever estimated from."""
 

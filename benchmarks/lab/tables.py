@@ -44,8 +44,8 @@ def groups(verdicts: Sequence[Verdict]) -> list[tuple[object, ...]]:
         row("all", lambda _: True),
         row("learnt on", lambda v: v.spec.program in TRAINING),
         row("held out", lambda v: v.spec.program not in TRAINING),
-        row("of these, programs never looked at", lambda v: v.spec.program in BLIND),
-        row("of these, kinds of faults never looked at", lambda v: v.spec.fault in NEW_FAULTS),
+        row("of these, programs that came after the rules", lambda v: v.spec.program in BLIND),
+        row("of these, kinds of faults that came after the rules", lambda v: v.spec.fault in NEW_FAULTS),
     ]
 
 
@@ -169,7 +169,7 @@ def calibration(verdicts: Sequence[Verdict], picture: str) -> str:
         ("all", verdicts),
         ("learnt on", [v for v in verdicts if v.spec.program in TRAINING]),
         ("held out", [v for v in verdicts if v.spec.program not in TRAINING]),
-        ("never looked at", [v for v in verdicts if v.spec.program in BLIND]),
+        ("came after the rules", [v for v in verdicts if v.spec.program in BLIND]),
     ):
         stated, true = claims(chosen)
         if stated:
