@@ -38,7 +38,7 @@ FROM_SCRATCH = ("pretraining", "hrm")
 ADAM_BY_DEFAULT = frozenset(
     (
         *("hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift", "unsloth"),
-        *("nanogpt", "megatron", "nanotron", "torchtitan", "olmo"),
+        *("nanogpt", "megatron", "nanotron", "torchtitan", "olmo", "hrm"),
     )
 )
 """Frameworks that take AdamW unless they are told otherwise, which a log without its config does not say."""
