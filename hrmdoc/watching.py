@@ -141,6 +141,7 @@ class _Watch:
             "value": float(series.values[offset + episode.opened]),
             "peak": float(series.values[peak]),
             "score": float(episode.peak),
+            "recent": float(episode.latest),
             "first": float(series.values[offset]),
             "last": float(series.values[-1]),
             "reached": float(series.values[-1] if episode.closed is None else series.values[peak]),

@@ -26,6 +26,7 @@ class Episode:
         peak: strongest score (highest, or lowest for `below`).
         peak_index: where.
         count: judged points from `start` on, the closing one left out.
+        latest: the score at the last of them.
     """
 
     start: int
@@ -34,6 +35,7 @@ class Episode:
     peak: float
     peak_index: int
     count: int
+    latest: float
 
 
 @dataclass(slots=True)
@@ -130,7 +132,8 @@ class Trigger:
             start = self._high.start
             if self._high.peak >= peak:
                 peak, peak_index = self._high.peak, self._high.peak_index
-        self.episodes.append(Episode(start, int(where[position]), None, self._sign * peak, peak_index, length))
+        latest = self._sign * float(values[position])
+        self.episodes.append(Episode(start, int(where[position]), None, self._sign * peak, peak_index, length, latest))
 
     def _extend(self, begin: int, end: int, where: IntArray, values: FloatArray) -> None:
         """Counts the points [begin, end) into the episode that lasts."""
@@ -141,7 +144,8 @@ class Trigger:
         peak, peak_index = episode.peak, episode.peak_index
         if values[strongest] > self._sign * peak:
             peak, peak_index = self._sign * float(values[strongest]), int(where[strongest])
-        self.episodes[-1] = replace(episode, peak=peak, peak_index=peak_index, count=episode.count + end - begin)
+        latest, count = self._sign * float(values[end - 1]), episode.count + end - begin
+        self.episodes[-1] = replace(episode, peak=peak, peak_index=peak_index, count=count, latest=latest)
 
     @staticmethod
     def _carry(streak: _Streak, run: IntArray, where: IntArray, values: FloatArray) -> None:
