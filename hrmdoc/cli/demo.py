@@ -22,13 +22,14 @@ def command(folder: Path) -> int:
     demo = Demo(folder, out)
     story = demo.play()
     show(story.healed, out)
-    gone = [s.id for s in story.sick.present if s.state == "present" and story.sick.severity(s) in ("warning", "critical")]
-    left = {s.id for s in story.healed.present if s.state == "present" and story.healed.severity(s) in ("warning", "critical")}
+    sick = [s.id for s in story.sick.present if s.state == "present" and story.sick.severity(s) in ("warning", "critical")]
+    still = {s.id: story.healed.severity(s) for s in story.healed.present if s.state == "present"}
+    left = sorted(name for name, severity in still.items() if severity in ("warning", "critical"))
     healed = story.healed.verdict in ("healthy", "info")
     out.print()
-    out.print(f"gone: {', '.join(name for name in gone if name not in left) or 'nothing'}")
+    out.print(f"gone: {', '.join(name for name in sick if name not in still) or 'nothing'}")
     if left:
-        out.print(f"left: {', '.join(sorted(left))}")
+        out.print(f"left: {', '.join(left)}")
     out.print(f"The report: {story.report}")
     out.print(f"The run:    {demo.runs / 'latest'}   (hrmdoc analyze {demo.runs / 'latest'})")
     return 0 if healed else 1
