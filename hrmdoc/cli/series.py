@@ -58,8 +58,7 @@ def _table(patient: object) -> None:
     assert isinstance(patient, Patient)
     out = console()
     several = len({series.key.source for series in patient.run.series.values()}) > 1
-    wide = out.width >= 90
-    shown = {"range": wide, "source": several}
+    shown = {"range": out.width >= 90, "source": several and out.width >= 110}
     columns = [name for name in ("metric", "role", "points", "steps", "range", "curve", "source") if shown.get(name, True)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
