@@ -12,6 +12,7 @@ from hrmdoc.errors import HrmdocError, UnchangedError, UnknownKeyError
 from hrmdoc.examine import Situation
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
+from hrmdoc.remedies.scalars import same
 from hrmdoc.rulebook import Remedy, Rulebook
 from hrmdoc.run import Run
 
@@ -22,11 +23,15 @@ WORTH_TREATING = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Prescription:
-    """One remedy for one cause. `patch` is None when it is no patch or cannot be applied; then `obstacle` says why."""
+    """One remedy for one cause. `patch` is None when it is no patch or cannot be applied; then `obstacle` says why.
+
+    `late`: the config no longer says what the run had.
+    """
 
     remedy: Remedy
     patch: Patch | None = None
     obstacle: str = ""
+    late: bool = False
 
     @property
     def changes(self) -> tuple[KeyChange, ...]:
@@ -54,7 +59,7 @@ def prescribe(
     """
     files = [config] if config is not None else config_files(run, situation, book)
     leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
-    return {one.cause: fitting(one.remedies, situation, book, files) for one in leading[:CAUSES]}
+    return {one.cause: [_still(p, run) for p in fitting(one.remedies, situation, book, files)] for one in leading[:CAUSES]}
 
 
 def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]) -> list[Prescription]:
@@ -73,6 +78,19 @@ def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: S
         except UnknownKeyError as error:
             unspoken.append(_refused(remedy, error))
     return list(islice(_different(possible or unspoken), REMEDIES))
+
+
+def _still(one: Prescription, run: Run) -> Prescription:
+    """Refuses a patch of a config that no longer says what the run had: it would mend what is mended already, or in vain."""
+    for change in one.changes:
+        had = run.facts.get(("config", change.path))
+        if had is None or not change.file or Path(had.file) == Path(change.file):
+            continue
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (had.value, change.before))
+        if numbers and not same(change.before, had.value):
+            said = f"{Path(change.file).name} says {change.path} = {change.before}, but this run had {had.value}"
+            return Prescription(one.remedy, obstacle=f"{said}: changed since, or overridden on its command line", late=True)
+    return one
 
 
 def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from hrmdoc.diagnose import Diagnosis, Hypothesis
 from hrmdoc.examine import Situation
-from hrmdoc.prescribe import Prescription, fitting
+from hrmdoc.prescribe import Prescription, fitting, prescribe
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy, Rulebook, Verify
+from hrmdoc.run import Fact, Run
 
 HF = Framework(
     "hf",
@@ -68,3 +70,21 @@ def test_a_change_that_another_remedy_makes_is_offered_once(tmp_path: Path) -> N
     both = remedy("both", *LOWER.changes, Change("optimizer.grad_clip", "set", 1.0))
     found = offered(tmp_path, "learning_rate: 1e-3\nmax_grad_norm: 0\n", LOWER, again, both)
     assert [one.remedy.id for one in found] == ["lower", "both"]
+
+
+@pytest.mark.parametrize(("now", "offers"), [("2e-3", True), ("0.002", True), ("4e-4", False)])
+def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(tmp_path: Path, now: str, offers: bool) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    source = tmp_path / "mine.yaml"
+    source.write_text(f"learning_rate: {now}\n")
+    run = Run(str(folder))
+    run.add(Fact("run.config_source", str(source)))
+    run.add(Fact("learning_rate", 0.002, "config", str(folder / "config.yaml")))
+    book = Rulebook(remedies={"lower": LOWER}, frameworks={"hf": HF})
+    hypothesis = Hypothesis(1, "rate", "rate", 0.9, (), (), ("lower",), "", benign=False)
+    diagnosis = Diagnosis("warning", (), {}, (hypothesis,), 0.0, 0.0, "")
+    ((one,),) = prescribe(run, Situation(framework="hf"), diagnosis, book).values()
+    assert (one.patch is not None) is offers
+    if not offers:
+        assert one.obstacle.startswith("mine.yaml says learning_rate = 0.0004, but this run had 0.002")

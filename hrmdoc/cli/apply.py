@@ -104,6 +104,8 @@ def _choose(patient: Patient, path: str, remedy: str | None, config: Path | None
     offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
     every = [one for group in offered.values() for one in group if remedy in (None, one.remedy.id)]
     chosen = next((one for one in every if one.patch is not None), None)
+    for note in dict.fromkeys(f"note: {one.remedy.id}: {one.obstacle}" for one in every if one.late):
+        click.echo(note, err=True)
     if chosen is not None:
         return analysis, chosen
     if analysis.verdict in ("healthy", "info"):

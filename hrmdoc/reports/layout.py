@@ -63,7 +63,6 @@ def put(console: Console, body: Text, *, lead: Text | str = "") -> None:
     room = max(20, width(console) - first.cell_len)
     for number, line in enumerate(body.wrap(console, room, overflow="fold")):
         line.rstrip()
-        start = first if number == 0 else Text(" " * first.cell_len)
-        whole = start.copy().append_text(line)
+        whole = Text().append_text(first if number == 0 else Text(" " * first.cell_len)).append_text(line)
         whole.rstrip()
         console.print(whole, soft_wrap=True)

@@ -90,7 +90,9 @@ def show_remedy(prescription: Prescription, console: Console, indent: str = INDE
     for change in prescription.changes:
         told = Text(f"{change.path}: {_value(change.before)} → {_value(change.after)}", style="green")
         put(console, told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"), lead=lead)
-    if not prescription.changes:
+    if prescription.late:
+        put(console, Text(safe(prescription.obstacle), style="yellow"), lead=lead)
+    elif not prescription.changes:
         for words in filter(None, map(spelt, remedy.changes)):
             put(console, Text(words, style="green"), lead=lead)
     for step in remedy.steps[:3]:
