@@ -20,10 +20,11 @@ def keep(log: Path) -> Callable[[Callable[[], None]], None]:
     Raises:
         UsageError: standard input is a terminal, or the file cannot be written.
     """
-    source = sys.stdin.fileno()
-    if os.isatty(source):
+    if sys.stdin is None or sys.stdin.isatty():
         hint = "kubectl logs -f POD | hrmdoc watch -"
-        raise UsageError("standard input is a terminal; `watch -` wants a log piped into it", hint=hint)
+        what = "closed" if sys.stdin is None else "a terminal"
+        raise UsageError(f"standard input is {what}; `watch -` wants a log piped into it", hint=hint)
+    source = sys.stdin.fileno()
     try:
         file = log.open("xb", buffering=0)
     except OSError as error:

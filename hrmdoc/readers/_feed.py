@@ -89,6 +89,8 @@ def _is_binary(first: bytes) -> bool:
 def _opened(source: Source) -> BinaryIO:
     """The file; standard input is left open, and a pipe that took the file's place is refused."""
     if source.path == STDIN:
+        if sys.stdin is None:
+            raise InputError("standard input is closed", file=STDIN)
         return open(sys.stdin.fileno(), "rb", closefd=False)
     if not stat.S_ISREG(os.stat(source.path).st_mode):
         raise InputError("is no longer a regular file", file=source.path)

@@ -319,6 +319,16 @@ def test_a_watch_of_a_pipe_in_which_nothing_comes_ends_with_it(spawn: Command) -
     assert "NO DATA" in done.out
 
 
+@pytest.mark.parametrize("command", ["analyze", "watch"])
+def test_a_closed_standard_input_is_said(apart: Path, command: str) -> None:
+    words = ["sh", "-c", f'exec "{sys.executable}" -m hrmdoc {command} - <&-']
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "standard input is closed" in done.stdout + done.stderr
+    assert "fault of hrmdoc itself" not in done.stderr
+    assert not list(apart.iterdir())
+
+
 def test_a_terminal_is_no_pipe(apart: Path) -> None:
     terminal, ours = pty.openpty()
     command = [sys.executable, "-m", "hrmdoc", "watch", "-"]
