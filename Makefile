@@ -40,7 +40,7 @@ types: $(READY) ## mypy, strict, on the unpacked wheel
 
 .PHONY: unpacked
 unpacked: # the wheel as it would be installed: an editable install hides hrmdoc.trainer from static tools
-	@rm -rf build/unpacked build/wheel && mkdir -p build/unpacked build/wheel
+	@rm -rf build/unpacked build/wheel build/lib && mkdir -p build/unpacked build/wheel
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel .
 	@$(BIN)/python -m zipfile -e build/wheel/hrmdoc-*.whl build/unpacked
 
