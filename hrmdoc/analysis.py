@@ -15,7 +15,7 @@ from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
-from hrmdoc.examination import flight, ranks
+from hrmdoc.examination import flight
 from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
@@ -60,10 +60,19 @@ class Analysis:
 
     @property
     def present(self) -> list[Symptom]:
-        """Symptoms that are or were present, the most severe and earliest first."""
+        """Symptoms that are or were present: the most severe first, consequences of others behind them, then by time."""
         order = {"critical": 0, "warning": 1, "info": 2}
         shown = [symptom for symptom in self.symptoms if symptom.seen]
-        return sorted(shown, key=lambda s: (order[self.severity(s)], s.state != "present", s.first_step or 0, s.id))
+        return sorted(
+            shown,
+            key=lambda s: (
+                order[self.severity(s)],
+                s.state != "present",
+                s.signature_role == "cascade",
+                s.first_step or 0,
+                s.id,
+            ),
+        )
 
     @property
     def findings(self) -> list[Symptom]:
@@ -149,7 +158,7 @@ class Patient:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
         if closed and not self._compared:
             self._compared = True
-            self.run.extend([*flight.compare(self.run), *ranks.facts(self.run)])
+            self.run.extend(flight.compare(self.run))
         self.run.extend(fact for fact in process_of(self.run) if fact != self.run.fact(fact.key))
         if closed:
             last = self.run.last_time

@@ -228,15 +228,3 @@ def _first_after(steps: IntArray, step: int) -> int:
     """Index of the first point behind a resume at `step`: where the steps fell back to it, else the first beyond it."""
     back = [index for index in rewinds(steps).resumed if steps[index - 1] >= step]
     return back[-1] if back else int(np.searchsorted(steps, step, side="right"))
-
-
-def rank_levels(run: Run, role: str) -> dict[int, float]:
-    """Median of the last 50 finite values of `role` on each rank that has at least 5 of them."""
-    levels = {}
-    for rank in run.ranks:
-        found = run.with_role(role, rank)
-        values = found[0].values[-50:] if found else np.empty(0)
-        values = values[np.isfinite(values)]
-        if len(values) >= 5:
-            levels[rank] = float(np.median(values))
-    return levels

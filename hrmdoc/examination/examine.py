@@ -11,6 +11,7 @@ import msgspec
 
 from hrmdoc import roles
 from hrmdoc.errors import RuleError
+from hrmdoc.examination import ranks
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
@@ -77,6 +78,7 @@ class Examination:
         if closed:
             for line, match in self._signatures.close(self.run.line_count):
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
+            self.run.extend(ranks.facts(self.run, self._matches))
         self.situation, places = self._situate()
         scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places)
         self._findings.clear()

@@ -104,7 +104,7 @@ class CheckNode:
         values = {name: names[name] for name in self._expression.names if name in names and name != "config.read"}
         place = next((scene.places[name] for name in values if name in scene.places), None)
         file, line = (place.file, place.line) if place else ("", None)
-        finding = Finding("present" if holds else "absent", values=values, file=file, line=line)
+        finding = Finding("present" if holds else "absent", values=values, file=file, line=line, rank=questions.rank)
         return told_of(finding, questions.asked[0]) if holds and questions.asked else finding
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.detectors.pyramid import middle
-from hrmdoc.examination.derived import rank_levels
+from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Scene
 from hrmdoc.rulebook import expressions
 from hrmdoc.run import FloatArray, Series
@@ -30,11 +30,13 @@ class Questions:
 
     Attributes:
         asked: the series that were asked about, in that order.
+        rank: the rank that stands out, where ranks were compared.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.asked: list[Series] = []
+        self.rank: int | None = None
 
     def count(self, role: str) -> int:
         """How many points the role has; 0 where it is not logged."""
@@ -158,17 +160,15 @@ class Questions:
 
     def rank_ratio(self, role: str) -> float:
         """The highest rank's level over the median of all ranks."""
-        levels = list(rank_levels(self.scene.run, role).values())
-        if len(levels) < 3 or float(np.median(levels)) <= 0:
-            raise expressions.MissingInput(f"{role} of three ranks")
-        return max(levels) / float(np.median(levels))
+        levels, usual = self._rank_levels(role, 3)
+        self.rank = max(levels, key=lambda rank: levels[rank])
+        return levels[self.rank] / usual
 
     def rank_spread(self, role: str) -> float:
         """Highest minus lowest level over the median of all ranks."""
-        levels = list(rank_levels(self.scene.run, role).values())
-        if len(levels) < 2 or float(np.median(levels)) == 0:
-            raise expressions.MissingInput(f"{role} of two ranks")
-        return (max(levels) - min(levels)) / abs(float(np.median(levels)))
+        levels, usual = self._rank_levels(role, 2)
+        self.rank = max(levels, key=lambda rank: abs(levels[rank] - usual))
+        return (max(levels.values()) - min(levels.values())) / usual
 
     def present(self, symptom: str) -> bool:
         """Whether the symptom shows now."""
@@ -200,6 +200,14 @@ class Questions:
         if finding is None or "peak" not in finding.values:
             raise expressions.MissingInput(symptom)
         return float(finding.values["peak"])
+
+    def _rank_levels(self, role: str, least: int) -> tuple[dict[int, float], float]:
+        """The level of each rank, of `least` ranks at least, and their median, which is not 0."""
+        levels = ranks.levels(self.scene.run, role)
+        usual = abs(float(np.median(list(levels.values())))) if levels else 0.0
+        if len(levels) < least or usual == 0:
+            raise expressions.MissingInput(f"{role} of {least} ranks")
+        return levels, usual
 
     def _series(self, role: str) -> Series:
         series = self.scene.run.best(role)

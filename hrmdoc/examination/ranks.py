@@ -1,17 +1,23 @@
-"""What the records of several ranks tell together: who failed first, who wrote nothing, who is behind.
+"""What the records of several ranks tell together: who failed first, who fell silent, who wrote nothing, who is behind or slow.
 
 Clocks of nodes differ, so times decide only where they are further apart than `SKEW`; closer than that, an error that another
-process brought about (a closed connection, a watchdog, a signal) comes after one that it did not.
+process brought about (a closed connection, a watchdog, a signal) comes after one that it did not. A process that was killed or
+hangs says nothing: where others miss a peer and nobody has an error of his own, the first to fail is among the silent.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from hrmdoc import late
-from hrmdoc.run import Event, Fact, Run
+from hrmdoc.examination.signatures import SignatureMatch
+from hrmdoc.examination.tracebacks import rank_of
+from hrmdoc.run import Fact, Line, Run
 
 SKEW = 30.0
 """Seconds that the clocks of two nodes may be apart; NTP keeps them within much less."""
@@ -23,11 +29,38 @@ _CASCADE = late.pattern(
     re.IGNORECASE,
 )
 
+Matches = Mapping[str, Sequence[tuple[Line, SignatureMatch]]]
+"""Symptom -> the lines that its signatures matched."""
 
-def facts(run: Run) -> Iterator[Fact]:
-    """`ranks.first_failed`, `ranks.missing`, `ranks.behind` (comma-separated), each where the records tell it."""
-    if (failed := first_failed(run)) is not None and failed.rank is not None:
-        yield Fact("ranks.first_failed", failed.rank, "run", failed.file, failed.line)
+
+class LastWord(NamedTuple):
+    """The error that a rank ended with. `cascade`: another process brought it about."""
+
+    rank: int
+    cascade: bool
+    time: float
+    file: str
+    line: int | None
+
+
+def facts(run: Run, matches: Matches) -> Iterator[Fact]:
+    """What the records tell of the ranks, as facts; lists are comma-separated.
+
+    `ranks.first_failed`, `ranks.missing` (none of their records is here), `ranks.behind`, and `ranks.wordless` (they ended
+    without an error while others miss a peer) with `ranks.bereft`, how many those others are.
+    """
+    words = last_words(run, matches)
+    silent = wordless(run, words, matches)
+    named = _launchers_word(matches)
+    if named in silent:
+        silent = [named]
+    first = _first(words, silent, named)
+    if first is not None:
+        file, line = _place(run, words, first)
+        yield Fact("ranks.first_failed", first, "run", file, line)
+    if silent:
+        yield Fact("ranks.wordless", _listed(silent), "run", *_place(run, words, silent[0]))
+        yield Fact("ranks.bereft", len(words), "run")
     seen = run.ranks
     size = run.fact("world_size")
     if len(seen) > 1 and size is not None and isinstance(size.value, int) and len(seen) < size.value <= _MOST_RANKS:
@@ -37,19 +70,53 @@ def facts(run: Run) -> Iterator[Fact]:
         yield Fact("ranks.behind", _listed(late), "run")
 
 
-def first_failed(run: Run) -> Event | None:
-    """The exception of the rank that failed first, None when no rank is known to have failed."""
-    first: dict[int, Event] = {}
-    for event in run.events:
-        if event.kind == "exception" and event.rank is not None:
-            known = first.get(event.rank)
-            if known is None or (_is_cascade(known), _time(known)) > (_is_cascade(event), _time(event)):
-                first[event.rank] = event
-    if not first:
-        return None
-    earliest = min(_time(event) for event in first.values())
-    near = [event for event in first.values() if _time(event) <= earliest + SKEW or not math.isfinite(event.time)]
-    return min(near, key=lambda event: (_is_cascade(event), _time(event), event.rank))
+def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
+    """Rank -> the error that it ended with, its own before one that others brought about."""
+    fatal = [
+        (line, match.signature.role == "cascade" or _is_cascade(line.text))
+        for found in matches.values()
+        for line, match in found
+        if match.signature.fatal and match.signature.role in ("root", "cascade") and not run.outlived(line)
+    ]
+    known: dict[tuple[str, int | None], bool] = {(line.file, line.line): cascade for line, cascade in fatal}
+    words = [
+        LastWord(rank, cascade, line.time, line.file, line.line) for line, cascade in fatal if (rank := rank_of(line)) is not None
+    ]
+    words += [
+        LastWord(event.rank, known.get((event.file, event.line), _is_cascade(event.detail)), event.time, event.file, event.line)
+        for event in run.events
+        if event.kind == "exception" and event.rank is not None and not run.outlived(event)
+    ]
+    first: dict[int, LastWord] = {}
+    for word in words:
+        if word.rank not in first or _order(word) < _order(first[word.rank]):
+            first[word.rank] = word
+    return first
+
+
+def wordless(run: Run, words: Mapping[int, LastWord], matches: Matches) -> list[int]:
+    """Ranks that wrote no error, where others miss a peer and nobody has an error of his own.
+
+    None where they are more than those others, or where an exception might be that of any rank.
+    """
+    launchers = {(line.file, line.line) for line, _ in matches.get("torchrun-childfailed", ())}
+    if any(e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events):
+        return []
+    silent = [rank for rank in run.ranks if rank not in words]
+    bereft = bool(words) and all(word.cascade for word in words.values())
+    return silent if bereft and len(silent) <= len(words) else []
+
+
+def levels(run: Run, role: str) -> dict[int, float]:
+    """Median of the last 50 finite values of `role` on each rank that has at least 5 of them."""
+    found = {}
+    for rank in run.ranks:
+        series = run.with_role(role, rank)
+        values = series[0].values[-50:] if series else np.empty(0)
+        values = values[np.isfinite(values)]
+        if len(values) >= 5:
+            found[rank] = float(np.median(values))
+    return found
 
 
 def behind(run: Run) -> list[int]:
@@ -66,13 +133,48 @@ def behind(run: Run) -> list[int]:
     return [rank for rank, step in last.items() if top - step > 2 * stride] if len(last) > 1 else []
 
 
-def _is_cascade(event: Event) -> bool:
-    return _CASCADE.search(event.detail[:2000]) is not None
+def _launchers_word(matches: Matches) -> int | None:
+    """The rank that a launcher names: the last of a summary, which ends with the root cause, else the first that it saw fail."""
+    told = [match.groups for found in matches.values() for _, match in found]
+    summed = [rank for groups in told if isinstance(rank := groups.get("summed_rank"), int)]
+    failed = [rank for groups in told if isinstance(rank := groups.get("failed_rank"), int)]
+    return next(iter([*summed[-1:], *failed[:1]]), None)
 
 
-def _time(event: Event) -> float:
-    return event.time if math.isfinite(event.time) else math.inf
+def _first(words: Mapping[int, LastWord], silent: Sequence[int], named: int | None) -> int | None:
+    """Who failed first: the only one that is silent, else who had an error of his own, else the one that the launcher names.
+
+    None where several are silent, or where all lost a peer at about the same time.
+    """
+    if silent:
+        return silent[0] if len(silent) == 1 else None
+    if named is not None and named not in words and all(word.cascade for word in words.values()):
+        return named
+    earliest = min((_time(word) for word in words.values()), default=math.inf)
+    near = [word for word in words.values() if _time(word) <= earliest + SKEW or not math.isfinite(word.time)]
+    first = min(near, key=_order, default=None)
+    return None if first is None or (first.cascade and len(near) > 1) else first.rank
 
 
-def _listed(ranks: list[int]) -> str:
+def _place(run: Run, words: Mapping[int, LastWord], rank: int) -> tuple[str, int | None]:
+    """Where the last word of `rank` stands, or its last point, if it said nothing."""
+    if rank in words:
+        return words[rank].file, words[rank].line
+    series = run.with_role("train.loss", rank)
+    return series[0].place(-1) if series else ("", None)
+
+
+def _order(word: LastWord) -> tuple[bool, float, int]:
+    return word.cascade, _time(word), word.rank
+
+
+def _is_cascade(text: str) -> bool:
+    return _CASCADE.search(text[:2000]) is not None
+
+
+def _time(word: LastWord) -> float:
+    return word.time if math.isfinite(word.time) else math.inf
+
+
+def _listed(ranks: Sequence[int]) -> str:
     return ", ".join(str(rank) for rank in ranks[:_SHOWN]) + (", ..." if len(ranks) > _SHOWN else "")

@@ -20,7 +20,7 @@ from hrmdoc.reports.layout import place, safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
 from hrmdoc.reports.terminal_curves import CURVES
-from hrmdoc.reports.verdict import blame, checked, likely, sentence
+from hrmdoc.reports.verdict import blame, checked, likely, of_ranks, sentence
 from hrmdoc.resources import data_dir
 from hrmdoc.run import Series
 from hrmdoc.text import duration
@@ -73,7 +73,7 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
         lstrip_blocks=True,
     )
     environment.filters.update(human=duration, safe=safe, safe_block=safe_block)
-    environment.globals.update(sentence=sentence, blame=blame, checked=checked, likely=likely, place=place)
+    environment.globals.update(sentence=sentence, blame=blame, of_ranks=of_ranks, checked=checked, likely=likely, place=place)
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     return environment.get_template(template).render(

@@ -16,7 +16,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
 from hrmdoc.reports.terminal_curves import show_curves
-from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, sentence
+from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, of_ranks, sentence
 
 if TYPE_CHECKING:
     from hrmdoc.incidents import Incident
@@ -100,6 +100,8 @@ def _verdict(analysis: Analysis, console: Console) -> None:
     put(console, Text(sentence(analysis), style="bold"), lead=lead)
     if blamed := blame(analysis):
         put(console, Text(blamed), lead=" " * lead.cell_len)
+    if told := of_ranks(analysis):
+        put(console, Text(told), lead=" " * lead.cell_len)
 
 
 def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.reports.layout import cut, place
 
 SICK = ("warning", "critical")
 NAMED = 0.05
@@ -55,6 +56,27 @@ def blame(analysis: Analysis) -> str:
             return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
         return "several causes are about as likely; see below"
     return f"most probably: {leading.title} ({leading.probability:.0%})"
+
+
+def of_ranks(analysis: Analysis) -> str:
+    """Which of several ranks failed first, are behind, or left no record; "" where nothing is wrong or there is one rank."""
+    run = analysis.run
+    size = analysis.situation.facts.get("world_size")
+    first = run.fact("ranks.first_failed")
+    several = len(run.ranks) > 1 or (isinstance(size, int) and size > 1) or (first is not None and first.value)
+    if analysis.verdict not in SICK or not several:
+        return ""
+    told = []
+    if first is not None:
+        silent = run.fact("ranks.wordless") is not None
+        where = place(first.file, first.line)
+        told.append(
+            f"rank {first.value} " + ("fell silent first" if silent else "failed first") + (f" ({where})" if where else "")
+        )
+    for key, words in (("ranks.behind", "behind the others: rank"), ("ranks.missing", "no record of rank")):
+        fact = run.fact(key)
+        told += [f"{words} {cut(str(fact.value), 40)}"] if fact is not None else []
+    return "; ".join(told)
 
 
 def checked(analysis: Analysis) -> list[str]:

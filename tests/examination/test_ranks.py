@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 
+import hrmdoc
 from hrmdoc.examination import flight, ranks
 from hrmdoc.run import Event, Fact, Line, Points, RoleGuess, Run
 
@@ -20,29 +22,27 @@ def run_with(*events: Event) -> Run:
     return run
 
 
+def told(run: Run) -> dict[str, object]:
+    return {fact.key: fact.value for fact in ranks.facts(run, {})}
+
+
 def test_nothing_is_said_of_a_run_without_ranks() -> None:
-    assert list(ranks.facts(run_with(Event("exception", "a.log", 1, detail="boom")))) == []
+    assert told(run_with(Event("exception", "a.log", 1, detail="boom"))) == {}
 
 
 def test_a_closed_connection_is_no_first_failure_even_where_a_clock_is_ahead() -> None:
     run = run_with(failed(0, 1000.0, "RuntimeError: Connection closed by peer"), failed(3, 1002.0, "ValueError: empty labels"))
-    first = ranks.first_failed(run)
-    assert first is not None
-    assert first.rank == 3
+    assert told(run)["ranks.first_failed"] == 3
 
 
 def test_minutes_apart_the_time_decides() -> None:
     run = run_with(failed(0, 1000.0, "NCCL watchdog timeout"), failed(3, 1600.0, "ValueError: empty labels"))
-    first = ranks.first_failed(run)
-    assert first is not None
-    assert first.rank == 0
+    assert told(run)["ranks.first_failed"] == 0
 
 
 def test_without_times_the_root_candidate_is_first() -> None:
     run = run_with(failed(0, math.nan, "Broken pipe"), failed(1, math.nan, "KeyError: 'x'"))
-    first = ranks.first_failed(run)
-    assert first is not None
-    assert first.rank == 1
+    assert told(run)["ranks.first_failed"] == 1
 
 
 def losses(rank: int, last: int) -> Points:
@@ -53,8 +53,51 @@ def losses(rank: int, last: int) -> Points:
 def test_ranks_that_wrote_nothing_and_ranks_behind_are_named() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend([losses(0, 100), losses(1, 90), losses(2, 40), Fact("world_size", 5)])
-    told = {fact.key: fact.value for fact in ranks.facts(run)}
-    assert told == {"ranks.missing": "3, 4", "ranks.behind": "2"}
+    assert told(run) == {"ranks.missing": "3, 4", "ranks.behind": "2"}
+
+
+def test_where_others_miss_a_peer_the_silent_rank_failed_first() -> None:
+    run = Run(role_of=lambda _: RoleGuess("train.loss"))
+    run.extend(losses(rank, 60) for rank in range(4))
+    run.extend(failed(rank, math.nan, "RuntimeError: Connection closed by peer") for rank in (0, 1, 3))
+    assert told(run) == {"ranks.first_failed": 2, "ranks.wordless": "2", "ranks.bereft": 3}
+
+
+def test_of_several_silent_ranks_none_is_the_first() -> None:
+    run = Run(role_of=lambda _: RoleGuess("train.loss"))
+    run.extend(losses(rank, 60) for rank in range(4))
+    run.extend(failed(rank, math.nan, "RuntimeError: Connection closed by peer") for rank in (0, 1))
+    assert told(run) == {"ranks.wordless": "2, 3", "ranks.bereft": 2}
+
+
+def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an_exception_has_no_rank() -> None:
+    run = Run(role_of=lambda _: RoleGuess("train.loss"))
+    run.extend(losses(rank, 60) for rank in range(3))
+    run.extend([failed(0, math.nan, "Connection closed by peer"), failed(1, math.nan, "KeyError: 'x'")])
+    assert told(run) == {"ranks.first_failed": 1}
+    other = Run(role_of=lambda _: RoleGuess("train.loss"))
+    other.extend(losses(rank, 60) for rank in range(2))
+    other.extend([failed(0, math.nan, "Connection closed by peer"), Event("exception", "all.log", 9, detail="KeyError: 'x'")])
+    assert "ranks.wordless" not in told(other)
+
+
+def test_where_all_ranks_time_out_together_none_failed_first() -> None:
+    assert told(run_with(*(failed(rank, 1000.0 + rank, "timed out waiting for recv") for rank in range(4)))) == {}
+
+
+LAUNCHER = """  rank      : 0 (local_rank: 0)
+  exitcode  : -15 (pid: 4894)  (SIGTERM)
+Root Cause (first observed failure):
+  rank      : 2 (local_rank: 2)
+  exitcode  : -9 (pid: 4896)  (SIGKILL)
+"""
+
+
+def test_a_launcher_names_the_first_last_and_srun_names_it_first(tmp_path: Path) -> None:
+    (tmp_path / "torchrun.log").write_text(LAUNCHER)
+    (tmp_path / "srun.log").write_text("srun: error: gpu7: task 37: Killed\nsrun: error: gpu2: task 3: Exited with exit code 1\n")
+    first = {name: hrmdoc.analyze(tmp_path / name).run.fact("ranks.first_failed") for name in ("torchrun.log", "srun.log")}
+    assert {name: fact and fact.value for name, fact in first.items()} == {"torchrun.log": 2, "srun.log": 37}
 
 
 def dump(rank: int, **told: int | str) -> list[Fact]:
