@@ -62,10 +62,8 @@ def facts(run: Run, matches: Matches) -> Iterator[Fact]:
         yield Fact("ranks.wordless", _listed(silent), "run", *_place(run, words, silent[0]))
         yield Fact("ranks.bereft", len(words), "run")
     seen = run.ranks
-    size = run.fact("world_size")
-    if len(seen) > 1 and size is not None and isinstance(size.value, int) and len(seen) < size.value <= _MOST_RANKS:
-        absent = sorted(set(range(size.value)) - set(seen))
-        yield Fact("ranks.missing", _listed(absent), "run", size.file, size.line)
+    if len(seen) > 1 and len(seen) < (size := _world(run)):
+        yield Fact("ranks.missing", _listed(sorted(set(range(size)) - set(seen))), "run")
     if late := behind(run):
         yield Fact("ranks.behind", _listed(late), "run")
 
@@ -97,12 +95,16 @@ def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
 def wordless(run: Run, words: Mapping[int, LastWord], matches: Matches) -> list[int]:
     """Ranks that wrote no error, where others miss a peer and nobody has an error of his own.
 
-    None where they are more than those others, or where an exception might be that of any rank.
+    A log that holds the words of all ranks tells of those, too, that wrote nothing at all. None where the silent are more than
+    the others, or where an exception might be that of any rank.
     """
     launchers = {(line.file, line.line) for line, _ in matches.get("torchrun-childfailed", ())}
     if any(e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events):
         return []
-    silent = [rank for rank in run.ranks if rank not in words]
+    seen = run.ranks
+    if len(words) > 1 and len({word.file for word in words.values()}) == 1:
+        seen = list(range(max(_world(run), seen[-1] + 1)))
+    silent = [rank for rank in seen if rank not in words]
     bereft = bool(words) and all(word.cascade for word in words.values())
     return silent if bereft and len(silent) <= len(words) else []
 
@@ -176,5 +178,19 @@ def _time(word: LastWord) -> float:
     return word.time if math.isfinite(word.time) else math.inf
 
 
+def _world(run: Run) -> int:
+    """How many ranks there are by the run's own word, 0 where it does not say."""
+    size = run.fact("world_size")
+    return size.value if size is not None and isinstance(size.value, int) and size.value <= _MOST_RANKS else 0
+
+
 def _listed(ranks: Sequence[int]) -> str:
-    return ", ".join(str(rank) for rank in ranks[:_SHOWN]) + (", ..." if len(ranks) > _SHOWN else "")
+    """`3, 32-39`: neighbours as a range."""
+    ranges: list[list[int]] = []
+    for rank in ranks:
+        if ranges and rank == ranges[-1][1] + 1:
+            ranges[-1][1] = rank
+        else:
+            ranges.append([rank, rank])
+    told = [str(low) if low == high else f"{low}-{high}" for low, high in ranges[:_SHOWN]]
+    return ", ".join(told) + (", ..." if len(ranges) > _SHOWN else "")

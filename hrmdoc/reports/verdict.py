@@ -66,16 +66,20 @@ def of_ranks(analysis: Analysis) -> str:
     several = len(run.ranks) > 1 or (isinstance(size, int) and size > 1) or (first is not None and first.value)
     if analysis.verdict not in SICK or not several:
         return ""
-    told = []
+    told, named = [], ""
     if first is not None:
-        silent = run.fact("ranks.wordless") is not None
+        named = str(first.value)
         where = place(first.file, first.line)
-        told.append(
-            f"rank {first.value} " + ("fell silent first" if silent else "failed first") + (f" ({where})" if where else "")
-        )
-    for key, words in (("ranks.behind", "behind the others: rank"), ("ranks.missing", "no record of rank")):
+        verb = "failed first" if run.fact("ranks.wordless") is None else "fell silent first"
+        told.append(f"rank {named} {verb}" + (f" ({where})" if where else ""))
+    lists = {
+        "ranks.wordless": "silent while others miss a peer: rank",
+        "ranks.behind": "behind the others: rank",
+        "ranks.missing": "no record of rank",
+    }
+    for key, words in lists.items():
         fact = run.fact(key)
-        told += [f"{words} {cut(str(fact.value), 40)}"] if fact is not None else []
+        told += [f"{words} {cut(str(fact.value), 40)}"] if fact is not None and str(fact.value) != named else []
     return "; ".join(told)
 
 

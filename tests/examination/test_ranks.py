@@ -53,7 +53,7 @@ def losses(rank: int, last: int) -> Points:
 def test_ranks_that_wrote_nothing_and_ranks_behind_are_named() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend([losses(0, 100), losses(1, 90), losses(2, 40), Fact("world_size", 5)])
-    assert told(run) == {"ranks.missing": "3, 4", "ranks.behind": "2"}
+    assert told(run) == {"ranks.missing": "3-4", "ranks.behind": "2"}
 
 
 def test_where_others_miss_a_peer_the_silent_rank_failed_first() -> None:
@@ -67,7 +67,12 @@ def test_of_several_silent_ranks_none_is_the_first() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend(losses(rank, 60) for rank in range(4))
     run.extend(failed(rank, math.nan, "RuntimeError: Connection closed by peer") for rank in (0, 1))
-    assert told(run) == {"ranks.wordless": "2, 3", "ranks.bereft": 2}
+    assert told(run) == {"ranks.wordless": "2-3", "ranks.bereft": 2}
+
+
+def test_a_log_of_all_ranks_tells_of_those_that_wrote_nothing() -> None:
+    lost = [Event("exception", "all.log", rank, None, math.nan, rank, "connection closed by peer") for rank in (0, 1, 2, 5, 6, 7)]
+    assert told(run_with(*lost)) == {"ranks.wordless": "3-4", "ranks.bereft": 6}
 
 
 def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an_exception_has_no_rank() -> None:

@@ -1,0 +1,33 @@
+"""hrmdoc.reports.verdict: the verdict in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hrmdoc
+from hrmdoc.reports.verdict import of_ranks
+
+STEP = "step={} loss={} grad_norm=0.5\n"
+LOST = "[rank{0}]: RuntimeError: [Rank {0}] Connection closed by peer [10.0.0.7]:1234\n"
+
+
+def logs(folder: Path, *, silent: tuple[int, ...], ranks: int = 4) -> Path:
+    for rank in range(ranks):
+        steps = "".join(STEP.format(step, 2.5 - step / 100) for step in range(0, 60, 5))
+        (folder / f"rank{rank}.log").write_text(steps + ("" if rank in silent else LOST.format(rank)))
+    return folder
+
+
+def test_nothing_is_said_of_ranks_in_a_run_of_one_process(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(STEP.format(1, 2.5) + "ValueError: empty batch\n")
+    assert of_ranks(hrmdoc.analyze(tmp_path / "train.log")) == ""
+
+
+def test_the_silent_rank_is_named_once_and_with_the_place_of_its_last_record(tmp_path: Path) -> None:
+    said = of_ranks(hrmdoc.analyze(logs(tmp_path, silent=(2,))))
+    assert said.startswith("rank 2 fell silent first (")
+    assert said.endswith("rank2.log:12)")
+
+
+def test_several_silent_ranks_are_all_named(tmp_path: Path) -> None:
+    assert of_ranks(hrmdoc.analyze(logs(tmp_path, silent=(1, 2)))) == "silent while others miss a peer: rank 1-2"
