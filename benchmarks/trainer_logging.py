@@ -3,10 +3,10 @@
     python benchmarks/trainer_logging.py [a] [b] [--rounds N] [--native]
 
 Two trainers begin with the same weights and see the same batches. One only trains. The other also does what the loop does for
-the logs: it keeps each step's metrics, fetches them every 10 steps, and hands them to the event file, the text log and the
-heartbeat of a real run directory. They take turns of 10 steps. CPU seconds of the whole process are counted, so the event
-file's writer thread is in. The difference of two medians is a small number between two large ones; so the work of logging is
-also timed alone, on sums that are ready: that is the figure to trust.
+the logs: it keeps each step's metrics, measures every 10 steps how far the weights move, fetches all this, and hands it to the
+event file, the text log and the heartbeat of a real run directory. They take turns of 10 steps. CPU seconds of the whole
+process are counted, so the event file's writer thread is in. The difference of two medians is a small number between two large
+ones; so the work of logging is also timed alone, on sums that are ready: that is the figure to trust.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import torch
-from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -32,7 +31,9 @@ from hrmdoc.trainer.devices import keep_memory
 from hrmdoc.trainer.job import Job
 from hrmdoc.trainer.journal import Journal
 from hrmdoc.trainer.meter import Meter
+from hrmdoc.trainer.microbatch import Sums
 from hrmdoc.trainer.model import HRM
+from hrmdoc.trainer.movement import Movement
 from hrmdoc.trainer.parallel import World
 from hrmdoc.trainer.rundir import RunDir
 from hrmdoc.trainer.schema import TrainConfig
@@ -45,18 +46,24 @@ NORM = torch.tensor(1.0)
 class Log:
     """The loop's logging, on a run directory of its own."""
 
-    def __init__(self, folder: Path, rows: int) -> None:
+    def __init__(self, folder: Path, rows: int, model: HRM) -> None:
         self.run, self.world, self.step = RunDir(folder, lambda line: None), World(), 0  # noqa: ARG005
         plan = SimpleNamespace(compile_backend=None, device="cpu", scaler=False)
         job = SimpleNamespace(run=self.run, world=self.world, plan=plan, total_steps=10**6, progress=lambda step, values: None)  # noqa: ARG005
+        self.movement = Movement(model.parameters(), self.world, split=False)
         self.meter, self.journal = Meter(rows, self.world), Journal(cast(Job, cast(Any, job)), rows)
 
-    def take(self, sums: dict[str, Tensor]) -> None:
-        """What the loop does after a step."""
+    def before(self) -> None:
+        """What the loop does before the optimizer."""
         self.step += 1
+        if self.step % INTERVAL == 0:
+            self.movement.before()
+
+    def take(self, sums: Sums) -> None:
+        """What the loop does after a step."""
         with self.world.clock.section("compute"):
             self.meter.add(sums)
-        self.meter.close_step(self.step, NORM, {"train/lr": LR})
+        self.meter.close_step(self.step, NORM, {"train/lr": LR}, self.movement.after())
         self.journal.count_step()
         if self.step % INTERVAL == 0:
             self.journal.write(self.meter.fetch(), line=True)
@@ -76,7 +83,7 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
         model.use_native()
     silent, told = (Stepper(model, LR, DECAY) for model in models)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(INTERVAL)]
-    log = Log(folder / name, rows)
+    log = Log(folder / name, rows, told.model)
 
     def without() -> None:
         for batch in batches:
@@ -84,6 +91,7 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
 
     def logged() -> None:
         for batch in batches:
+            log.before()
             log.take(told.step(batch))
 
     spent: dict[str, list[float]] = {"without": [], "with": []}
@@ -94,9 +102,10 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
             spent[who].append((time.process_time() - begun) / INTERVAL)
     log.close()
     off, on = (statistics.median(times) for times in spent.values())
-    sums, alone = told.step(batches[0]), Log(folder / f"{name}-alone", rows)
+    sums, alone = told.step(batches[0]), Log(folder / f"{name}-alone", rows, told.model)
     begun = time.process_time()
     for _ in range(ALONE * INTERVAL):
+        alone.before()
         alone.take(sums)
     alone.close()
     cost = (time.process_time() - begun) / (ALONE * INTERVAL)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import psutil
 import torch
-from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from hrmdoc.errors import ConfigError, UsageError
@@ -27,7 +26,7 @@ from . import devices
 from .data import DataInfo
 from .layers import BACKENDS, check_backend, inner_size
 from .loss import compute_loss
-from .microbatch import gradient_norm, gradients
+from .microbatch import Sums, gradient_norm, gradients
 from .model import DTYPES, HRM, ArchConfig, Batch, Carry
 from .optim import AdamATan2, SignSGD
 from .setup import make_plan
@@ -63,7 +62,7 @@ class Stepper:
         self.sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, lr, weight_decay)
         self.carry: Carry | None = None
 
-    def step(self, batch: Batch) -> dict[str, Tensor]:
+    def step(self, batch: Batch) -> Sums:
         """One step; the sums of its metrics, still on the device."""
         self.carry, sums = gradients(self.model, self.carry, batch, len(batch["inputs"]), self.model.arch.loss_type)
         if self.sparse is not None:

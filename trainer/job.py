@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from .data import PuzzleData
@@ -37,4 +37,4 @@ class Job:
     total_steps: int
     eval_steps: float
     world: World = field(default_factory=World)
-    progress: Callable[[int, dict[str, float]], None] = lambda step, values: None  # noqa: ARG005
+    progress: Callable[[int, Mapping[str, float]], None] = lambda step, values: None  # noqa: ARG005

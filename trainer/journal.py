@@ -9,8 +9,9 @@ import psutil
 import torch
 
 from .job import Job
-from .meter import StepMetrics
+from .meter import finite
 from .ranklog import rank_line
+from .tb import Row
 
 GIB = 1 << 30
 
@@ -39,26 +40,24 @@ class Journal:
         """Time that no training step used."""
         self._since += seconds
 
-    def write(self, steps: list[StepMetrics], *, line: bool) -> int | None:
+    def write(self, steps: list[Row], *, line: bool) -> int | None:
         """Writes every step's scalars. Returns the first step whose loss or gradient is no number."""
         if not steps:
             return None
         run, speed = self.job.run, self._speed()
-        for found in steps[:-1]:
-            run.scalars.write(found.step, found.values, found.time)
-        last = steps[-1]
-        run.scalars.write(last.step, last.values | speed, last.time)
-        self.latest.update(last.values | speed)
+        last = steps[-1]._replace(values={**steps[-1].values, **speed})
+        run.scalars.write([*steps[:-1], last])
+        self.latest.update(last.values)
         loss = last.values["train/lm_loss"]
         self.lm_loss = loss if math.isfinite(loss) else self.lm_loss
         if line and self.job.world.chief:
             run.log(self._line(steps, speed))
         if line and self.job.world.size > 1:
-            run.append(f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values | speed))
-        self.job.progress(last.step, last.values | speed)
+            run.append(f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values))
+        self.job.progress(last.step, last.values)
         # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves those steps out.
         gradient = not self.job.plan.scaler
-        return next((found.step for found in steps if not found.finite(gradient=gradient)), None)
+        return next((found.step for found in steps if not finite(found.values, gradient=gradient)), None)
 
     def _speed(self) -> dict[str, float]:
         now = time.perf_counter()
@@ -74,7 +73,7 @@ class Journal:
         self._since, self._steps = now, 0
         return values
 
-    def _line(self, steps: list[StepMetrics], speed: dict[str, float]) -> str:
+    def _line(self, steps: list[Row], speed: dict[str, float]) -> str:
         values = steps[-1].values
         parts = [
             f"step {steps[-1].step}/{self.job.total_steps}",

@@ -23,9 +23,11 @@ from .job import Job
 from .journal import Journal
 from .meter import Meter
 from .microbatch import gradient_norm, gradients
+from .movement import Movement
 from .optim import cosine_schedule
 from .profile import Profiler, record_memory
 from .rundir import State as RunState
+from .tb import Row
 
 Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
 
@@ -78,7 +80,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     examples = config.global_batch_size * config.grad_accum
     share = examples / world.size if state.split else examples  # FSDP averages the gradients of the processes, DDP adds them up
     meter, log, inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
-    profiler = Profiler(config.profile, run, world.rank)
+    profiler, movement = Profiler(config.profile, run, world.rank), Movement(state.parameters, world, split=state.split)
     model.train()
     run.heartbeat(state.step, force=True)
     if config.on_nonfinite == "rollback" and state.step == 0:
@@ -89,6 +91,7 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
     while ended is None and state.step < job.total_steps:
         fault.before_step(state)
         step = state.step + 1
+        due = step % config.log_interval == 0 or step == job.total_steps
         profiler.before(step)
 
         # schedule
@@ -116,6 +119,8 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
             norm = _clip(job)
 
             # step
+            if due:
+                movement.before()
             if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
                 _skip(job, step)
             else:
@@ -123,16 +128,15 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
                 state.scaler.update()
                 if state.ema is not None:
                     state.ema.update()
+            moved = movement.after()
             state.zero_grad()
         state.step = step
 
         # log
-        meter.close_step(
-            step, norm, {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
-        )
+        host = {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
+        meter.close_step(step, norm, host, moved)
         log.count_step()
         profiler.after(step)
-        due = step % config.log_interval == 0 or step == job.total_steps
         evaluates, saves = _due(job, step)
         if due or evaluates or saves:
             bad = log.write(meter.fetch(), line=due)
@@ -250,7 +254,7 @@ def _evaluate(job: Job, log: Journal) -> bool:
     values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
     seconds = time.perf_counter() - began
     log.exclude(seconds)
-    run.scalars.write(state.step, {key: value for key, value in values.items() if not key.endswith(".count")})
+    run.scalars.write([Row(state.step, time.time(), {key: value for key, value in values.items() if not key.endswith(".count")})])
     run.event("evaluated", state.step, metrics=values, seconds=round(seconds, 4), ema=state.ema is not None)
     shown = " | ".join(f"{key} {value:.4f}" for key, value in values.items() if not key.endswith((".count", ".steps")))
     run.log(f"eval step {state.step} | {shown}")

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.amp.grad_scaler import GradScaler
 
-from .loss import check_loss, compute_loss
+from .loss import check_loss, compute_loss, widest_float
 from .model import HRM, Batch, Carry
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The metrics' sums of a micro-batch, by name, as one tensor [len(names)] on the device, in its widest float."""
+
+    names: tuple[str, ...]
+    values: Tensor
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values[self.names.index(name)]
 
 
 def gradients(
@@ -21,7 +33,7 @@ def gradients(
     generator: torch.Generator | None = None,
     precision: AbstractContextManager[object] | None = None,
     scaler: GradScaler | None = None,
-) -> tuple[Carry, dict[str, Tensor]]:
+) -> tuple[Carry, Sums]:
     """One ACT step of `batch` forward and backward. Adds to the gradients of the parameters those of the loss over `divisor`.
 
     Args:
@@ -39,13 +51,14 @@ def gradients(
         rows = len(batch["inputs"])
         explores = model.arch.halt_max_steps > 1
         least_B = model.least_steps(rows, generator) if explores else torch.zeros(rows, dtype=torch.int32)
-        return carry, model.native_step(carry, batch, least_B, divisor, loss_type == "stablemax_cross_entropy")
+        found = model.native_step(carry, batch, least_B, divisor, loss_type == "stablemax_cross_entropy")
+        return carry, Sums(model.native_step.names, found)
     with precision or nullcontext():
         carry, outputs = model(carry, batch, generator)
         loss, sums = compute_loss(outputs, carry, loss_type)
     loss = loss / divisor
     (loss if scaler is None else scaler.scale(loss)).backward()  # type: ignore[no-untyped-call]
-    return carry, sums
+    return carry, Sums(tuple(sums), torch.stack(list(sums.values())).to(widest_float(loss.device)))
 
 
 def gradient_norm(model: HRM, parameters: list[Tensor]) -> Tensor:

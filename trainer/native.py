@@ -160,7 +160,8 @@ class NativeStep:
         for level in (low, high):
             level.gradients_to([at[id(weight)] for weight in level.weights])
         self.puzzles = model.puzzle_emb
-        self.asks_ahead = not arch.no_act_continue and arch.halt_max_steps > 1
+        asks_ahead = not arch.no_act_continue and arch.halt_max_steps > 1
+        self.names = SUMS if asks_ahead else SUMS[:-1]
         position = None if model.embed_pos is None else model.embed_pos.weight
         table = None if self.puzzles is None else self.puzzles.table
         read = (model.embed_tokens.weight, position, table, core.lm_head.weight, core.q_head.weight, core.q_head.bias)
@@ -169,7 +170,7 @@ class NativeStep:
             *(low.places, high.places, model.data.vocab_size, model.prefix_len, *((0, 0) if table is None else table.shape)),
             *(arch.H_cycles, arch.L_cycles, arch.halt_max_steps, arch.full_backprop),
             *(
-                REUSE if model.reuses else SEPARATE if self.asks_ahead else NONE,
+                REUSE if model.reuses else SEPARATE if asks_ahead else NONE,
                 1,
                 model.scale if position is None else model.scale / math.sqrt(2),
             ),
@@ -178,11 +179,14 @@ class NativeStep:
         )
         self.arena = torch.empty(0)
 
-    def __call__(self, carry: Carry, batch: Batch, least_B: Tensor, divisor: float, stablemax: bool) -> dict[str, Tensor]:
-        """Takes the step: changes `carry` in place, adds to the gradients of the loss over `divisor`. Returns the metrics' sums.
+    def __call__(self, carry: Carry, batch: Batch, least_B: Tensor, divisor: float, stablemax: bool) -> Tensor:
+        """Takes the step: changes `carry` in place, adds to the gradients of the loss over `divisor`.
 
         Args:
             least_B: int32, how many steps each row takes at least.
+
+        Returns:
+            The metrics' sums [len(names)], float64.
 
         Raises:
             InputError: the batch holds what the dataset does not declare.
@@ -213,7 +217,7 @@ class NativeStep:
         wrong = library().step(ctypes.byref(self.places), ctypes.byref(places), self.arena.data_ptr())
         if wrong:
             raise InputError(f"{WRONG[wrong]} of the batch is not one that the dataset declares", hint="build the dataset again")
-        return dict(zip(SUMS if self.asks_ahead else SUMS[:-1], sums.unbind(), strict=False))
+        return sums[: len(self.names)]
 
 
 def adam_atan2(

@@ -7,12 +7,13 @@ all processes are as slow as the slowest and the slow one cannot be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .rundir import RunDir, State
+from .tb import Row
 
 
 class RankLog(RunDir):
@@ -52,7 +53,7 @@ class Silent:
 
     error: OSError | None = None
 
-    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
+    def write(self, rows: Iterable[Row]) -> None:
         """Drops them."""
 
     def flush(self) -> None:

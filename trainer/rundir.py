@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from typing import Any, Literal, Protocol
 from hrmdoc.errors import ConfigError
 
 from .files import write_atomic
-from .tb import EventFile
+from .tb import EventFile, Row
 
 SCHEMA = "hrmdoc.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
@@ -46,7 +46,7 @@ class Scalars(Protocol):
 
     @property
     def error(self) -> OSError | None: ...
-    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None: ...
+    def write(self, rows: Iterable[Row]) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Screen:
         self._task = self._bar.add_task("", total=total, completed=step)
         self._bar.start()
 
-    def progress(self, step: int, values: dict[str, float]) -> None:
+    def progress(self, step: int, values: Mapping[str, float]) -> None:
         """Moves the bar."""
         if self._bar is not None and self._task is not None:
             shown = (

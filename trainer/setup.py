@@ -7,6 +7,7 @@ import platform
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib import metadata
@@ -30,6 +31,7 @@ from .overrides import AUTO
 from .ranklog import RankLog
 from .schema import TrainConfig
 from .state import build
+from .tb import Row
 from .wandb_sink import Tee, WandbSink, project_of, run_of
 
 BUILTIN_PREFIX = "builtin:"
@@ -181,7 +183,7 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     run.event(
         "started" if resumed is None else "resumed", state.step, restarts=state.restarts, total_steps=total, fault=config.fault
     )
-    run.scalars.write(state.step, {"num_params": float(facts["parameters"])})
+    run.scalars.write([Row(state.step, time.time(), {"num_params": float(facts["parameters"])})])
     _tell(config, plan, run, state.step, total, facts, world)
     full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
     eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)

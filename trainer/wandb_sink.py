@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 from hrmdoc.errors import ConfigError
 
 from .rundir import Scalars
+from .tb import Row
 
 WORDS = ("amber", "bold", "brisk", "calm", "clear", "deft", "early", "fair", "keen", "lucid", "mild", "quick", "sage", "swift")
 THINGS = ("aspen", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "lagoon", "maple", "otter", "raven", "tarn")
@@ -57,14 +58,13 @@ class WandbSink:
         except Exception as error:  # its errors share no base class over its releases
             hint = "wandb login, or wandb=offline"
             raise ConfigError(f"W&B did not start: {str(error).splitlines()[0]}", hint=hint) from error
-        self._rows: queue.SimpleQueue[tuple[int, dict[str, float]] | None] = queue.SimpleQueue()
+        self._rows: queue.SimpleQueue[Iterable[Row] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._drain, name="wandb", daemon=True)
         self._thread.start()
 
-    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
-        """Queues the scalars of one step. W&B keeps the time of its own."""
-        del when
-        self._rows.put((step, dict(values)))
+    def write(self, rows: Iterable[Row]) -> None:
+        """Queues `rows`. W&B keeps the time of its own."""
+        self._rows.put(rows)
 
     def flush(self) -> None:
         """Waits for nothing: W&B writes from a process of its own, which outlives this one."""
@@ -77,8 +77,9 @@ class WandbSink:
             self._attempt(self._run.finish)
 
     def _drain(self) -> None:
-        while (row := self._rows.get()) is not None:
-            self._attempt(self._run.log, row[1], step=row[0])
+        while (rows := self._rows.get()) is not None:
+            for row in rows:
+                self._attempt(self._run.log, dict(row.values), step=row.step)
 
     def _attempt(self, call: Any, *args: Any, **kwargs: Any) -> None:
         try:
@@ -99,9 +100,9 @@ class Tee:
     def error(self) -> OSError | None:
         return self._sinks[0].error
 
-    def write(self, step: int, values: Mapping[str, float], when: float | None = None) -> None:
+    def write(self, rows: Iterable[Row]) -> None:
         for sink in self._sinks:
-            sink.write(step, values, when)
+            sink.write(rows)
 
     def flush(self) -> None:
         for sink in self._sinks:

@@ -83,4 +83,4 @@ def test_every_variant_learns(changes):
     for _ in range(30):
         last = stepper.step(batch)
     assert last["lm_loss"] < 0.8 * first["lm_loss"]
-    assert ("q_continue_loss" in last) is ("q_target" in changes)
+    assert ("q_continue_loss" in last.names) is ("q_target" in changes)

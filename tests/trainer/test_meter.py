@@ -5,12 +5,14 @@ import math
 import pytest
 import torch
 
-from hrmdoc.trainer.meter import Meter
+from hrmdoc.trainer.meter import Meter, finite
+from hrmdoc.trainer.microbatch import Sums
 
 
-def sums(count: float, accuracy: float = 0.0, loss: float = 8.0) -> dict[str, torch.Tensor]:
-    names = {"count": count, "accuracy": accuracy, "exact_accuracy": 0.0, "q_halt_accuracy": count, "steps": 4 * count}
-    return {name: torch.tensor(float(value)) for name, value in {**names, "lm_loss": loss, "q_halt_loss": 1.0}.items()}
+def sums(count: float, accuracy: float = 0.0, loss: float = 8.0) -> Sums:
+    halted = {"count": count, "accuracy": accuracy, "exact_accuracy": 0.0, "q_halt_accuracy": count, "steps": 4 * count}
+    found = {**halted, "lm_loss": loss, "q_halt_loss": 1.0}
+    return Sums(tuple(found), torch.tensor([float(value) for value in found.values()]))
 
 
 def test_losses_are_means_over_examples_and_accuracies_over_halted_rows() -> None:
@@ -64,5 +66,14 @@ def test_a_loss_or_gradient_that_is_no_number_is_noticed(bad: float) -> None:
         meter.add(sums(count=1, loss=loss))
         meter.close_step(1, torch.tensor(norm), {})
     fetched = meter.fetch()
-    assert [found.finite() for found in fetched] == [True, False, False]
-    assert [found.finite(gradient=False) for found in fetched] == [True, False, True]
+    assert [finite(found.values) for found in fetched] == [True, False, False]
+    assert [finite(found.values, gradient=False) for found in fetched] == [True, False, True]
+
+
+def test_weights_and_updates_are_told_of_the_steps_that_were_measured() -> None:
+    meter = Meter(examples=4)
+    for step, moved in ((1, None), (2, torch.tensor([16.0, 0.25])), (3, torch.tensor([0.0, 1.0]))):
+        meter.add(sums(count=0))
+        meter.close_step(step, torch.tensor(1.0), {}, moved)
+    found = [(row.values.get("train/param_norm"), row.values.get("train/update_ratio")) for row in meter.fetch()]
+    assert found == [(None, None), (4.0, 0.125), (0.0, math.inf)]

@@ -48,7 +48,7 @@ def outcome(model: HRM, loss_type: str = "stablemax_cross_entropy") -> dict[str,
         carry, sums = gradients(model.train(), carry, batch, 3.0, loss_type, generator)
     assert carry is not None
     found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    found |= {f"sum of {name}": value.float() for name, value in sums.items()}
+    found |= {f"sum of {name}": value.float() for name, value in zip(sums.names, sums.values, strict=True)}
     found |= {name: getattr(carry, name).float() for name in ("z_H", "z_L", "steps", "halted")} | carry.current_data
     if carry.q_state is not None:
         found["q_state"] = carry.q_state
@@ -193,8 +193,9 @@ def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
     )
     plain, fast, rest = (dict(lab.scalars(run)["train/lm_loss"]) for run in ("plain", "fast", "rest"))
     assert list(fast.values()) == pytest.approx(list(plain.values()), rel=1e-5)
-    norms = [[value for _, value in lab.scalars(run)["train/grad_norm"]] for run in ("plain", "fast")]
-    assert norms[1] == pytest.approx(norms[0], rel=1e-4)
+    for tag in ("train/grad_norm", "train/param_norm", "train/update_ratio"):
+        norms = [[value for _, value in lab.scalars(run)[tag]] for run in ("plain", "fast")]
+        assert norms[1] == pytest.approx(norms[0], rel=1e-4), tag
     assert rest == {step: value for step, value in fast.items() if step > 6}
     assert "native kernels" in (lab.folder / "fast" / "train.log").read_text()
 

@@ -26,7 +26,8 @@ def test_two_and_four_processes_give_the_curve_of_one(lab: Any) -> None:
     )
     assert statuses == [[0], [0, 0], [0, 0, 0, 0], [0, 0]], told
     for name in ("two", "four", "fsdp"):
-        for tag in ("train/lm_loss", "train/q_halt_loss", "train/grad_norm", "train/count", "all.lm_loss"):
+        moved = ("train/param_norm", "train/update_ratio")
+        for tag in ("train/lm_loss", "train/q_halt_loss", "train/grad_norm", *moved, "train/count", "all.lm_loss"):
             one, many = curve(lab, "one", tag), curve(lab, name, tag)
             assert [step for step, _ in many] == [step for step, _ in one], (name, tag)
             if name == "fsdp" and tag.startswith("all."):

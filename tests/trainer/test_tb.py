@@ -19,15 +19,14 @@ def read(path: Path) -> list[tuple[int, float, dict[str, float]]]:
 
 def test_all_scalars_of_a_step_share_one_record_that_tensorboard_reads(tmp_path: Path) -> None:
     file = EventFile(tmp_path)
-    file.write(1, {"train/lm_loss": 2.5, "train/lr": 0.5}, 1000.0)
-    file.write(2, {"train/lm_loss": 2.25}, 1001.0)
+    file.write([Row(1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}), Row(2, 1001.0, {"train/lm_loss": 2.25})])
     file.close()
     assert read(file.path) == [(1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}), (2, 1001.0, {"train/lm_loss": 2.25})]
 
 
 def test_numbers_that_are_not_finite_are_kept(tmp_path: Path) -> None:
     file = EventFile(tmp_path)
-    file.write(1, {"a": math.nan, "b": math.inf})
+    file.write([Row(1, 1.0, {"a": math.nan, "b": math.inf})])
     file.close()
     values = read(file.path)[0][2]
     assert math.isnan(values["a"])
@@ -44,7 +43,7 @@ def test_the_file_starts_with_its_version_and_two_writers_never_share_a_name(tmp
 
 def test_a_watcher_sees_values_while_the_run_goes_on(tmp_path: Path) -> None:
     file = EventFile(tmp_path)
-    file.write(1, {"a": 1.0})
+    file.write([Row(1, 1.0, {"a": 1.0})])
     deadline = time.monotonic() + 20 * FLUSH_S
     while not read(file.path) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -55,7 +54,7 @@ def test_a_watcher_sees_values_while_the_run_goes_on(tmp_path: Path) -> None:
 def test_after_a_flush_every_row_is_in_the_file(tmp_path: Path) -> None:
     file = EventFile(tmp_path)
     for step in range(300):
-        file.write(step, {"a": 1.0})
+        file.write([Row(step, 1.0, {"a": 1.0})])
     file.flush()
     assert [step for step, *_ in read(file.path)] == list(range(300))
     file.close()
@@ -74,7 +73,7 @@ def test_a_full_disk_is_noted_and_not_raised(tmp_path: Path, monkeypatch: pytest
         close = staticmethod(lambda: None)
 
     monkeypatch.setattr(file, "_file", Full())
-    file.write(1, {"a": 1.0})
+    file.write([Row(1, 1.0, {"a": 1.0})])
     file.close()
     file.close()
     assert file.error is not None
