@@ -44,6 +44,7 @@ FROM_SCRATCH = ("pretraining", "hrm")
 ADAM_BY_DEFAULT = frozenset(
     (
         *("hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift", "unsloth"),
+        *("verl", "openrlhf"),
         *("nanogpt", "megatron", "nanotron", "torchtitan", "olmo", "hrm"),
     )
 )

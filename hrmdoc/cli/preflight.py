@@ -27,7 +27,7 @@ def command(
 ) -> int:
     """Check machine, config and data before training starts. Without CONFIG only the machine is looked at.
 
-    CONFIG is a YAML or JSON file, or a file of key=value words. Nothing of yours is imported or run.
+    CONFIG is a YAML, JSON or Python file, or a file of key=value words. Nothing of yours is imported or run.
     """
     from hrmdoc.analysis import Patient
     from hrmdoc.preflight import preflight

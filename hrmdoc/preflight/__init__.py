@@ -25,7 +25,7 @@ def preflight(
     """What can be known before training, as records for `Run.extend`.
 
     Args:
-        config: the config file: YAML, JSON or `key=value` words. None looks at data and machine only.
+        config: the config file: YAML, JSON, Python or `key=value` words. None looks at data and machine only.
         data: a JSON-lines, JSON or CSV file, or a folder in HRM's layout; by default the one that the config names.
         environment: the machine; by default this one, with the disk of the config's folder.
 

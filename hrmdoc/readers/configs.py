@@ -1,4 +1,4 @@
-"""Config files beside a run: YAML and JSON of HRM, Hydra, transformers, TRL, axolotl, DeepSpeed, Lightning and own code."""
+"""Config files beside a run: YAML, JSON and Python of HRM, Hydra, transformers, TRL, DeepSpeed, OpenMMLab, nanoGPT and others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hrmdoc import late
+from hrmdoc import late, python_settings
 from hrmdoc.errors import InputError
 from hrmdoc.readers._document import Leaf, json_leaves, yaml_leaves
 from hrmdoc.readers._tree import plain_value
@@ -15,7 +15,7 @@ from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Record
 
 NAME = "configs"
-TITLE = "Config files (YAML and JSON)"
+TITLE = "Config files (YAML, JSON, and Python that only gives values to names)"
 WHOLE = True
 
 _KNOWN = late.pattern(
@@ -28,15 +28,19 @@ _KEY = late.pattern(
     r"(?:^|[\s{,\"'])(?:[a-z_]*learning_rate|lr0?|[a-z_]*batch_size|num_train_epochs|epochs|max_steps|max_epochs|weight_decay|optimizer|optim"
     r"|lr_scheduler(?:_type)?|warmup_(?:steps|ratio|iters)|gradient_(?:clipping|accumulation_steps|clip_val)|max_grad_norm|hidden_size"
     r"|d_model|n_embd|num_(?:hidden_)?layers|dropout|lora_r|seed|zero_optimization|mixed_precision|base_model|halt_max_steps|model_type)"
-    r"[\"']?\s*:",
+    r"[\"']?\s*[:=]",
     re.IGNORECASE | re.MULTILINE,
 )
+_CODE = late.pattern(r"^(?:@|(?:async |def |class |if |for |while |with |try:|return )|import torch|from torch)", re.MULTILINE)
 _NOISE = late.pattern(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
 
 
 def sniff(path: Path, head: bytes) -> float:
     """By its name, or by two keys that training configs have."""
     suffix = path.suffix.lower()
+    if suffix == ".py":
+        text = head.decode("utf-8", "replace")
+        return 0.55 if len(set(_KEY.findall(text))) >= 2 and not _CODE.search(text) else 0.0
     if suffix not in (".yaml", ".yml", ".json") or path.name in _NOT or b"\0" in head:
         return 0.0
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -67,8 +71,12 @@ def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
     """Dotted key, value and line of every leaf. W&B's `key: {desc, value}` is taken as `key: value`.
 
     Raises:
-        InputError: the file is no valid YAML or JSON.
+        InputError: the file is no valid YAML, JSON or Python.
     """
+    if path.lower().endswith(".py"):
+        settings = python_settings.read(blob.decode("utf-8", "replace"), path)
+        yield from ((".".join(map(str, route)), one.value, one.line) for route, one in settings.values.items() if settings.config)
+        return
     found = json_leaves(blob, path) if path.lower().endswith(".json") else yaml_leaves(blob, path)
     if b"\nwandb_version:" not in blob and not blob.startswith(b"wandb_version:") and b"\n_wandb:" not in blob:
         yield from found

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parse(name: str, text: str) -> Document:
-    """The document that a file of this name holds: YAML, JSON (also with comments), or `key=value` overrides.
+    """The document that a file of this name holds: YAML, JSON (also with comments), Python, or `key=value` overrides.
 
     Raises:
         PatchError: the text cannot be parsed, or the format is not one that hrmdoc edits.
@@ -28,4 +28,8 @@ def parse(name: str, text: str) -> Document:
         return JsonDocument(name, text)
     if suffix in {"", ".sh", ".bash", ".slurm", ".sbatch", ".txt", ".args"}:
         return OverridesDocument(name, text)
-    raise PatchError(f"a {suffix} file is not edited", file=name, hint="YAML, JSON and key=value files are")
+    if suffix == ".py":
+        from hrmdoc.remedies.python_edit import PythonDocument  # few configs are Python
+
+        return PythonDocument(name, text)
+    raise PatchError(f"a {suffix} file is not edited", file=name, hint="YAML, JSON, Python and key=value files are")

@@ -49,7 +49,7 @@ def plan(
     if remedy.frameworks and framework.id not in remedy.frameworks:
         raise PatchError(f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}")
     paths = [Path(path) for path in config_files]
-    code = [path for path in paths if python_text.is_python(path.name)]
+    code = [path for path in paths if python_text.is_program(path)]
     planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
     for change in remedy.changes:
         planner.take(change)

@@ -1,21 +1,28 @@
-"""Settings in Python code are never edited: the text to paste is shown instead."""
+"""Settings of Python programs are never edited: the text to paste is shown instead."""
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from hrmdoc.remedies import files
+from hrmdoc.remedies.python_edit import is_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from hrmdoc.remedies.scalars import Plain
 
 _CLASSES = {"trl": "GRPOConfig", "lightning": "Trainer", "transformers": "TrainingArguments", "hf": "TrainingArguments"}
 
 
-def is_python(name: str) -> bool:
-    """Whether a file holds Python code."""
-    return PurePath(name).suffix in {".py", ".ipynb"}
+def is_program(path: Path) -> bool:
+    """Whether a file holds Python code that does more than to give values to names.
+
+    Raises:
+        PatchError: it cannot be read.
+    """
+    return path.suffix == ".ipynb" or (path.suffix == ".py" and not is_config(files.read(path).text))
 
 
 def text_to_paste(framework: str, settings: Mapping[str, Plain]) -> str:

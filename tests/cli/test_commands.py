@@ -174,6 +174,24 @@ def test_preflight_names_the_line_of_a_config_that_cannot_work(hrmdoc: Command, 
     assert "heads-do-not-divide-hidden" not in hrmdoc("preflight", "c.yaml").out
 
 
+def test_preflight_and_apply_take_a_python_config_and_only_read_a_program(hrmdoc: Command, apart: Path) -> None:
+    sizes = "block_size = 256\nn_embd = 384\nmax_iters = 5000\n"
+    (apart / "char.py").write_text(sizes + "lr_decay_iters = 500  # too few\nmin_lr = 0.0\nlearning_rate = 1e-3\n")
+    said = hrmdoc("preflight", "char.py").out
+    assert "lr_decay_iters: 500 → 5000" in said
+    assert "char.py:4" in said
+    (apart / "train.py").write_text(
+        "import torch\nargs = TrainingArguments(learning_rate=0.5, fp16=True, bf16=True)\nargs.run()\n"
+    )
+    said = hrmdoc("preflight", "train.py").out
+    assert "precision-contradictory" in said
+    assert "train.py:2" in said
+    (apart / "train.py").write_text("x = (\n")
+    done = hrmdoc("preflight", "train.py")
+    assert (done.status, done.out) == (2, "")
+    assert "train.py:1: is no valid Python" in done.err
+
+
 def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
     (apart / "c.yaml").write_text(CONFIG)
     schema = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())

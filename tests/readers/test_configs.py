@@ -130,3 +130,16 @@ def test_the_error_file_of_torchrun_is_an_exception_with_its_stack() -> None:
         ("exception", 1795232956.0, "RuntimeError: boom")
     ]
     assert [r.detail for r in read(torchrun, "error.json", '{"message": "plain"}') if isinstance(r, Event)] == ["plain"]
+
+
+def test_python_that_only_gives_values_to_names_is_a_config_and_a_program_is_none(tmp_path: Path) -> None:
+    config = b"# mmengine\noptimizer = dict(type='SGD', lr=1e-2)\ntrain_cfg = dict(max_epochs=2 * 50)\n"
+    assert configs.sniff(tmp_path / "config.py", config) > 0.5
+    assert facts(read(configs, "config.py", config)) == {
+        "optimizer.type": ("SGD", 2),
+        "optimizer.lr": (0.01, 2),
+        "train_cfg.max_epochs": (100, 3),
+    }
+    program = b"import torch\nlr = 1e-2\nepochs = 3\nfor epoch in range(epochs):\n    pass\n"
+    assert configs.sniff(tmp_path / "train.py", program) == 0.0
+    assert facts(read(configs, "train.py", program)) == {}
