@@ -103,7 +103,7 @@ def wordless(run: Run, words: Mapping[int, LastWord], matches: Matches) -> list[
         return []
     seen = run.ranks
     if len(words) > 1 and len({word.file for word in words.values()}) == 1:
-        seen = list(range(max(_world(run), seen[-1] + 1)))
+        seen = list(range(max(_world(run), max(words) + 1, *(rank + 1 for rank in seen))))
     silent = [rank for rank in seen if rank not in words]
     bereft = bool(words) and all(word.cascade for word in words.values())
     return silent if bereft and len(silent) <= len(words) else []

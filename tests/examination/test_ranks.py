@@ -75,6 +75,14 @@ def test_a_log_of_all_ranks_tells_of_those_that_wrote_nothing() -> None:
     assert told(run_with(*lost)) == {"ranks.wordless": "3-4", "ranks.bereft": 6}
 
 
+def test_ranks_that_only_a_prefix_tells_are_counted(tmp_path: Path) -> None:
+    lines = [f"[rank{rank}]: RuntimeError: Connection closed by peer [10.0.0.7]:1\n" for rank in (0, 1, 3)]
+    (tmp_path / "all.log").write_text("".join(lines))
+    fact = hrmdoc.analyze(tmp_path / "all.log").run.fact("ranks.wordless")
+    assert fact is not None
+    assert fact.value == "2"
+
+
 def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an_exception_has_no_rank() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend(losses(rank, 60) for rank in range(3))
