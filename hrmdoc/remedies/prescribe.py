@@ -68,10 +68,17 @@ def prescribe(
     leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
     return {
         one.cause: [
-            replace(_still(offer, run), unsure=not _decided(one, book)) for offer in fitting(one.remedies, situation, book, files)
+            replace(_still(offer, run), unsure=not _decided(one, book))
+            for offer in fitting(_aimed(one, book), situation, book, files)
         ]
         for one in leading[:CAUSES]
     }
+
+
+def _aimed(cause: Hypothesis, book: Rulebook) -> list[str]:
+    """The remedies of a cause; those first that are to end what the config itself gives as evidence."""
+    seen = {one.symptom for one in cause.for_ if _is_setting(one.symptom, book)}
+    return sorted(cause.remedies, key=lambda name: name not in book.remedies or seen.isdisjoint(book.remedies[name].verify.gone))
 
 
 def _decided(cause: Hypothesis, book: Rulebook) -> bool:
@@ -151,8 +158,7 @@ def _refused(remedy: Remedy, error: HrmdocError) -> Prescription:
 
 def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
     """Config files of the run, the user's own first: the one that the run says it was started with, then those beside it."""
-    named = run.fact("run.config_source")
-    found = [Path(str(named.value))] if named is not None and named.value else []
+    found = _stated(run)
     found += [Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file]
     framework = book.frameworks.get(situation.framework)
     folder = Path(run.path)
@@ -163,6 +169,19 @@ def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
         path for path in found if path.is_file() and path.suffix in (".yaml", ".yml", ".json", ".py", ".sh", ".txt")
     )
     return [path for path in unique if not _machine_made(path)]
+
+
+def _stated(run: Run) -> list[Path]:
+    """The config that the run says it was started with; one that only a log names must lie below this folder or the run's."""
+    named = run.fact("run.config_source")
+    if named is None or not named.value:
+        return []
+    path = Path(str(named.value))
+    if "text" not in run.formats:
+        return [path]
+    below = not path.is_absolute() and ".." not in path.parts
+    folder = Path(run.path)
+    return [place / path for place in (Path(), folder if folder.is_dir() else folder.parent) if below]
 
 
 def _machine_made(path: Path) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hrmdoc.rulebook import Change
 
-_FLAG_STYLE = ("hf", "transformers", "trl", "lightning", "axolotl", "accelerate")
+_FLAG_STYLE = ("nanogpt", "hf", "transformers", "trl", "lightning", "axolotl", "accelerate")
 PATIENCE = 5
 """Evaluations without a better one before a run is stopped; the zero-loss case took 5."""
 _FULL = "fp32"

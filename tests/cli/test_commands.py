@@ -356,3 +356,41 @@ def test_a_terminal_is_no_pipe(apart: Path) -> None:
     assert done.returncode == 2
     assert "wants a log piped into it" in done.stderr
     assert not list(apart.iterdir())
+
+
+NANOGPT = """Overriding config with config/train_char.py:
+# a tiny one
+block_size = 64
+n_embd = 64
+learning_rate = 0.003  # from the paper
+max_iters = 500
+lr_decay_iters = 60
+warmup_iters = 20
+min_lr = 0.0
+
+number of parameters: 0.10M
+"""
+
+
+def test_the_config_that_a_log_names_and_quotes_is_patched(hrmdoc: Command, apart: Path) -> None:
+    log = NANOGPT + "".join(f"iter {i}: loss {2 + 2.4 / (1 + i / 20):.4f}, time 9.00ms, mfu 1.00%\n" for i in range(0, 501, 10))
+    (apart / "train.log").write_text(log)
+    assert "decay-ends-early" in hrmdoc("analyze", "train.log").out
+    (apart / "config").mkdir()
+    (apart / "config" / "train_char.py").write_text(NANOGPT.split(":\n", 1)[1].split("\n\n")[0] + "\n")
+    before = (apart / "config" / "train_char.py").read_text()
+    done = hrmdoc("apply", "train.log", "--write")
+    assert "+lr_decay_iters = 500" in done.out
+    assert "--lr_decay_iters=500" in done.err
+    assert (apart / "config" / "train_char.py").read_text() == before.replace("lr_decay_iters = 60", "lr_decay_iters = 500")
+
+
+@pytest.mark.parametrize("named", ["../other/train_char.py", "/{}/other/train_char.py"])
+def test_a_log_cannot_name_a_config_outside_its_folder(hrmdoc: Command, apart: Path, named: str) -> None:
+    other = apart.parent / "other"
+    other.mkdir()
+    (other / "train_char.py").write_text("lr_decay_iters = 60\nmax_iters = 500\nmin_lr = 0.0\n")
+    log = NANOGPT.replace("config/train_char.py", named.format(apart.parent))
+    (apart / "train.log").write_text(log + "".join(f"iter {i}: loss {3 - i / 1000:.4f}, time 9ms\n" for i in range(0, 501, 10)))
+    assert "lr_decay_iters" not in hrmdoc("apply", "train.log", "--write").out
+    assert "= 60" in (other / "train_char.py").read_text()

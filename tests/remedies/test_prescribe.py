@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hrmdoc.diagnosis.diagnose import Diagnosis, Evidence, Hypothesis
@@ -117,3 +118,21 @@ def test_a_config_is_changed_for_a_likely_cause_or_one_that_a_setting_speaks_for
     offered = prescribe(Run(str(tmp_path)), Situation(framework="hf"), diagnosis, book, source)
     assert offered["rate"][0].patch is not None
     assert (first_patch(offered) is not None) is sure
+
+
+def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("learning_rate: 1.0\nmax_grad_norm: 50\n")
+    high = SymptomRule("lr-high", "lr-high", When(check="optimizer.lr > 0.1"), "page")
+    aimed = remedy("lower", *LOWER.changes)
+    aimed = msgspec.structs.replace(aimed, verify=Verify(gone=("lr-high",)))
+    book = Rulebook(symptoms={high.id: high}, remedies={"clip": CLIP, "lower": aimed}, frameworks={"hf": HF})
+
+    def order(symptom: str) -> list[str]:
+        evidence = (Evidence(symptom, 2.0, "seen"),)
+        hypothesis = Hypothesis(1, "rate", "rate", 0.9, evidence, (), ("clip", "lower"), "", benign=False)
+        diagnosis = Diagnosis("warning", (), {}, (hypothesis,), 0.0, 0.0, "")
+        return [one.remedy.id for one in prescribe(Run(), Situation(framework="hf"), diagnosis, book, path)["rate"]]
+
+    assert order("lr-high") == ["lower", "clip"]
+    assert order("loss-spike") == ["clip", "lower"]

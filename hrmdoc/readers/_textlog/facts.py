@@ -61,7 +61,11 @@ _COMMAND = late.pattern(
 _CONFIG_HEADER = late.pattern(
     r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z", re.IGNORECASE
 )
-_CONFIG_ROW = late.pattern(r"\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s(\S.{0,200})\Z")
+_CONFIG_ROW = late.pattern(
+    r"(?:\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s|(?!loss )([A-Za-z_]\w{0,80}) = )(\S.{0,200}?)(?:\s{1,24}#.*)?\Z"
+)
+_CONFIG_FILE = late.pattern(r"Overriding config with (\S{1,300}):\s{0,8}\Z")
+"""nanoGPT's configurator prints the name of the file and its text."""
 
 FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("[rank 0, world size", "hrm", 5),
@@ -168,13 +172,19 @@ def arguments_in(text: str) -> Iterator[tuple[str, Value]]:
 
 def opens_config(text: str) -> bool:
     """Whether the line announces a printed configuration."""
-    return len(text) < 80 and _CONFIG_HEADER.match(text) is not None
+    return (len(text) < 80 and _CONFIG_HEADER.match(text) is not None) or config_file(text) != ""
+
+
+def config_file(text: str) -> str:
+    """The config file that the line says the run was started with, "" for other lines."""
+    found = _CONFIG_FILE.match(text) if text.startswith("Overriding") else None
+    return found.group(1) if found else ""
 
 
 def config_row(text: str) -> tuple[str, Value] | None:
-    """Key and value of an indented `key: value` row."""
+    """Key and value of an indented `key: value` row, or of a Python assignment."""
     found = _CONFIG_ROW.match(text)
-    return (found.group(1), literal(found.group(2))) if found else None
+    return (found.group(1) or found.group(2), literal(found.group(3))) if found else None
 
 
 def literal(text: str) -> Value:

@@ -288,14 +288,17 @@ class TextSession:
     def _config_row(self, state: RankState, text: str, mark: Mark) -> bool:
         """Whether the line is a row of a printed configuration; another line ends it."""
         row = facts.config_row(text)
-        state.config = state.config - 1 if row else 0
+        comment = text.startswith("#")
+        state.config = state.config - 1 if row or comment else 0
         if row:
             self._fact(row[0], row[1], "config", mark)
-        return row is not None
+        return row is not None or comment
 
     def _facts_of(self, state: RankState, text: str, mark: Mark) -> None:
         if facts.opens_config(text):
             state.config = 400
+            if file := facts.config_file(text):
+                self._fact("run.config_source", file, "run", mark)
         for key, value in facts.numbers_in(text):
             self._fact(key, value, "run", mark)
             self._learn_epoch(state)
