@@ -68,8 +68,10 @@ def command(
     _show(analysis, chosen)
     again = _again(path, remedy, config)
     if mode == "diff":
-        click.echo(f"to write it: {again} --write", err=True)
+        click.echo(f"to write it: {again} --write" if chosen.patch.edits else "to paste: programs are not edited", err=True)
         return 0
+    if not chosen.patch.edits:
+        raise PatchError("nothing was written: programs are not edited", file=config, hint="paste what is shown above")
     from hrmdoc.remedies import store
 
     for entry in store.write(chosen.patch):
@@ -108,10 +110,15 @@ def _choose(
     Raises:
         PatchError: there is none, or none that may be applied without being named.
     """
+    from hrmdoc.preflight.config import config_facts
     from hrmdoc.remedies.prescribe import prescribe
+    from hrmdoc.remedies.python_text import is_program
     from hrmdoc.reports.layout import typed
 
-    patient.read([path] if config is None else [path, str(config)])
+    program = config is not None and is_program(config)
+    patient.read([path] if config is None or program else [path, str(config)])
+    if config is not None and program:
+        patient.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
     tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=True)
     offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
@@ -187,7 +194,7 @@ def _show(analysis: Analysis, chosen: Prescription) -> None:
     assert patch is not None
     out = console()
     click.echo(f"{patch.title}  [{patch.risk}]\n{patch.why}\n", err=True)
-    diff = patch.diff() or patch.paste
+    diff = patch.diff() or patch.paste + "\n"
     if sys.stdout.isatty():
         out.print(Syntax(diff, "diff", background_color="default"))
     else:

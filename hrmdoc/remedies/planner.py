@@ -59,6 +59,8 @@ def plan(
     if not planner.sources and not code:
         raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
     paste = "" if planner.sources else python_text.text_to_paste(framework.id, {one.path: one.after for one in planner.changes})
+    if paste:
+        planner.notes += python_text.places(code, [one.path for one in planner.changes])
     return Patch(
         remedy.id, remedy.title, remedy.risk, remedy.why, framework.id,
         tuple(planner.changes), planner.edits(), overrides, paste, tuple(planner.notes),

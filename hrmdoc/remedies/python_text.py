@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hrmdoc.remedies import files
-from hrmdoc.remedies.python_edit import is_config
+from hrmdoc.remedies.python_edit import PythonDocument, is_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from hrmdoc.remedies.scalars import Plain
@@ -23,6 +23,21 @@ def is_program(path: Path) -> bool:
         PatchError: it cannot be read.
     """
     return path.suffix == ".ipynb" or (path.suffix == ".py" and not is_config(files.read(path).text))
+
+
+def places(programs: Sequence[Path], keys: Sequence[str]) -> list[str]:
+    """Where the programs set these keys now, one note each; a key that they do not name is passed over.
+
+    Raises:
+        PatchError: a program cannot be read.
+    """
+    notes = []
+    for path in programs:
+        if path.suffix == ".py":
+            leaves = PythonDocument(str(path), files.read(path).text).leaves
+            found = {str(route[-1]): leaf for route, leaf in leaves.items()}
+            notes += [f"{path}:{found[key].line} sets {key} = {found[key].text}" for key in keys if key in found]
+    return notes
 
 
 def text_to_paste(framework: str, settings: Mapping[str, Plain]) -> str:

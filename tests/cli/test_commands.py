@@ -385,6 +385,18 @@ def test_the_config_that_a_log_names_and_quotes_is_patched(hrmdoc: Command, apar
     assert (apart / "config" / "train_char.py").read_text() == before.replace("lr_decay_iters = 60", "lr_decay_iters = 500")
 
 
+def test_settings_of_a_program_are_shown_to_be_pasted_with_the_line_where_they_stand(hrmdoc: Command, apart: Path) -> None:
+    (apart / "train.py").write_text("LR = 0.5\nargs = TrainingArguments(\n    learning_rate=LR,\n)\ntrain(args)\n")
+    rows = ({"loss": round(2.5 - i / 100 if i < 20 else 7 + i % 3, 4), "learning_rate": 0.5, "epoch": i / 20} for i in range(60))
+    (apart / "hf.log").write_text("".join(f"{row}\n" for row in rows))
+    done = hrmdoc("apply", "hf.log", "--config", "train.py")
+    assert "TrainingArguments(\n    learning_rate=" in done.out
+    assert "train.py:3 sets learning_rate = 0.5" in done.err
+    assert "to paste" in done.err
+    done = hrmdoc("apply", "hf.log", "--config", "train.py", "--write")
+    assert (done.status, "nothing was written" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize("named", ["../other/train_char.py", "/{}/other/train_char.py"])
 def test_a_log_cannot_name_a_config_outside_its_folder(hrmdoc: Command, apart: Path, named: str) -> None:
     other = apart.parent / "other"
