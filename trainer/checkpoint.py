@@ -28,7 +28,7 @@ from hrmdoc.errors import InputError
 from .files import fsync_folder, write_atomic
 
 SCHEMA = "hrmdoc.checkpoint/1"
-SHARDS = "shards"
+SHARDS, WEIGHTS = "shards", "state.pt"
 NAME = re.compile(r"step_(\d+)")
 State = dict[str, Any]
 
@@ -71,7 +71,7 @@ def save(
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir()
-        weights = part / "state.pt"
+        weights = part / WEIGHTS
         with weights.open("wb") as file:
             write(state, file)
             file.flush()
@@ -112,14 +112,8 @@ def load(path: Path, device: torch.device | str = "cpu", like: Mapping[str, torc
     Raises:
         InputError: it is incomplete, its checksum differs, or it holds anything else.
     """
-    meta = read_meta(path)
-    weights = path / "state.pt"
+    meta, weights = check(path), path / WEIGHTS
     try:
-        if weights.stat().st_size != meta.bytes or _sha256(weights) != meta.sha256:
-            raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=weights)
-        for name, digest in meta.parts.items():
-            if _sha256(path / SHARDS / name) != digest:
-                raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=path / SHARDS / name)
         state = torch.load(weights, map_location=device, weights_only=True)
     except OSError as error:
         raise InputError(f"the checkpoint cannot be read: {error.strerror}", file=weights) from error
@@ -134,6 +128,26 @@ def load(path: Path, device: torch.device | str = "cpu", like: Mapping[str, torc
 
         state = join(state, {name: tensor.to(device) for name, tensor in read(path / SHARDS, like).items()})
     return state, meta
+
+
+def check(path: Path) -> Meta:
+    """The description of the checkpoint at `path`, whose files were read and are as they were written.
+
+    Raises:
+        InputError: they are not, or it is no checkpoint.
+    """
+    meta = read_meta(path)
+    for file, digest in {
+        path / WEIGHTS: meta.sha256,
+        **{path / SHARDS / name: digest for name, digest in meta.parts.items()},
+    }.items():
+        try:
+            same = _sha256(file) == digest
+        except OSError as error:
+            raise InputError(f"the checkpoint cannot be read: {error.strerror}", file=file) from error
+        if not same:
+            raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=file)
+    return meta
 
 
 def read_meta(path: Path) -> Meta:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -27,27 +28,32 @@ class Feed:
     Args:
         pin: copy through page-locked memory, without waiting for the copy (CUDA).
         ahead: batches prepared in advance by a thread; 0 prepares each when it is asked for.
+
+    Attributes:
+        repeated: how many of the batches used so far held the very inputs of an earlier one, in the same order. Shuffled data
+            hardly ever do; a sampler that is seeded anew each time, or a cache in the wrong place, does nothing else.
     """
 
     def __init__(self, source: Stream, device: torch.device, *, pin: bool = False, ahead: int = 0) -> None:
         self.source, self.device, self.pin, self.ahead = source, device, pin, ahead
+        self.repeated = 0
+        self._seen: set[int] = set()
         self._used: dict[str, Any] = source.state_dict()
-        self._ready: queue.Queue[tuple[Batch, dict[str, Any]] | Exception] = queue.Queue(max(1, ahead))
+        self._ready: queue.Queue[tuple[Batch, dict[str, Any], int] | Exception] = queue.Queue(max(1, ahead))
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def next(self) -> Batch:
         """The next batch, on the device. An error of the source is raised here."""
-        if not self.ahead:
-            batch, self._used = self._prepare()
-            return self._move(batch)
-        if self._thread is None:
+        if self.ahead and self._thread is None:
             self._thread = threading.Thread(target=self._fill, name="feed", daemon=True)
             self._thread.start()
-        item = self._ready.get()
+        item = self._ready.get() if self.ahead else self._prepare()
         if isinstance(item, Exception):
             raise item
-        batch, self._used = item
+        batch, self._used, content = item
+        self.repeated += content in self._seen
+        self._seen.add(content)
         return self._move(batch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -58,6 +64,7 @@ class Feed:
         self.close()
         self.source.load_state_dict(state)
         self._used = state
+        self._seen.clear()  # what comes now may rightly come again
 
     def close(self) -> None:
         """Ends the thread. The feed can be used again; it goes on where its source is."""
@@ -73,11 +80,12 @@ class Feed:
         self._ready = queue.Queue(max(1, self.ahead))
         self._stop = threading.Event()
 
-    def _prepare(self) -> tuple[Batch, dict[str, Any]]:
+    def _prepare(self) -> tuple[Batch, dict[str, Any], int]:
         batch = next(self.source)
+        content = zlib.crc32(batch["inputs"].numpy().tobytes())
         if self.pin:
             batch = {key: value.pin_memory() for key, value in batch.items()}
-        return batch, self.source.state_dict()
+        return batch, self.source.state_dict(), content
 
     def _fill(self) -> None:
         while not self._stop.is_set():

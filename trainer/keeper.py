@@ -91,6 +91,7 @@ class Keeper:
         parts = _Parts(state) if state.split else None
         if not world.chief:
             return parts is None or parts.follow()
+        self.look_back(state.step)
         self.run.scalars.flush()  # a resume from here does not write these steps' numbers again
         try:
             path = checkpoint.save(
@@ -117,6 +118,15 @@ class Keeper:
             self.run.event("checkpoint_deleted", state.step, path=str(gone))
         self.saved(path)
         return True
+
+    def look_back(self, step: int) -> None:
+        """Reads the newest checkpoint again: one that was damaged since it was written must be known before it is needed."""
+        for path in checkpoint.found(self.folder)[:1]:
+            try:
+                checkpoint.check(path)
+            except InputError as error:
+                self.run.event("checkpoint_unusable", step, error=error.what, path=error.file)
+                self.run.log(f"warning: {error.file}: {error.what}")
 
     def newest_good(self, state: TrainState, source: Path | None = None) -> dict[str, Any]:
         """The newest good state in `source`; what had to be passed over is told loudly.

@@ -133,7 +133,11 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
         state.step = step
 
         # log
-        host = {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
+        host = {"train/lr": lr}
+        if job.plan.scaler:
+            host["train/loss_scale"] = state.scaler.get_scale()
+        if due:
+            host["data/repeated_batches"] = float(state.feed.repeated)
         meter.close_step(step, norm, host, moved)
         log.count_step()
         profiler.after(step)
@@ -168,6 +172,8 @@ def _loop(job: Job, interrupts: Interrupts) -> Outcome:
         ended = _nonfinite(job, meter, bad) or ended
     if job.keeper.last_step != state.step and ended != "nonfinite":
         job.keeper.save(state, log.lm_loss)
+    if world.chief:
+        job.keeper.look_back(state.step)
     return Outcome(ended or "finished", state.step, number, log.latest)
 
 

@@ -30,6 +30,7 @@ from .keeper import Keeper
 from .overrides import AUTO
 from .ranklog import RankLog
 from .schema import TrainConfig
+from .selfcheck import positions_mix
 from .state import build
 from .tb import Row
 from .wandb_sink import Tee, WandbSink, project_of, run_of
@@ -42,6 +43,10 @@ RECIPES = {
     "sudoku-extreme-full": "",
 }
 PACKAGES = ("hrmdoc", "torch", "numpy")
+DEAF = (
+    "self-check: the state at a position does not depend on the tokens at others: attention runs over a wrong axis, or a mask "
+    "hides everything; each position can only learn to guess by itself"
+)
 SAMPLED_LABELS = 10_000  # rows that are looked at to count the classes
 
 
@@ -185,6 +190,8 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     )
     run.scalars.write([Row(state.step, time.time(), {"num_params": float(facts["parameters"])})])
     _tell(config, plan, run, state.step, total, facts, world)
+    if not state.split and not positions_mix(state.model):
+        _warn(run, state.step, DEAF)
     full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
     eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
     return Job(config, plan, run, state, keeper, fault, test, total, eval_steps, world)
@@ -224,8 +231,12 @@ def _tell(
         )
     login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
     for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, total)):
-        run.event("warning", step, message=warning)
-        run.log(f"warning: {warning}")
+        _warn(run, step, warning)
+
+
+def _warn(run: rundir.RunDir, step: int, warning: str) -> None:
+    run.event("warning", step, message=warning)
+    run.log(f"warning: {warning}")
 
 
 def _kernels(plan: devices.Plan) -> str:

@@ -46,6 +46,21 @@ def test_the_place_is_that_of_the_last_batch_used_however_many_were_prepared(ahe
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
+def test_batches_that_were_used_before_are_counted_but_for_those_before_a_step_back(ahead: int) -> None:
+    feed = Feed(Count(), torch.device("cpu"), ahead=ahead)
+    take(feed, 3)
+    assert feed.repeated == 0
+    feed.load_state_dict({"at": 0})
+    take(feed, 3)
+    assert feed.repeated == 0
+    feed.close()
+    feed.source.at = 1  # type: ignore[attr-defined]
+    assert take(feed, 3) == [2, 3, 4]
+    assert feed.repeated == 2
+    feed.close()
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
 def test_an_error_of_the_source_is_raised_where_the_batch_is_asked_for(ahead: int) -> None:
     feed = Feed(Count(fail=3), torch.device("cpu"), ahead=ahead)
     assert take(feed, 2) == [1, 2]

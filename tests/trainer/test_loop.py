@@ -117,6 +117,22 @@ def test_a_damaged_newest_checkpoint_is_passed_over_loudly(lab: Any) -> None:
     train(job)
 
 
+def test_a_checkpoint_that_was_damaged_since_it_was_saved_is_told_of_though_nobody_needs_it(lab: Any) -> None:
+    train(lab.job("max_steps=6", "checkpoint_interval=2", run="well"))
+    assert lab.events("checkpoint_unusable", run="well") == []
+    train(lab.job("max_steps=6", "checkpoint_interval=2", "fault=corrupt-checkpoint@4"))
+    told = [(event["step"], event["path"].rpartition("checkpoints/")[2]) for event in lab.events("checkpoint_unusable")]
+    assert told == [(6, "step_4/state.pt"), (6, "step_6/state.pt")]
+    assert sum("its checksum differs" in line for line in lab.lines) == 2
+
+
+def test_batches_that_come_again_are_counted(lab: Any) -> None:
+    train(lab.job("max_steps=8", "log_interval=4", run="well"))
+    assert lab.scalars("well")["data/repeated_batches"] == [(4, 0.0), (8, 0.0)]
+    train(lab.job("max_steps=8", "log_interval=4", "fault=memorize"))
+    assert lab.scalars()["data/repeated_batches"] == [(4, 2.0), (8, 6.0)]
+
+
 def test_a_run_resumed_through_the_link_to_the_newest_one_leaves_the_link_intact(lab: Any) -> None:
     train(lab.job("max_steps=2", run="runs/first"))
     latest = lab.folder / "runs" / "latest"
