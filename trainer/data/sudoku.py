@@ -105,6 +105,7 @@ class Recipe:
 BUILTIN = {
     "sudoku-4x4": Recipe(side=4, clues=6, train=1024, test=256, num_aug=0, guessing=True),
     "sudoku-6x6": Recipe(side=6, clues=14, train=1000, test=200, num_aug=50, guessing=False),
+    "sudoku-beginner": Recipe(side=9, clues=73, train=1000, test=200, num_aug=20, guessing=False),
     "sudoku-easy": Recipe(side=9, clues=50, train=1000, test=200, num_aug=20, guessing=False),
     "sudoku-medium": Recipe(side=9, clues=34, train=1000, test=200, num_aug=50, guessing=False),
     "sudoku-hard": Recipe(side=9, clues=25, train=250, test=100, num_aug=200, guessing=True),
@@ -116,8 +117,8 @@ def builtin(name: str, output: str | Path | None = None) -> Path:
     """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
 
     Args:
-        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), sudoku-easy (50 clues), sudoku-medium (34 clues)
-            or sudoku-hard (25 clues, most need guesses).
+        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), sudoku-beginner (73 clues), sudoku-easy (50 clues),
+            sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
         output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
     """
     if name not in BUILTIN:
