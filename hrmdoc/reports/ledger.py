@@ -11,6 +11,9 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.run import Series
 
+PAUSE = 60.0
+"""Seconds between the last point and the last line, up to which a run that broke off did not wait for anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -48,7 +51,11 @@ class Ledger:
 
 
 def ledger(analysis: Analysis) -> Ledger:
-    """Adds up the time of a run: work done twice after a resume, gaps around restarts, training on after a critical symptom."""
+    """Adds up the time of a run.
+
+    Lost are: work done twice after a resume, gaps around restarts, training on after a critical symptom or, where that is longer,
+    the work since the last checkpoint of a run that broke off, and the wait for what never came before it did.
+    """
     series = analysis.run.best("train.loss") or next((s for s in analysis.run.series.values() if len(s)), None)
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))
@@ -56,8 +63,10 @@ def ledger(analysis: Analysis) -> Ledger:
     if timed.sum() < 2:
         return Ledger(math.nan, (), _crashes(analysis) + len(_falls(series)))
     times = series.times[timed]
-    duration = float(times.max() - times.min())
-    losses = [*_restarts(series), *_after_critical(analysis, series)]
+    in_vain = [*_after_critical(analysis, series), *_since_checkpoint(analysis, series)]
+    waited = _waited(analysis, series)
+    losses = [*_restarts(series), *sorted(in_vain, key=lambda loss: -loss.seconds)[:1], *waited]
+    duration = float(times.max() - times.min()) + sum(loss.seconds for loss in waited)
     return Ledger(duration, tuple(losses), _crashes(analysis) + len(_falls(series)))
 
 
@@ -101,3 +110,37 @@ def _after_critical(analysis: Analysis, series: Series) -> list[Loss]:
     seconds = float(np.nanmax(series.times)) - float(first.first_time or 0.0)
     basis = f"from step {first.first_step} to the last record"
     return [Loss(f"trained on after {first.id}", seconds, first.first_step, basis)] if seconds > 0 else []
+
+
+def _since_checkpoint(analysis: Analysis, series: Series) -> list[Loss]:
+    """What a run that broke off had done since its last checkpoint; nothing where it never told of one."""
+    saved = [event.step for event in analysis.run.events if event.kind == "checkpoint" and event.step is not None]
+    if not saved or not _crashes(analysis):
+        return []
+    kept = saved[-1]
+    spent = series.times[series.steps > kept]
+    spent = spent[np.isfinite(spent)]
+    if not len(spent) or not (seconds := float(spent.max() - _time_of(series, kept))) > 0:
+        return []
+    return [Loss("work since the last checkpoint", seconds, kept, f"steps after {kept} have to be trained again")]
+
+
+def _time_of(series: Series, step: int) -> float:
+    """When the last point up to `step` was written; the first point's time where none was."""
+    before = series.times[series.steps <= step]
+    before = before[np.isfinite(before)]
+    return float(before.max()) if len(before) else float(np.nanmin(series.times))
+
+
+def _waited(analysis: Analysis, series: Series) -> list[Loss]:
+    """From the last point of a run that broke off to its last line, or as long as a watchdog says that it waited."""
+    if not _crashes(analysis):
+        return []
+    last, usual = float(np.nanmax(series.times)), float(np.nanmedian(np.diff(series.times)))
+    silence = analysis.run.last_time - last
+    seconds, basis = silence if silence > max(PAUSE, 3.0 * usual) else 0.0, "from the last point to the last line"
+    timeouts = [s for s in analysis.present if s.id == "nccl-timeout" and isinstance(s.values.get("ran_ms"), int)]
+    told = max((float(s.values["ran_ms"]) / 1000.0 for s in timeouts), default=0.0)
+    if told > seconds:
+        seconds, basis = told, "by the word of the watchdog that ended it"
+    return [Loss("waiting before it broke off", seconds, int(series.steps[-1]), basis)] if seconds else []

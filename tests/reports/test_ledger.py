@@ -69,3 +69,46 @@ def test_what_follows_a_critical_symptom_that_never_ends_is_lost(tmp_path: Path)
 def test_no_more_is_lost_than_there_was() -> None:
     loss = Loss("restart", 80.0, 1, "")
     assert Ledger(100.0, (loss, loss), 2).lost == 100.0
+
+
+CHECKPOINT = "2026-03-04 01:{:02d}:00 INFO Saving model checkpoint to out/checkpoint-{}\n"
+STEP = "2026-03-04 01:{:02d}:00 INFO step={} loss={:.4f}\n"
+WATCHDOG = (
+    "[rank0]:[E ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808, "
+    "OpType=ALLREDUCE, NumelIn=9, NumelOut=9, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.\n"
+)
+
+
+def of_log(folder: Path, text: str) -> Ledger:
+    (folder / "train.log").write_text(text)
+    patient = Patient(str(folder / "train.log"))
+    patient.read([str(folder / "train.log")])
+    return ledger(patient.look(closed=True, prescriptions=False))
+
+
+def test_a_broken_run_loses_its_work_since_the_last_checkpoint_and_the_wait_of_its_watchdog(tmp_path: Path) -> None:
+    steps = [STEP.format(minute, 10 * minute, falling(10 * minute)) for minute in range(40)]
+    steps.insert(31, CHECKPOINT.format(30, 300))
+    found = of_log(tmp_path, "".join(steps) + WATCHDOG)
+    assert [(loss.what, loss.seconds, loss.step) for loss in found.losses] == [
+        ("work since the last checkpoint", 540.0, 300),
+        ("waiting before it broke off", 600.02, 390),
+    ]
+    assert found.duration == pytest.approx(39 * 60 + 600.02)
+
+
+def test_a_run_that_ended_well_lost_nothing_after_its_last_checkpoint(tmp_path: Path) -> None:
+    steps = [STEP.format(minute, 10 * minute, falling(10 * minute)) for minute in range(40)]
+    steps.insert(31, CHECKPOINT.format(30, 300))
+    assert of_log(tmp_path, "".join(steps)).losses == ()
+
+
+def test_the_silence_before_an_error_is_a_wait(tmp_path: Path) -> None:
+    steps = [STEP.format(minute, 10 * minute, falling(10 * minute)) for minute in range(20)]
+    error = "2026-03-04 01:55:00 ERROR RuntimeError: Connection closed by peer [10.0.0.7]:1234\n"
+    (wait,) = of_log(tmp_path, "".join(steps) + error).losses
+    assert (wait.what, wait.seconds, wait.basis) == (
+        "waiting before it broke off",
+        36 * 60.0,
+        "from the last point to the last line",
+    )
