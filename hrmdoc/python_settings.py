@@ -75,7 +75,7 @@ def read(text: str, path: str) -> Settings:
     except SyntaxError as error:
         raise InputError(f"is no valid Python: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"is no valid Python: {error or 'nested too deeply'}", file=path) from error
+        raise InputError(f"is no valid Python: {str(error) or 'nested too deeply'}", file=path) from error
     reader = _Reader(text)
     config = all(map(_only_sets, tree.body))
     try:
