@@ -123,6 +123,7 @@ class Session:
         self._tracebacks = TracebackTracker()
         self._collectives = DesyncWatch()
         self._unsure: list[tuple[Line, SignatureMatch]] = []
+        self._wordless: list[tuple[Line, SignatureMatch]] = []
         self._ended: dict[tuple[str, int | None], tuple[Line, Place, set[str]]] = {}
 
     def match(self, line: Line) -> list[SignatureMatch]:
@@ -138,6 +139,7 @@ class Session:
             told.update(one.signature.symptom for one in found)
             if found:
                 self._unsure = [pair for pair in self._unsure if pair[0] is not first]
+                self._wordless = [pair for pair in self._wordless if pair[0] is not first]
             return found
         place = self._tracebacks.take(line)
         if place.inside:
@@ -149,14 +151,17 @@ class Session:
         if found and found[0].signature.fallback and not found[0].signature.traceback and not raised:
             self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
             return []
+        if found and found[0].signature.fallback and line.text.rstrip().endswith(":"):
+            self._wordless = [*self._wordless[1 - _NEAR_THE_END :], (line, found[0])]  # what it says stands below, or nowhere
+            return []
         return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
         """What can be told only now that the run, of so many `lines`, is over."""
         cut = [(line, match) for line in self._tracebacks.close() for match in self._matcher.match(line)[:1]]
         late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
-        self._unsure = []
-        return cut + late
+        wordless, self._unsure, self._wordless = self._wordless, [], []
+        return cut + wordless + late
 
 
 def _unfolded(line: Line, first: Line) -> bool:

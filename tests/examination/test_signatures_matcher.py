@@ -212,3 +212,16 @@ def test_an_exception_that_is_known_once_it_is_whole_is_not_any_other(matcher: S
     assert session.match(Line("MyError: code 7 took 1.5", "a.log", 1)) == []
     assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 1))] == ["number"]
     assert session.close(2) == []
+
+
+def test_an_exception_whose_message_stands_below_is_what_that_message_says(matcher: SignatureMatcher) -> None:
+    session = Session(matcher)
+    ids(session, HEADER, '  File "a.py", line 1, in f')
+    first = Line("MyError:", "a.log", 2)
+    assert session.match(first) == []
+    assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 2))] == ["number"]
+    assert session.close(9) == []
+
+
+def test_an_exception_without_any_message_is_told_of_at_the_end(matcher: SignatureMatcher) -> None:
+    assert closed(matcher.session(), HEADER, '  File "a.py", line 1, in f', "ValueError:", lines=400) == ["/", "any"]

@@ -29,22 +29,28 @@ class Fold(Struct):
 
     def take(self, text: str, line: int) -> bool:
         """Whether the message may go on below this line, which may be its next part; ends it otherwise."""
-        width, part = len(self.parts[0]), text.strip()
-        if line != self.last + 1 or len(text) > width + _SLACK or not part or _OTHER.match(part):
+        begins_here = len(self.parts) == 1 and self._bare
+        width, part = _LONGEST if begins_here else len(self.parts[self._bare]), text.strip()
+        if line > self.last + (2 if begins_here else 1) or len(text) > width + _SLACK or not part or _OTHER.match(part):
             return False
         self.parts.append(part)
         self.last = line
         return len(text) >= width - _SLACK and len(self.parts) < _MOST_PARTS
 
+    @property
+    def _bare(self) -> bool:
+        """Whether the exception's line holds none of its message: that begins below, maybe behind an empty line."""
+        return len(self.parts[0]) < _SHORTEST
+
     def whole(self) -> list[str]:
         """The message in one line, folded between words; also as folded at a column, where the widths allow it."""
         if len(self.parts) < 2:
             return []
-        widths = {len(part) for part in self.parts[:-1]}
+        widths = {len(part) for part in self.parts[self._bare : -1]}
         exact = len(widths) == 1 and (len(self.parts) > 2 or not widths.isdisjoint((80, 100, 120, 132, 160)))
         return [" ".join([self.parts[0].rstrip(), *self.parts[1:]]), *(["".join(self.parts)] if exact else [])]
 
 
 def opens(text: str) -> bool:
-    """Whether a message that begins with this line may go on in the next."""
-    return _SHORTEST <= len(text) <= _LONGEST
+    """Whether a message that begins with this line may go on in the next, or begins there: `RuntimeError:` and no more."""
+    return _SHORTEST <= len(text) <= _LONGEST or (len(text) < _SHORTEST and text.rstrip().endswith(":"))

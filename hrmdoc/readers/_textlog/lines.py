@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from hrmdoc import late
 from hrmdoc.readers._decimals import PlainText
 from hrmdoc.readers._textlog.flow import Position
+from hrmdoc.readers._textlog.plainer import plainer
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
-_ETA = late.pattern(r",eta=[^\]]{0,40}(?=\])")
-_GROUP = late.pattern(r" \(group (\d+)\)")
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
@@ -51,7 +49,7 @@ class LineReader:
         if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
             state.filed = True
             text = text.replace("batch=", "global step=", 1)
-        text = _plainer(text) if "[step=" in text or "(group " in text else text
+        text = plainer(text)
         known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
         if known is None:
             self._heading(state, text)
@@ -196,11 +194,6 @@ class LineReader:
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
-
-
-def _plainer(text: str) -> str:
-    """OLMo-core's lines without numbers that are no measures: `[step=10/100,epoch=1,eta=1h 2m]`, `optim/LR (group 0)=1e-4`."""
-    return _GROUP.sub(r"_group\1", _ETA.sub("", text))
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:

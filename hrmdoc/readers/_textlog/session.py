@@ -238,7 +238,8 @@ class TextSession:
 
     def _bars(self, state: RankState, bars: list[Bar], mark: Mark, kinds: int, kept: bool) -> None:
         for bar in bars:
-            if self._tables.header(state, bar.desc) or (state.columns and self._tables.row(state, bar.desc, mark, bar)):
+            columns = state.columns or self._tables.nameless(state, bar.desc)
+            if self._tables.header(state, bar.desc) or (columns and self._tables.row(state, bar.desc, mark, bar)):
                 continue
             if self._progress.read(state, bar, mark):
                 self._fact("run.total_steps", bar.total, "run", mark)
@@ -268,7 +269,7 @@ class TextSession:
         if drawn := EpochBar.match(text):
             self._epoch_bar(state, drawn, mark)
             return True
-        if state.columns and self._tables.row(state, text, mark):
+        if (state.columns or self._tables.nameless(state, text)) and self._tables.row(state, text, mark):
             return True
         if self._lines.read(state, text, logger, mark) or self._tables.header(state, text):
             return True

@@ -36,6 +36,12 @@ _OF_ALL: dict[tuple[str, ...], tuple[str, ...]] = {
 """How the tables begin that Ultralytics prints after an epoch, and what their columns are; the row of `all` counts."""
 _LOSSES = {name: f"{name}_loss" for name in ("box", "obj", "cls", "dfl", "seg", "pose", "GIoU", "giou", "total")}
 """Columns of losses as YOLO headed them before it said so, known by the first three of them."""
+_YOLO_ROW = late.pattern(r" {0,16}\d{1,6}/\d{1,6} {1,8}[\d.]{1,8}G ")
+_YOLO = ("epoch", "gpu_mem", "box_loss", "obj_loss", "cls_loss", "total_loss", "labels", "img_size")
+_YOLO_SCORES = ("metrics/precision", "metrics/recall", "metrics/mAP50", "metrics/mAP50-95")
+_YOLO_FULL = (*_YOLO, *_YOLO_SCORES, "val/box_loss", "val/obj_loss", "val/cls_loss")
+_YOLO_ROWS = {len(columns): columns for columns in (_YOLO, _YOLO_FULL, (*_YOLO[:5], "Instances", "Size"))}
+"""Columns of YOLO's rows by their number, where the line that names them was cut off: of v5, of its `results.txt`, of v8."""
 _REDRAWN = late.pattern(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
 """fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
 _PATIENCE = 4
@@ -97,6 +103,13 @@ class TableReader:
             return False
         state.columns, state.rows = tuple(cells), _PATIENCE
         return True
+
+    def nameless(self, state: RankState, text: str) -> bool:
+        """Whether the line is a row of YOLO's under columns that the log does not show: now they are known."""
+        columns = _YOLO_ROWS.get(len(text.split())) if len(text) < _LONGEST and _YOLO_ROW.match(text) else None
+        if columns is not None:
+            state.columns = columns
+        return columns is not None
 
     def row(self, state: RankState, text: str, mark: Mark, bar: Bar | None = None) -> bool:
         """Whether the line is a row under the columns named last; a row on a bar counts when the bar is full."""

@@ -18,10 +18,11 @@ def word_set(*lines: str) -> frozenset[str]:
 _COUNTERS: dict[str, CounterKind] = {
     **dict.fromkeys(("epoch", "ep", "round"), "epoch"),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
-    **dict.fromkeys(("step", "steps", "iter", "iters", "it", "itr", "iteration", "iterations"), "step"),
+    **dict.fromkeys(("step", "steps", "iter", "iters", "it", "itr", "itn", "iteration", "iterations"), "step"),
     **dict.fromkeys(("global step", "global steps", "num updates", "update", "updates", "up", "optimizer step"), "global"),
     **dict.fromkeys(("train step", "training step", "total timesteps", "timestep", "timesteps", "num timesteps"), "global"),
     **dict.fromkeys(("episode", "current steps", "trainer global step", "opt step", "global iter", "gradient step"), "global"),
+    "rollout": "global",
 }
 _BEFORE_COUNTER = word_set(
     "train training learning starting start beginning begin of at current end finished after in",

@@ -94,3 +94,25 @@ def test_what_catboost_measures_is_a_score_once_its_best_value_has_grown(read: A
     scores = read("".join(row.format(n, 0.5 + n / 10, 0.45 + n / 10) for n in range(4)))
     assert [step for step, _ in points(scores, "val_score")] == [1, 2, 3]
     assert len(points(scores, "train_loss")) == 1
+
+
+YOLO_ROW = "{0:>10}/9    0.489G{1:>10}   0.02211   0.01802   0.11000        10       640"
+
+
+def test_rows_of_yolo_are_read_without_the_line_that_names_them(read: Any) -> None:
+    scores = "         0" * 4 + "   0.07120   0.02310   0.01940\n"
+    run = read("".join(YOLO_ROW.format(epoch, value) + scores for epoch, value in enumerate(("0.07", "nan", "0.05312"))))
+    assert [at for at, _ in points(run, "box_loss")] == [0, 1, 2]
+    assert points(run, "val/box_loss")[0] == (0, 0.0712)
+    bars = "      {0}/9     1.2G     1.5     2.1     1.3        16       640: 100%|##########| 4/4 [00:01<00:00,  3.1it/s]\n"
+    assert [value for _, value in points(read("".join(map(bars.format, range(3)))), "box_loss")] == [1.5] * 3
+
+
+def test_a_row_of_another_width_is_none_of_yolo(read: Any) -> None:
+    assert read("".join(f"{YOLO_ROW.format(epoch, 0.1)}  3\n" for epoch in range(3))).points == 0
+    assert read("   3/9   12G   0.1   loss\n" * 3).points == 0
+
+
+def test_columns_of_spacy_2_are_read(read: Any) -> None:
+    log = "Itn.  Dep Loss  NER Loss  UAS     NER P.\n0     0.000     20.500    0.000   5.882\n"
+    assert points(read(log + "1     0.000     18.250    0.000   6.100\n"), "NER Loss") == [(0, 20.5), (1, 18.25)]

@@ -172,3 +172,18 @@ def test_a_space_where_a_message_was_folded_stands_once(read: Any) -> None:
 
 def test_the_end_of_the_file_ends_a_folded_message(read: Any) -> None:
     assert read("\n".join(FOLDED[:2])).lines[-1].text == " ".join(FOLDED[:2])
+
+
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_a_message_that_begins_below_its_exception_is_kept_in_one_line_too(between: str, read: Any) -> None:
+    below = "    The config has no section of that name, which this model needs"
+    run = read(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: \n{between}{below}\nstep 3\n')
+    assert run.lines[-1].text == f"RuntimeError: {below.strip()}"
+    assert run.lines[-1].line == 3
+
+
+@pytest.mark.parametrize("below", ["Traceback (most recent call last):", "{'loss': 1.0}", "KeyError: 'a'", ""])
+def test_an_exception_without_a_message_takes_none_from_another_thing(below: str, read: Any) -> None:
+    assert [
+        line.text for line in read(f"AssertionError:\n{below}\n\nlast\n").lines if " " in line.text and "Assertion" in line.text
+    ] == []

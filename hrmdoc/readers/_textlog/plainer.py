@@ -1,0 +1,62 @@
+"""Lines whose numbers do not stand behind their names are written anew, so that the general reader understands them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hrmdoc import late
+
+_ETA = late.pattern(r",eta=[^\]]{0,40}(?=\])")
+_GROUP = late.pattern(r" \(group (\d+)\)")
+_ESPNET = late.pattern(r"(\d{1,6})epoch:(train|valid):\d{1,9}-(\d{1,9})batch: ")
+_KALDI = late.pattern(
+    r"Average objective function for '([\w.-]{1,40})' for minibatches \d{1,9}-(\d{1,9}) is ([-+.\deE]{1,24}|-?nan) "
+)
+_TUPLE = late.pattern(
+    r"\((?:(?:'[^']{0,80}'|-?[\d.]{1,24}(?:e[-+]?\d{1,3})?|nan|-?inf)(?:, |,?(?=\)\s{0,8}\Z))){2,40}\)\s{0,8}\Z"
+)
+_ELEMENT = late.pattern(r"'([^']{0,80})'|([^,'()\s]{1,30})")
+
+
+def plainer(text: str) -> str:
+    """The line as the general reader understands it; most lines as they are."""
+    for mark, rewritten in _FORMS:
+        if mark in text:
+            text = rewritten(text)
+    return text
+
+
+def _espnet(text: str) -> str:
+    """ESPnet's `3epoch:train:101-200batch: loss=1.0` tells the epoch first, and the batches as from one to another."""
+    return _ESPNET.sub(r"epoch \1, batch \3, \2: ", text, count=1)
+
+
+def _kaldi(text: str) -> str:
+    """Kaldi's objective is a log-probability a frame: its negative is a loss."""
+    found = _KALDI.search(text)
+    if found is None:
+        return text
+    output, batch, value = found.groups()
+    turned = value[1:] if value.startswith("-") else f"-{value.removeprefix('+')}"
+    return f"batch {batch}: {'' if output == 'output' else f'{output}_'}loss {turned}"
+
+
+def _tuple(text: str) -> str:
+    r"""`('epoch', 3, 'loss', 0.5)`, which `print` of Python 2 makes of its arguments, and `('step: ', '30')`."""
+    if not _TUPLE.match(text):
+        return text
+    told = ""
+    for word, number in _ELEMENT.findall(text):
+        word = word.replace("\\t", " ").replace("\\n", " ").strip()
+        named = bool(word) and not word.replace(".", "", 1).replace("-", "", 1).isdigit()
+        told += f"{', ' if told and named else ' ' if told else ''}{word or number}"
+    return told
+
+
+_FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("[step=", lambda text: _ETA.sub("", text)),  # OLMo-core: `[step=10/100,epoch=1,eta=1h 2m]`
+    (" (group ", lambda text: _GROUP.sub(r"_group\1", text)),  # and its `optim/LR (group 0)=1e-4`
+    ("epoch:", _espnet),
+    (" for minibatches ", _kaldi),
+    ("('", _tuple),
+)
