@@ -30,13 +30,14 @@ class Feed:
         ahead: batches prepared in advance by a thread; 0 prepares each when it is asked for.
 
     Attributes:
-        repeated: how many of the batches used so far held the very inputs of an earlier one, in the same order. Shuffled data
+        taken: batches used so far.
+        repeated: how many of them held the very inputs of an earlier one, in the same order. Shuffled data
             hardly ever do; a sampler that is seeded anew each time, or a cache in the wrong place, does nothing else.
     """
 
     def __init__(self, source: Stream, device: torch.device, *, pin: bool = False, ahead: int = 0) -> None:
         self.source, self.device, self.pin, self.ahead = source, device, pin, ahead
-        self.repeated = 0
+        self.taken = self.repeated = 0
         self._seen: set[int] = set()
         self._used: dict[str, Any] = source.state_dict()
         self._ready: queue.Queue[tuple[Batch, dict[str, Any], int] | Exception] = queue.Queue(max(1, ahead))
@@ -52,6 +53,7 @@ class Feed:
         if isinstance(item, Exception):
             raise item
         batch, self._used, content = item
+        self.taken += 1
         self.repeated += content in self._seen
         self._seen.add(content)
         return self._move(batch)

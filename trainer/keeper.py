@@ -193,5 +193,4 @@ class Keeper:
                 f"the checkpoint was made with {kinds[not state.native]} and this run goes on with {kinds[state.native]}: "
                 f"the same but for rounding (native={str(not state.native).lower()} goes on bit for bit)"
             )
-            self.run.event("warning", state.step, message=warning)
-            self.run.log(f"warning: {warning}")
+            self.run.warn(state.step, warning)

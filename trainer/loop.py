@@ -29,6 +29,7 @@ from .profile import Profiler, record_memory
 from .rundir import State as RunState
 from .tb import Row
 
+REPEATS_FROM = 16  # batches: of fewer, half may have come twice by a small data set alone
 Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
 
 
@@ -56,7 +57,7 @@ def train(job: Job) -> Outcome:
     run, state = job.run, job.state
     try:
         with listening() as interrupts:
-            outcome = _loop(job, interrupts)
+            outcome = _Loop(job, interrupts).run()
     except BaseException as error:
         text = traceback.format_exc()
         if out_of_memory(error):
@@ -73,108 +74,135 @@ def train(job: Job) -> Outcome:
     return outcome
 
 
-def _loop(job: Job, interrupts: Interrupts) -> Outcome:
-    config, run, state, fault = job.config, job.run, job.state, job.fault
-    model, dense, sparse = state.model, state.dense, state.sparse
-    world, clock = job.world, job.world.clock
-    examples = config.global_batch_size * config.grad_accum
-    share = examples / world.size if state.split else examples  # FSDP averages the gradients of the processes, DDP adds them up
-    meter, log, inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
-    profiler, movement = Profiler(config.profile, run, world.rank), Movement(state.parameters, world, split=state.split)
-    model.train()
-    run.heartbeat(state.step, force=True)
-    if config.on_nonfinite == "rollback" and state.step == 0:
-        job.keeper.save(state)  # there must be something to go back to
-    ended: Reason | None = None
-    number = 0  # of the signal that ends the run
+class _Loop:
+    """One run of the loop: what it needs beside the job, and the parts of a step."""
 
-    while ended is None and state.step < job.total_steps:
-        fault.before_step(state)
-        step = state.step + 1
-        due = step % config.log_interval == 0 or step == job.total_steps
-        profiler.before(step)
+    def __init__(self, job: Job, interrupts: Interrupts) -> None:
+        self.job, self.interrupts = job, interrupts
+        config, state, world = job.config, job.state, job.world
+        examples = config.global_batch_size * config.grad_accum
+        self.share = (
+            examples / world.size if state.split else examples
+        )  # FSDP averages the processes' gradients, DDP adds them up
+        self.meter, self.log, self.inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
+        self.profiler = Profiler(config.profile, job.run, world.rank)
+        self.movement = Movement(state.parameters, world, split=state.split)
+        self.signal = 0  # the number of the signal that ends the run
+        self.told_of_repeats = False
 
-        # schedule
+    def run(self) -> Outcome:
+        """Steps until there is a reason to end."""
+        job, state = self.job, self.job.state
+        state.model.train()
+        job.run.heartbeat(state.step, force=True)
+        if job.config.on_nonfinite == "rollback" and state.step == 0:
+            job.keeper.save(state)  # there must be something to go back to
+        ended: Reason | None = None
+        while ended is None and state.step < job.total_steps:
+            job.fault.before_step(state)
+            step = state.step + 1
+            due = step % job.config.log_interval == 0 or step == job.total_steps
+            self.profiler.before(step)
+            self._step(step, due)
+            self.profiler.after(step)
+            ended = self._after(step, due)
+        self.profiler.close(state.step)
+        ended = self._write(line=True) or ended
+        if job.keeper.last_step != state.step and ended != "nonfinite":
+            job.keeper.save(state, self.log.lm_loss)
+        if job.world.chief:
+            job.keeper.look_back(state.step)
+        return Outcome(ended or "finished", state.step, self.signal, self.log.latest)
+
+    def _step(self, step: int, due: bool) -> None:
+        """Accumulates gradients, clips them, and steps the optimizers at the rates of the schedule."""
+        job, config, state = self.job, self.job.config, self.job.state
         factor = cosine_schedule(step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio)
-        lr = fault.lr(step, config.lr * factor)
-        dense.param_groups[0]["lr"] = lr
-
-        # accumulate
+        lr = job.fault.lr(step, config.lr * factor)
+        state.dense.param_groups[0]["lr"] = lr
         for _ in range(config.grad_accum):
-            with clock.section("data"):
-                batch = fault.batch(step, state.feed.next())
-            with clock.section("compute"), run.busy(state.step) if log.compiling(step) else nullcontext():
-                state.carry, sums = gradients(
-                    *(model, state.carry, batch, share, config.arch.loss.loss_type),
-                    generator=state.generator,
-                    precision=_precision(job.plan),
-                    scaler=state.scaler,
-                )
-                meter.add(sums)
-                if sparse is not None:
-                    _step_sparse(job, fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
-
-        with clock.section("compute"):
-            # clip
+            self._accumulate(step, job.fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
+        with job.world.clock.section("compute"):
             norm = _clip(job)
-
-            # step
             if due:
-                movement.before()
+                self.movement.before()
             if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
                 _skip(job, step)
             else:
-                state.scaler.step(dense)
+                state.scaler.step(state.dense)
                 state.scaler.update()
                 if state.ema is not None:
                     state.ema.update()
-            moved = movement.after()
+            moved = self.movement.after()
             state.zero_grad()
         state.step = step
+        host = {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
+        self.meter.close_step(step, norm, host, moved)
+        self.log.count_step()
 
-        # log
-        host = {"train/lr": lr}
-        if job.plan.scaler:
-            host["train/loss_scale"] = state.scaler.get_scale()
-        if due:
-            host["data/repeated_batches"] = float(state.feed.repeated)
-        meter.close_step(step, norm, host, moved)
-        log.count_step()
-        profiler.after(step)
+    def _accumulate(self, step: int, puzzle_lr: float) -> None:
+        """Adds the gradients of one micro-batch, and steps the puzzle embedding with its own."""
+        job, state, clock = self.job, self.job.state, self.job.world.clock
+        with clock.section("data"):
+            batch = job.fault.batch(step, state.feed.next())
+        with clock.section("compute"), job.run.busy(state.step) if self.log.compiling(step) else nullcontext():
+            state.carry, sums = gradients(
+                *(state.model, state.carry, batch, self.share, job.config.arch.loss.loss_type),
+                generator=state.generator,
+                precision=_precision(job.plan),
+                scaler=state.scaler,
+            )
+            self.meter.add(sums)
+            if state.sparse is not None:
+                _step_sparse(job, puzzle_lr)
+
+    def _after(self, step: int, due: bool) -> Reason | None:
+        """Logs, evaluates, saves and listens, each when it is due; why the run is to end, if it is."""
+        job, state = self.job, self.job.state
         evaluates, saves = _due(job, step)
         if due or evaluates or saves:
-            bad = log.write(meter.fetch(), line=due)
-            if bad is not None and config.on_nonfinite in ("stop", "rollback"):
-                ended = _nonfinite(job, meter, bad)
-                continue
-        run.heartbeat(step)
-
-        # evaluate
-        if evaluates and _evaluate(job, log) and config.early_stopping.patience:
-            ended = "early_stopping"
-
-        # checkpoint
+            before = state.step
+            ended = self._write(line=due)
+            if ended is not None or state.step != before:
+                return ended  # no number, or back at a checkpoint: nothing of this step is evaluated or kept
+            self._look_at_data()
+        job.run.heartbeat(step)
+        ended = "early_stopping" if evaluates and _evaluate(job, self.log) and job.config.early_stopping.patience else None
         if saves or ended:
-            job.keeper.save(state, log.lm_loss)
+            job.keeper.save(state, self.log.lm_loss)
+        return self._listen() or ended
 
-        # listen
-        asked = inbox.waiting()
-        number, waiting = world.agree(int(interrupts.received or 0), int(asked))
-        if waiting:
-            ended = inbox.answer(log.lm_loss) or ended
-        if number:
-            ended, name = "signal", signal.Signals(number).name
-            run.event("signal", step, signal=name)
-            run.log(f"{name} received at step {step}: saving a checkpoint and ending")
+    def _write(self, *, line: bool) -> Reason | None:
+        """Writes what was measured since the last time; "nonfinite" where that ends the run, after a rollback if there is one."""
+        bad = self.log.write(self.meter.fetch(), line=line)
+        if bad is None or self.job.config.on_nonfinite not in ("stop", "rollback"):
+            return None
+        return _nonfinite(self.job, self.meter, bad)
 
-    profiler.close(state.step)
-    if (bad := log.write(meter.fetch(), line=True)) is not None and config.on_nonfinite in ("stop", "rollback"):
-        ended = _nonfinite(job, meter, bad) or ended
-    if job.keeper.last_step != state.step and ended != "nonfinite":
-        job.keeper.save(state, log.lm_loss)
-    if world.chief:
-        job.keeper.look_back(state.step)
-    return Outcome(ended or "finished", state.step, number, log.latest)
+    def _listen(self) -> Reason | None:
+        """Answers actions and signals, the same ones in every process."""
+        job, step = self.job, self.job.state.step
+        asked = self.inbox.waiting()  # first: it looks at the disk, and a signal that comes meanwhile counts
+        self.signal, waiting = job.world.agree(int(self.interrupts.received or 0), int(asked))
+        ended = self.inbox.answer(self.log.lm_loss) if waiting else None
+        if not self.signal:
+            return ended
+        name = signal.Signals(self.signal).name
+        job.run.event("signal", step, signal=name)
+        job.run.log(f"{name} received at step {step}: saving a checkpoint and ending")
+        return "signal"
+
+    def _look_at_data(self) -> None:
+        """Says once that most batches came before."""
+        feed = self.job.state.feed
+        if self.told_of_repeats or feed.taken < REPEATS_FROM or feed.repeated <= feed.taken / 2:
+            return
+        self.told_of_repeats = True
+        self.job.run.warn(
+            self.job.state.step,
+            f"self-check: {feed.repeated} of {feed.taken} batches held the very inputs of an earlier one: "
+            "the data are few, or come again unshuffled",
+        )
 
 
 def _precision(plan: Plan) -> AbstractContextManager[object]:

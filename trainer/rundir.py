@@ -124,6 +124,11 @@ class RunDir:
         self.append(self.log_name, line)
         self._say(line)
 
+    def warn(self, step: int, warning: str) -> None:
+        """An event and a line of the log that tell of something odd."""
+        self.event("warning", step, message=warning)
+        self.log(f"warning: {warning}")
+
     def append(self, name: str, line: str) -> None:
         """Appends a line to the file `name` of the run."""
         self._guard(name, lambda: self._append(name, line + "\n"))

@@ -191,7 +191,7 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     run.scalars.write([Row(state.step, time.time(), {"num_params": float(facts["parameters"])})])
     _tell(config, plan, run, state.step, total, facts, world)
     if not state.split and not positions_mix(state.model):
-        _warn(run, state.step, DEAF)
+        run.warn(state.step, DEAF)
     full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
     eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
     return Job(config, plan, run, state, keeper, fault, test, total, eval_steps, world)
@@ -231,12 +231,7 @@ def _tell(
         )
     login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
     for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, total)):
-        _warn(run, step, warning)
-
-
-def _warn(run: rundir.RunDir, step: int, warning: str) -> None:
-    run.event("warning", step, message=warning)
-    run.log(f"warning: {warning}")
+        run.warn(step, warning)
 
 
 def _kernels(plan: devices.Plan) -> str:

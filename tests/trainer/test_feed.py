@@ -56,7 +56,7 @@ def test_batches_that_were_used_before_are_counted_but_for_those_before_a_step_b
     feed.close()
     feed.source.at = 1  # type: ignore[attr-defined]
     assert take(feed, 3) == [2, 3, 4]
-    assert feed.repeated == 2
+    assert (feed.repeated, feed.taken) == (2, 9)
     feed.close()
 
 

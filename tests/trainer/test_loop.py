@@ -126,11 +126,13 @@ def test_a_checkpoint_that_was_damaged_since_it_was_saved_is_told_of_though_nobo
     assert sum("its checksum differs" in line for line in lab.lines) == 2
 
 
-def test_batches_that_come_again_are_counted(lab: Any) -> None:
-    train(lab.job("max_steps=8", "log_interval=4", run="well"))
-    assert lab.scalars("well")["data/repeated_batches"] == [(4, 0.0), (8, 0.0)]
-    train(lab.job("max_steps=8", "log_interval=4", "fault=memorize"))
-    assert lab.scalars()["data/repeated_batches"] == [(4, 2.0), (8, 6.0)]
+def test_batches_that_come_again_are_told_of_once(lab: Any) -> None:
+    train(lab.job("epochs=20", "eval_interval=20", "max_steps=40", run="well"))
+    assert lab.events("warning", run="well") == []
+    train(lab.job("epochs=20", "eval_interval=20", "max_steps=40", "fault=memorize"))
+    (event,) = lab.events("warning")
+    assert event["message"].startswith("self-check: 14 of 16 batches held the very inputs of an earlier one")
+    assert event["step"] == 16
 
 
 def test_a_run_resumed_through_the_link_to_the_newest_one_leaves_the_link_intact(lab: Any) -> None:

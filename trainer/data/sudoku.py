@@ -117,8 +117,8 @@ def builtin(name: str, output: str | Path | None = None) -> Path:
     """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
 
     Args:
-        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), sudoku-beginner (73 clues), sudoku-easy (50 clues),
-            sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
+        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), and of side 9: sudoku-beginner (73 clues),
+            sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
         output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
     """
     if name not in BUILTIN:
