@@ -9,6 +9,7 @@ from hrmdoc.errors import InputError, PatchError
 from hrmdoc.remedies import files
 from hrmdoc.remedies.document import Leaf, dotted
 from hrmdoc.remedies.formats import parse
+from hrmdoc.remedies.python_edit import is_config
 from hrmdoc.remedies.scalars import Kind, read
 from hrmdoc.run import Fact, Value
 
@@ -17,7 +18,9 @@ _TABLES = (".jsonl", ".csv", ".tsv")
 
 
 def config_facts(path: Path) -> Iterator[Fact]:
-    """Every value of the file as a fact in the framework's own words, and `config.read`.
+    """Every value of the file as a fact in the framework's own words; and `config.read` where what it leaves out is not set.
+
+    Of a program, most settings cannot be seen, so that nothing follows from their absence.
 
     Raises:
         InputError: the file cannot be read or is not in a known format.
@@ -31,7 +34,8 @@ def config_facts(path: Path) -> Iterator[Fact]:
         raise InputError(error.what, file=error.file, line=error.line, hint=error.hint) from error
     for route, leaf in document.leaves.items():
         yield Fact(dotted(route), _typed(leaf), "config", str(path), leaf.line)
-    yield Fact("config.read", True, file=str(path))
+    if path.suffix != ".py" or is_config(source.text):
+        yield Fact("config.read", True, file=str(path))
 
 
 def _typed(leaf: Leaf) -> Value:

@@ -52,7 +52,10 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     if found:
         put(console, Text(f"hrmdoc explain {found[0].id}", style="cyan"), lead=Text("Next: ", style="bold"))
     elif analysis.run.path:
-        put(console, Text(f"hrmdoc train {typed(analysis.run.path)}", style="cyan"), lead=Text("Next: ", style="bold"))
+        own = analysis.situation.framework == "hrm"
+        command = f"hrmdoc train {typed(analysis.run.path)}" if own else "hrmdoc run -- COMMAND"
+        what = "" if own else "   starts your training and looks after it"
+        put(console, Text(command, style="cyan").append(what, style="not bold dim"), lead=Text("Next: ", style="bold"))
 
 
 def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:

@@ -186,10 +186,16 @@ def test_preflight_and_apply_take_a_python_config_and_only_read_a_program(hrmdoc
     said = hrmdoc("preflight", "train.py").out
     assert "precision-contradictory" in said
     assert "train.py:2" in said
+    assert "seed-missing" not in said  # most of what a program sets cannot be seen
     (apart / "train.py").write_text("x = (\n")
     done = hrmdoc("preflight", "train.py")
     assert (done.status, done.out) == (2, "")
     assert "train.py:1: is no valid Python" in done.err
+
+
+def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Command, apart: Path) -> None:
+    (apart / "hf.yaml").write_text("learning_rate: 2e-5\nper_device_train_batch_size: 8\nseed: 1\nmax_grad_norm: 1.0\n")
+    assert "Next: hrmdoc run -- COMMAND" in hrmdoc("preflight", "hf.yaml").out
 
 
 def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
