@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
+from hrmdoc.diagnosis.circumstances import facts_asked
 from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
@@ -197,7 +198,8 @@ class Patient:
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
-        seen = (situation.kind, framework, tuple((s.id, s.state, s.severity, s.count) for s in symptoms))
+        asked = tuple(situation.facts.get(name) for name in facts_asked(self.book))
+        seen = (situation.kind, framework, asked, tuple((s.id, s.state, s.severity, s.count) for s in symptoms))
         if self._diagnosis is None or seen != self._seen:
             self._seen = seen
             self._diagnosis = diagnose(symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework)

@@ -11,10 +11,10 @@ import numpy as np
 
 from hrmdoc.diagnosis.network import FloatArray, Observed
 from hrmdoc.examination.symptom import LADDER
-from hrmdoc.rulebook import EVERY_SYMPTOM, Rate
+from hrmdoc.rulebook import EVERY_SYMPTOM, Rate, supposed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Sequence, Set
 
     from hrmdoc.examination.symptom import Symptom
     from hrmdoc.rulebook import Cause, Rulebook
@@ -88,6 +88,7 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
         groups[symptom.group or symptom.id].append(symptom)
     seen = [symptom for members in groups.values() for symptom in members if symptom.seen]
     rooted = any(symptom.signature_role in ("root", "confirmation") for symptom in seen)
+    seen_ids = {symptom.id for symptom in seen}
     late = _consequences(seen)
     ended = any(
         symptom.signature_role in ("root", "confirmation", "cascade")
@@ -99,7 +100,11 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     shown, absent, unknown = [], [], []
     for members in groups.values():
         present = [s for s in members if s.seen]
-        evaluated = [s for s in members if s.state == "absent" and not (_is_message(s, book) and (ended or s.id in fatal))]
+        evaluated = [
+            s
+            for s in members
+            if s.state == "absent" and not (_is_message(s, book) and (ended or s.id in fatal)) and _arises(s, seen_ids, book)
+        ]
         if present:
             telling = _worst([s for s in present if not (rooted and s.signature_role == "cascade")])
             if telling:
@@ -127,6 +132,12 @@ def _is_message(symptom: Symptom, book: Rulebook) -> bool:
     of what was printed: once there is such a message, that others are missing tells nothing."""
     rule = book.symptoms.get(symptom.id)
     return rule is not None and not symptom.metric and any(part.lines for part in (rule.when, *(rule.when.any or ())))
+
+
+def _arises(symptom: Symptom, seen: Set[str], book: Rulebook) -> bool:
+    """Whether its question arises: how a loss broke is no matter where it did not break, which counts by itself."""
+    parents = supposed(book, symptom.id)
+    return not parents or bool(parents & seen)
 
 
 def _leak(symptom: Symptom, book: Rulebook) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec.structs import replace
 
+from hrmdoc.diagnosis.circumstances import Circumstances
 from hrmdoc.diagnosis.clues import Clue, Clues, gather, weights
 from hrmdoc.diagnosis.network import FloatArray, Posterior, benign_share, infer, leave_one_out
 from hrmdoc.diagnosis.next_check import next_check
@@ -15,7 +17,7 @@ from hrmdoc.examination.symptom import LADDER
 from hrmdoc.rulebook import EVERY_SYMPTOM, good_signs, refined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from hrmdoc.examination.symptom import Symptom
     from hrmdoc.rulebook import Cause, Rulebook, Severity
@@ -45,7 +47,7 @@ WORTH_TELLING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen."""
+    """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen. A circumstance has no symptom: ""."""
 
     symptom: str
     log_odds: float
@@ -110,9 +112,10 @@ def diagnose(
     symptoms = tuple(symptoms)
     phase = str((facts or {}).get("run.phase", ""))
     signs = good_signs(book)
-    seen = {symptom.id for symptom in symptoms if symptom.seen}
+    circumstances = Circumstances.of(symptoms, facts or {})
+    seen = circumstances.found.keys()
     causes = [
-        _weighed(cause, kind)
+        _weighed(cause, kind, circumstances)
         for cause in book.causes.values()
         if _applies(cause, kind, framework, phase) and _may_excuse(cause, signs, seen)
     ]
@@ -132,7 +135,7 @@ def diagnose(
             rank=rank + 1,
             cause=causes[index],
             probability=float(posterior.marginal[index]),
-            evidence=_evidence(causes[index], clues, shift[:, rank], counter[:, rank]),
+            evidence=_evidence(causes[index], clues, shift[:, rank], counter[:, rank], circumstances),
             remedies=tuple(name for name in causes[index].remedies if _usable(name, book, framework)),
         )
         for rank, index in enumerate(named.tolist())
@@ -158,12 +161,15 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     )
 
 
-def _weighed(cause: Cause, kind: str) -> Cause:
+def _weighed(cause: Cause, kind: str, circumstances: Circumstances) -> Cause:
+    """The cause with its prior for this run. What shows nothing of a cause has no need of its circumstances."""
     asked = cause.applies.kinds
-    return replace(cause, prior=cause.prior * KIND_UNSAID) if asked and kind in UNKNOWN and kind not in asked else cause
+    unsaid = KIND_UNSAID if asked and kind in UNKNOWN and kind not in asked else 1.0
+    prior = circumstances.prior(cause) if cause.given and cause.produces.keys() & circumstances.found.keys() else cause.prior
+    return cause if prior * unsaid == cause.prior else replace(cause, prior=prior * unsaid)
 
 
-def _may_excuse(cause: Cause, signs: frozenset[str], seen: set[str]) -> bool:
+def _may_excuse(cause: Cause, signs: frozenset[str], seen: Set[str]) -> bool:
     """A benign cause that has a good sign of its own, such as `learns-well`, needs to show it: without, it excuses nothing."""
     own = signs & cause.produces.keys() if cause.benign else frozenset()
     return not own or bool(own & seen)
@@ -210,8 +216,9 @@ def _hypothesis(
     )
 
 
-def _evidence(cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray) -> list[Evidence]:
-    evidence = [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
+def _evidence(cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray, circumstances: Circumstances) -> list[Evidence]:
+    evidence = [Evidence("", math.log(given.odds), given.text) for given in circumstances.holding(cause)]
+    evidence += [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
     evidence += [_missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)]
     return sorted(evidence, key=lambda one: -abs(one.log_odds))
 

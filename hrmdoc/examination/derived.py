@@ -29,6 +29,9 @@ EXPLODED = 10.0
 SAME_MOMENT = 120.0
 """Seconds between the last record and the last write of its file, up to which the file is the one that the run wrote."""
 
+BEGINNING = 0.05
+"""Share of the steps behind it up to which the first point of a log belongs to the beginning of the run."""
+
 FINISHED = 0.98
 """Share of the planned steps from which a run is as good as finished: the last points are often not logged."""
 
@@ -207,6 +210,7 @@ def _resumed(run: Run) -> Iterator[tuple[str, Any]]:
     """
     moments = [event.step for event in run.events if event.kind == "resume" and event.step]
     lr, loss = run.best("lr"), run.best("train.loss")
+    yield from _resumes(run, len(moments))
     if not moments:
         return
     if lr is not None and not lr.role.guessed:
@@ -222,6 +226,13 @@ def _resumed(run: Run) -> Iterator[tuple[str, Any]]:
             yield "run.resume_loss_rise", float((after - level).sum() / scatter / math.sqrt(3.0))
             if (gained := float(loss.values[:3].max()) - level) > 3.0 * scatter:
                 yield "run.resume_loss_lost", float(after.max() - level) / gained
+
+
+def _resumes(run: Run, resumes: int) -> Iterator[tuple[str, int]]:
+    """How often the run was resumed. Never is claimed only of a log that counts steps and begins where the run began."""
+    series = run.progress
+    if resumes or (series is not None and series.axis != "epoch" and int(series.steps[0]) <= BEGINNING * int(series.steps[-1])):
+        yield "run.resumes", resumes
 
 
 def _first_after(steps: IntArray, step: int) -> int:

@@ -125,6 +125,18 @@ class Questions:
         usual = middle(np.abs(np.diff(values)))
         return float(values[at + 1] - values[at]) / usual if usual > 0 else math.inf
 
+    def back_after(self, role: str) -> float:
+        """How many points behind that rise three quarters of it are made up for, but for single ones; infinite where never."""
+        values, at = self._leap(role)
+        later = values[at + 1 :]
+        if len(later) < 5:
+            raise expressions.MissingInput(f"more points of {role}")
+        before = middle(values[max(0, at - 4) : at + 1])
+        limit = before + 0.25 * float(later[0] - values[at])
+        smooth = np.median([later[:-2], later[1:-1], later[2:]], axis=0)
+        back = np.flatnonzero(smooth <= limit)
+        return float(back[0]) if len(back) else math.inf
+
     def anew(self, role: str) -> float:
         """How unlike the first three values those behind the largest rise are, as a share of all that had been gained until then.
 

@@ -117,6 +117,7 @@ def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
         yield f"**To confirm:** {cause.check}\n"
     shown = sorted(cause.produces.items(), key=lambda pair: -pair[1])
     yield from _listed("What it shows as", (f"`{name}` in {w:.0%} of cases" for name, w in shown))
+    yield from _listed("Beforehand", (f"{given.odds:g} times as likely where {given.text}" for given in cause.given))
     yield from _listed("Remedies", (_offer(name, book) for name in cause.remedies if name in book.remedies))
     yield from _page(cause.playbook)
     yield from _listed("References", cause.references)

@@ -58,16 +58,16 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
                     told.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
                 put(console, told, lead=Text(INDENT).append(sign, style=style))
         return
-    for_ = [one for one in hypothesis.for_ if one.symptom in seen]
+    for_ = [one for one in hypothesis.for_ if one.symptom in seen or not one.symptom]
     against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
     for word, style, evidence in (("for", "green", for_[:4]), ("against", "red", against[:3])):
         if evidence:
-            told = Text(", ").join(_named(one, absent=one.symptom not in seen) for one in evidence)
+            told = Text(", ").join(_named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence)
             put(console, told, lead=Text(INDENT).append(f"{word:<9}", style=style))
 
 
 def _named(evidence: Evidence, *, absent: bool) -> Text:
-    name = f"no {evidence.symptom}" if absent else evidence.symptom
+    name = f"no {evidence.symptom}" if absent else evidence.symptom or evidence.text
     return Text(name).append(f" {evidence.log_odds:+.1f}".replace("-", "−"), style="dim")
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from msgspec import Struct
 from hrmdoc import __version__
 from hrmdoc.errors import RuleError
 from hrmdoc.resources import data_dir
+from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
     EVERY_SYMPTOM,
@@ -28,6 +30,7 @@ from hrmdoc.rulebook.schema import (
     ConfigKey,
     EventWhen,
     Framework,
+    Given,
     LinesWhen,
     Needs,
     Number,
@@ -56,6 +59,7 @@ __all__ = [
     "ConfigKey",
     "EventWhen",
     "Framework",
+    "Given",
     "LinesWhen",
     "Needs",
     "Number",
@@ -141,7 +145,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 6"]
+    lines = [f"{__version__} 7"]
     for entry in files:
         try:
             found = entry.stat()
@@ -213,6 +217,20 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
 _ASKED = re.compile(r"""\b(?:seen|present|episodes|peak)\(\s*['"]([\w-]+)['"]\s*\)""")
 
 
+_SUPPOSED = re.compile(r"""(?<!not )\bseen\(\s*['"]([\w-]+)['"]\s*\)""")
+
+
+@lru_cache(maxsize=1024)
+def _supposed(check: str) -> frozenset[str]:
+    return frozenset(_SUPPOSED.findall(check))
+
+
+def supposed(book: Rulebook, name: str) -> frozenset[str]:
+    """The symptoms of which one has to show before the question of the symptom `name` arises; none for most."""
+    rule = book.symptoms.get(name)
+    return _supposed(rule.when.check) if rule is not None and rule.when.check else frozenset()
+
+
 def asked(when: When) -> frozenset[str]:
     """The symptoms whose state the checks of a condition ask for."""
     return frozenset(name for part in when.walk() if part.check for name in _ASKED.findall(part.check))
@@ -275,6 +293,22 @@ def _check_signature(signature: Signature, path: Path) -> None:
             raise RuleError(f"signature {signature.id}: the pattern matches the counterexample {line!r}", file=path)
 
 
+_OF_SYMPTOMS = re.compile(r"\b(?:seen|began)\(([^)]*)\)")
+_QUOTED = re.compile(r"""['"]([\w-]+)['"]""")
+
+
+def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
+    """What is wrong with a circumstance of a cause."""
+    try:
+        compile_expression(given.check)
+    except RuleError as error:
+        yield str(error)
+    for arguments in _OF_SYMPTOMS.findall(given.check):
+        yield from (f"no symptom {name!r}" for name in _QUOTED.findall(arguments) if name not in book.symptoms)
+    if given.odds <= 0:
+        yield f"odds are above 0, not {given.odds:g}"
+
+
 def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
     """Names that point nowhere, one message each; empty when the rulebook is whole.
 
@@ -286,6 +320,7 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
     for cause in book.causes.values():
         problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in known]
         problems += [f"cause {cause.id}: no remedy {name!r}" for name in cause.remedies if name not in book.remedies]
+        problems += [f"cause {cause.id}: {problem}" for given in cause.given for problem in _flaws(given, book)]
     for remedy in book.remedies.values():
         problems += [f"remedy {remedy.id}: no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms]
     offered = {name for cause in book.causes.values() for name in cause.remedies}

@@ -180,8 +180,17 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     references: tuple[str, ...] = ()
 
 
+class Given(Struct, forbid_unknown_fields=True, frozen=True):
+    """A circumstance that makes a cause `odds` times as likely beforehand. `text` says what was seen, as evidence is listed."""
+
+    check: str
+    odds: float
+    text: str
+
+
 class Cause(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work."""
+    """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`: what settings and
+    facts say about it, which healthy runs have as well."""
 
     id: str
     title: str
@@ -192,6 +201,7 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     benign: bool = False
     check: str = ""
     applies: Applies = Applies()
+    given: tuple[Given, ...] = ()
     remedies: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 

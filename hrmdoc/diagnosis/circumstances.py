@@ -1,0 +1,66 @@
+"""What settings and the course of a run say about causes beforehand: `given` of a cause, factors of its odds.
+
+A clipped gradient speaks against missing clipping, and a log without a resume against whatever goes wrong at one. Such a
+circumstance is no symptom, since healthy runs show it just as well; it moves the prior of the causes that name it, and no other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
+
+if TYPE_CHECKING:
+    from hrmdoc.examination.symptom import Symptom
+    from hrmdoc.rulebook import Cause, Given, Rulebook
+
+NAMES = ("known", "seen", "began")
+"""What the check of a circumstance may ask besides facts; `seen` takes several symptoms, of which one is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """The facts and findings of a run, as checks of `given` see them."""
+
+    facts: Mapping[str, Any]
+    found: Mapping[str, Symptom]
+
+    @classmethod
+    def of(cls, symptoms: Iterable[Symptom], facts: Mapping[str, Any]) -> Circumstances:
+        return cls(facts, {symptom.id: symptom for symptom in symptoms if symptom.seen})
+
+    def holding(self, cause: Cause) -> list[Given]:
+        """Those of the cause that hold; what is not known holds neither way."""
+        return [given for given in cause.given if self._holds(given)]
+
+    def prior(self, cause: Cause) -> float:
+        """The prior of the cause under the circumstances."""
+        odds = cause.prior / (1.0 - cause.prior) * math.prod(given.odds for given in self.holding(cause))
+        return odds / (1.0 + odds)
+
+    def _holds(self, given: Given) -> bool:
+        functions = about(self.facts) | {"seen": lambda *names: any(name in self.found for name in names), "began": self._began}
+        try:
+            return bool(_compiled(given.check)(self.facts, functions))
+        except MissingInput:
+            return False
+
+    def _began(self, name: str) -> int:
+        symptom = self.found.get(name)
+        if symptom is None or symptom.first_step is None:
+            raise MissingInput(name)
+        return symptom.first_step
+
+
+@lru_cache(maxsize=1024)
+def _compiled(check: str) -> Expression:
+    return compile_expression(check)
+
+
+def facts_asked(book: Rulebook) -> frozenset[str]:
+    """The facts that the circumstances of some cause look at."""
+    return frozenset(name for cause in book.causes.values() for given in cause.given for name in _compiled(given.check).names)
