@@ -29,18 +29,26 @@ class Plateau(WholeSeries):
         improvement: smallest relative improvement over the stretch that counts.
         enough: relative gain since the start with which the run counts as having learned.
         good: level at which no improvement is expected any more.
+        doubt: noise up to this share of the level hides nothing that matters; only a coarser one keeps the verdict back.
     """
 
     NAME = "plateau"
 
     def __init__(
-        self, *, goal: Literal["min", "max"] = "min", improvement: float = 0.01, enough: float = 0.05, good: float | None = None
+        self,
+        *,
+        goal: Literal["min", "max"] = "min",
+        improvement: float = 0.01,
+        enough: float = 0.05,
+        good: float | None = None,
+        doubt: float = 0.0,
     ) -> None:
         super().__init__()
         self._sign = 1.0 if goal == "min" else -1.0
         self._improvement = improvement
         self._enough = enough
         self._good = good
+        self._doubt = doubt
 
     def judge(self, blocks: Pyramid) -> float:
         if blocks.count < 6:
@@ -55,10 +63,10 @@ class Plateau(WholeSeries):
             return 0.0
         # a short series can only be asked for its part of the improvement
         material = self._improvement * size * min(1.0, blocks.count * blocks.size / FULL_LENGTH)
-        return self._flat_share(values, material, scatter)
+        return self._flat_share(values, material, scatter, max(HIDING * material, self._doubt * size))
 
     @staticmethod
-    def _flat_share(values: FloatArray, material: float, scatter: float) -> float:
+    def _flat_share(values: FloatArray, material: float, scatter: float, bearable: float) -> float:
         total = np.concatenate([[0.0], np.cumsum(values)])
         n = len(values)
         for share in SHARES:
@@ -69,7 +77,7 @@ class Plateau(WholeSeries):
             early = (total[n - length + third] - total[n - length]) / third
             late = (total[n] - total[n - third]) / third
             doubt = 2.0 * scatter * math.sqrt(2.0 / third)
-            if doubt > HIDING * material:
+            if doubt > bearable:
                 break
             allowed = max(material, doubt)
             if -3.0 * allowed < early - late < allowed:

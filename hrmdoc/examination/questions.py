@@ -20,6 +20,10 @@ def functions(questions: Questions) -> dict[str, Callable[..., Any]]:
     return {name: getattr(questions, name) for name in NAMES} | expressions.about(questions.scene.facts)
 
 
+PERCENTS = 10.0
+"""Accuracies above are percents: two of their decimals are worth four of a share."""
+
+
 class Questions:
     """Each public method is a function of that name, of a role or of a symptom.
 
@@ -164,11 +168,16 @@ class Questions:
         return middle(np.abs(np.diff(half))) / level if level > 0 else 0.0
 
     def unchanged(self, role: str) -> int:
-        """How many values at the end are the same to the last digit; 0 for values of three decimals or fewer."""
+        """How many values at the end are the same to the last digit; 0 for values of three decimals or fewer, of percents two."""
+        last = float(self._finite(role)[-1])
+        percents = role.endswith("accuracy") and last >= PERCENTS
+        return 0 if last == round(last, 1 if percents else 3) else self.repeated(role)
+
+    def repeated(self, role: str) -> int:
+        """How many values at the end are the same, however few digits they have."""
         values = self._finite(role)
-        last = float(values[-1])
-        other = np.flatnonzero(values != last)
-        return 0 if last == round(last, 3) else len(values) - (int(other[-1]) + 1 if len(other) else 0)
+        other = np.flatnonzero(values != values[-1])
+        return len(values) - (int(other[-1]) + 1 if len(other) else 0)
 
     def rank_ratio(self, role: str) -> float:
         """The highest rank's level over the median of all ranks."""

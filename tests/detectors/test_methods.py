@@ -97,12 +97,45 @@ class TestPlateau:
     def test_noise_that_hides_an_improvement_gives_no_verdict(self) -> None:
         assert last("plateau", "1~0.4x60") == 0
 
+    def test_noise_may_hide_as_much_as_doubt_allows(self) -> None:
+        assert last("plateau", "1~0.05x60") == 0
+        assert last("plateau", "1~0.05x60", doubt=0.05) == 1.0
+        assert last("plateau", "1-0.004~0.05x60", doubt=0.05) == 0
+        assert last("plateau", "1~0.4x60", doubt=0.05) == 0
+
     def test_a_constant_series_is_one(self) -> None:
         assert last("plateau", "2x100") == 1.0
 
     def test_for_accuracy_higher_is_better(self) -> None:
         assert last("plateau", "0.1+0.01x60", goal="max") == 0
         assert last("plateau", "0.1x60", goal="max") == 1.0
+
+
+class TestClumps:
+    def test_samples_drawn_at_random_are_none(self) -> None:
+        drawn = np.random.default_rng(0).binomial(32, 0.5, 200) / 32
+        assert np.nanmax(detectors.make("clumps", {}).update(np.arange(200), drawn)) == 0
+
+    def test_batches_of_one_class_score_near_one(self) -> None:
+        batches = np.random.default_rng(0).choice([0.0, 1 / 32, 31 / 32, 1.0], 200)
+        assert detectors.make("clumps", {}).update(np.arange(200), batches)[-1] > 0.5
+
+    def test_percents_are_the_same_as_shares(self) -> None:
+        batches = np.random.default_rng(0).choice([0.125, 0.25, 0.75, 1.0], 40)
+        shares, percents = (detectors.make("clumps", {}).update(np.arange(40), whole * batches) for whole in (1, 100))
+        np.testing.assert_allclose(shares[20:], percents[20:])
+
+    def test_one_bad_batch_is_left_out(self) -> None:
+        drawn = np.random.default_rng(0).binomial(32, 0.8, 60) / 32
+        drawn[30] = 0.0
+        assert np.nanmax(detectors.make("clumps", {}).update(np.arange(60), drawn)) == 0
+
+    def test_few_samples_a_point_scatter_by_themselves(self) -> None:
+        drawn = np.random.default_rng(0).binomial(4, 0.5, 60) / 4
+        assert np.nanmax(detectors.make("clumps", {}).update(np.arange(60), drawn)) == 0
+
+    def test_eight_points_are_needed(self) -> None:
+        assert np.isnan(scores("clumps", "0 1 0 1 0 1 0")).all()
 
 
 class TestDivergence:

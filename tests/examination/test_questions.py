@@ -65,6 +65,8 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("jitter", [0] * 8, 0.0),
         ("unchanged", [1.95791, 1.9, 1.95791, 1.95791, NAN], 2),
         ("unchanged", [1.95, 1.95, 1.95], 0),
+        ("unchanged", [41.24, 41.24, 41.24], 0),
+        ("repeated", [1.95, 0.5, 0.5, NAN], 2),
     ],
 )
 def test_each_function_of_a_series_gives_its_value(name: str, values: list[float], answer: float) -> None:
