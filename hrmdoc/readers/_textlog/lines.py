@@ -117,8 +117,8 @@ class LineReader:
             return True
         if position.silent and not plan.strong:
             return False
-        if position.silent and len(values) == 1 and "norm" in values[0][0].lower() and not math.isfinite(values[0][1]):
-            self._place(state, plan, position, values, mark)  # `The grad norm is nan. Skipping the update.` may be said once
+        if position.silent and len(values) == 1 and _alarming(*values[0]):
+            self._place(state, plan, position, values, mark)
             return True
         key = (mark.rank, *plan.shape)
         held = self._seen.get(key, [])
@@ -194,6 +194,15 @@ class LineReader:
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
+
+
+def _alarming(name: str, value: float) -> bool:
+    """Whether one line is enough: `The grad norm is inf. Skipping the update.`, `train_loss nan` of an epoch that was the last.
+
+    The best loss so far is infinite before there is any.
+    """
+    words = name.lower()
+    return ("norm" in words and not math.isfinite(value)) or ("loss" in words and math.isnan(value))
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:

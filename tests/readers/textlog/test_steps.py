@@ -56,3 +56,16 @@ def test_a_number_of_steps_behind_other_numbers_is_no_place_in_the_run(read: Any
     log = "".join(f"step {step} | loss: {9 - step / 10}\nSampling slow: 58.{step}s, steps=200\n" for step in range(1, 9))
     assert points(read(log), "loss")[-1] == (8, 8.2)
     assert all(step < 9 for step, _ in points(read(log), "steps"))
+
+
+def test_a_loss_that_is_no_number_is_told_by_one_line(read: Any) -> None:
+    run = read(
+        "2026-01-02 03:04:05.678901: Epoch 0 \n2026-01-02 03:26:05.678901: train_loss nan \n2026-01-02 03:26:05.8: val_loss nan\n"
+    )
+    assert [at for at, _ in points(run, "train_loss")] == [0]
+    assert len(points(run, "val_loss")) == 1
+
+
+def test_a_loss_that_is_a_number_or_infinite_is_not(read: Any) -> None:
+    assert read("Epoch 0\nbest_loss inf\n").points == 0
+    assert read("Epoch 0\ntrain_loss 0.5\n").points == 0
