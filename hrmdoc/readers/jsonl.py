@@ -73,7 +73,7 @@ def sniff(path: Path, head: bytes) -> float:
     objects = [row for line in lines if isinstance(row := _parsed(line), dict)]
     if not objects or (len(lines) > 1 and len(objects) * 2 < len(lines)):
         return 0.0
-    useful = [row for row in objects if _is_record(row)]
+    useful = [row for row in objects if is_record(row)]
     if not useful:
         return 0.0
     named = path.suffix in (".jsonl", ".ndjson")
@@ -89,7 +89,7 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _is_record(row: Mapping[str, Any]) -> bool:
+def is_record(row: Mapping[str, Any]) -> bool:
     """Whether an object is an event, or a row of numbers that belongs to a training run."""
     if _event_kind(row) is not None:
         return True

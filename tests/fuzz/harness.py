@@ -54,6 +54,7 @@ _MUCH_DAMAGE = 16
 NAMES = {
     "configs": "config.yaml",
     "csv": "metrics.csv",
+    "envelopes": "pod.json",
     "flight_recorder": "nccl_trace_rank_0",
     "hf_state": "trainer_state.json",
     "json_history": "history.json",
@@ -106,6 +107,7 @@ def _trackio() -> bytes:
 
 _PLAIN: dict[str, bytes] = {
     "configs": b"lr: 1e-3\nmodel:\n  width: 8\n  layers: [1, 2]\nseed: 0\n",
+    "envelopes": b'{"log": "step 1 | loss 2.0\\n", "time": "2026-11-20T03:00:01Z"}\n{"log": "step 2 loss nan\\n", "time": ""}\n',
     "json_history": b'{"loss": [2.0, 1.5, 1.2], "val_loss": [2.1, NaN, 1.3]}',
     "jsonl": b'{"step": 1, "loss": 2.0}\n{"step": 2, "loss": null, "eval": {"loss": 1.5}}\n{"step": 3, "loss": "nan"}\n',
     "mlflow": b"1795233159174 2.0 1\n1795233159175 nan 2\n1795233159176 inf 3\n",

@@ -47,6 +47,8 @@ _HOST = late.pattern(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[def
 _SRUN = late.pattern(
     r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))", re.IGNORECASE
 )
+_SYSLOG = late.pattern(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) [\w.\-]{1,64} [\w.@/\-]{1,64}(?:\[\d{1,9}\])?: ?")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _QUOTED = late.pattern(r"(?:> ){1,4}(?=[^\s>])")
 _K8S = late.pattern(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
@@ -93,7 +95,7 @@ class Peeler:
         if first.isupper():
             if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
                 return True
-            return self._level_first(message, start)
+            return self._syslog(message, start) or self._level_first(message, start)
         return self._cut(message, start, _HOST) if first.isalpha() else False
 
     @staticmethod
@@ -203,6 +205,16 @@ class Peeler:
         day, hour, minute, second, fraction = found.groups()
         month, day = day[:-2], day[-2:]
         message.time = _unix(self._year, int(month), int(day), int(hour), int(minute), int(second), fraction)
+        message.rest = start[found.end() :]
+        return True
+
+    def _syslog(self, message: Message, start: str) -> bool:
+        """`Nov 20 03:01:12 node7 train[4711]: `, as syslog and journald write it."""
+        found = _SYSLOG.match(start) if start[:3] in _MONTHS else None
+        if found is None:
+            return False
+        month, day, hour, minute, second = found.groups()
+        message.time = _unix(self._year, _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), None)
         message.rest = start[found.end() :]
         return True
 

@@ -1,0 +1,187 @@
+"""What collectors of logs wrap around each line: JSON of Docker, journald, Fluent Bit, Loki, Google Cloud and CloudWatch.
+
+The lines inside are read as the plain text log that they are, each with the time of its envelope in front. A file is JSON lines,
+or one document that lists the envelopes. Places are told as lines of the file, in a document as the number of the envelope.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers import _json, jsonl
+from hrmdoc.readers._lines import Lines
+from hrmdoc.readers._table import unix_time
+from hrmdoc.readers._textlog.session import TextSession
+from hrmdoc.readers._whole import MAX_DOCUMENT
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Event, Fact, Line, Points, Record
+
+NAME = "envelopes"
+TITLE = "JSON envelopes of log collectors (Docker, journald, Google Cloud, CloudWatch, Loki)"
+WHOLE = False
+
+_TEXTS = ("log", "message", "msg", "MESSAGE", "textPayload", "line", "body", "_raw", "@message")
+_TIMES = ("time", "timestamp", "ts", "@timestamp", "asctime", "__REALTIME_TIMESTAMP", "_time", "receiveTimestamp")
+_LISTS = ("events", "entries", "logs", "results", "hits")
+_DOCUMENT = re.compile(rb'\s*(?:\[\s*\{|\{\s*"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[\s*\{)')
+_HELD = re.compile(rb'"(?:' + "|".join(map(re.escape, _TEXTS)).encode() + rb')"\s*:\s*"')
+_TIMED = re.compile(rb'"(?:' + "|".join(map(re.escape, _TIMES)).encode() + rb')"\s*:')
+_TRUST = 20
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """Sure when every object holds one text and a time, and no numbers of a training run."""
+    del path
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if head.lstrip()[:1] not in (b"{", b"[") or not _HELD.search(head) or not _TIMED.search(head):
+        return 0.0
+    whole = head.rpartition(b"\n")[0] or head
+    lines = [line for line in whole.split(b"\n")[:_TRUST] if line.strip()]
+    rows = [_parsed(line) for line in lines]
+    if all(isinstance(row, dict) and _unwrapped(row) is not None and not jsonl.is_record(row) for row in rows):
+        return 0.9
+    return 0.8 if _DOCUMENT.match(head) else 0.0
+
+
+def open_session(context: Context) -> _Session:
+    """Starts to read one file."""
+    return _Session(context)
+
+
+class _Session:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._text = TextSession(context)
+        self._lines = Lines()
+        self._places = array("q")
+        """The place of each line that was handed on."""
+        self._document: list[bytes] | None = None
+        self._held = 0
+        self._begun = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines of text have ended so far."""
+        return self._text.lines
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Records that the new bytes complete.
+
+        Raises:
+            InputError: the document is larger than can be held in memory at once.
+        """
+        if self._document is None:
+            yield from self._block(self._lines.feed(data))
+            return
+        self._hold(data)
+
+    def close(self) -> Iterator[Record]:
+        """The last line or the document, and what waited for lines that do not come any more."""
+        rest = self._lines.close()
+        if self._document is None:
+            yield from self._block(rest)
+        else:
+            self._document.append(rest)
+        if self._document is not None:
+            yield from self._whole(b"".join(self._document))
+        yield from map(self._placed, self._text.close())
+
+    def _hold(self, data: bytes) -> None:
+        assert self._document is not None
+        self._held += len(data)
+        if self._held > MAX_DOCUMENT:
+            raise InputError(f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for a document", file=self._context.path)
+        self._document.append(bytes(data))
+
+    def _block(self, block: bytes) -> Iterator[Record]:
+        """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends with the file."""
+        if not block:
+            return
+        first = self._lines.number
+        lines = self._lines.split(block)
+        if not self._begun and (opening := next((line for line in lines if line.strip()), None)) is not None:
+            self._begun = True
+            if _parsed(opening.removeprefix(b"\xef\xbb\xbf")) is None:
+                self._document = []
+                self._hold(block)
+                return
+        for number in self._lines.too_long:
+            yield Damage(self._context.path, number, "the line is too long and was left out")
+        self._lines.too_long.clear()
+        envelopes: list[tuple[int, tuple[str, float]]] = []
+        for place, line in enumerate(lines, first):
+            row = _parsed(line) if line.strip() else None
+            if isinstance(row, dict) and (envelope := _unwrapped(row)) is not None:
+                envelopes.append((place, envelope))
+            else:
+                envelopes += _listed(row)
+        yield from self._read(envelopes)
+
+    def _whole(self, blob: bytes) -> Iterator[Record]:
+        try:
+            yield from self._read(_listed(_json.document(blob, self._context.path)))
+        except InputError as error:
+            yield Damage(self._context.path, error.line, error.what)
+
+    def _read(self, envelopes: Iterable[tuple[int, tuple[str, float]]]) -> Iterator[Record]:
+        text = []
+        for place, (message, time) in envelopes:
+            for line in message.removesuffix("\n").split("\n"):
+                text.append(f"{_stamp(time)}{line}\n")
+                self._places.append(place)
+        yield from map(self._placed, self._text.feed("".join(text).encode("utf-8", "replace")))
+
+    def _placed(self, record: Record) -> Record:
+        """`record` with the line of the file instead of that of the text."""
+        if isinstance(record, Points) and record.lines is not None:
+            places = np.frombuffer(self._places, np.int64)
+            return replace(record, lines=places[np.clip(record.lines - 1, 0, len(places) - 1)])
+        if isinstance(record, Line | Event | Fact | Damage) and record.line is not None and len(self._places):
+            return replace(record, line=self._places[min(max(record.line, 1), len(self._places)) - 1])
+        return record
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _listed(tree: Any) -> list[tuple[int, tuple[str, float]]]:
+    """Number, text and Unix time of the envelopes that a document lists, the oldest first."""
+    rows = tree if isinstance(tree, list) else []
+    if isinstance(tree, dict):
+        rows = next((tree[name] for name in _LISTS if isinstance(tree.get(name), list)), [])
+    found = [envelope for row in rows if isinstance(row, dict) and (envelope := _unwrapped(row)) is not None]
+    if len(found) > 1 and found[0][1] > found[-1][1]:
+        found.reverse()  # cloud consoles list the newest first
+    return list(enumerate(found, 1))
+
+
+def _unwrapped(row: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The text of an envelope and its time, NaN where it tells none; None for an object without a text."""
+    inner = row.get("jsonPayload")
+    holders = (row, inner) if isinstance(inner, dict) else (row,)
+    text = next((holder[key] for holder in holders for key in _TEXTS if isinstance(holder.get(key), str)), None)
+    if text is None:
+        return None
+    return text, next((time for key in _TIMES if not math.isnan(time := unix_time(row.get(key)))), math.nan)
+
+
+def _stamp(time: float) -> str:
+    try:
+        return "" if math.isnan(time) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
+    except (ValueError, OverflowError, OSError):
+        return ""
