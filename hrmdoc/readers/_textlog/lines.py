@@ -73,6 +73,9 @@ class LineReader:
                 return True
             self._place(state, plan, Position(epoch=position.epoch), values, mark)
             return True
+        if position.silent and len(values) == 1 and _alarming(*values[0], text):
+            self._place(state, plan, position, values, mark)
+            return True
         return self._accept(state, plan, position, values, mark)
 
     def values_in(self, text: str) -> list[tuple[str, float]]:
@@ -117,9 +120,6 @@ class LineReader:
             return True
         if position.silent and not plan.strong:
             return False
-        if position.silent and len(values) == 1 and _alarming(*values[0]):
-            self._place(state, plan, position, values, mark)
-            return True
         key = (mark.rank, *plan.shape)
         held = self._seen.get(key, [])
         if held is not None:
@@ -196,13 +196,15 @@ class LineReader:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
 
 
-def _alarming(name: str, value: float) -> bool:
+def _alarming(name: str, value: float, text: str) -> bool:
     """Whether one line is enough: `The grad norm is inf. Skipping the update.`, `train_loss nan` of an epoch that was the last.
 
     The best loss so far is infinite before there is any.
     """
     words = name.lower()
-    return ("norm" in words and not math.isfinite(value)) or ("loss" in words and math.isnan(value))
+    if math.isfinite(value):
+        return False
+    return "norm" in words or ("loss" in words and math.isnan(value) and text.rstrip()[-3:].lower() == "nan")
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:
