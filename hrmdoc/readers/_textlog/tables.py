@@ -94,14 +94,14 @@ class TableReader:
             cells = [_LOSSES.get(cell, cell) for cell in cells]
         if cells[:2] == ["E", "#"]:
             cells[:2] = ["epoch", "step"]  # as spaCy heads them
-        if not 3 <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
+        if not (2 if "\t" in text else 3) <= len(cells) <= 40 or any(character.isdigit() for character in cells[0]):
             return False
         known = [measures(cell) for cell in cells]
         if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):
             return False
         if not any(map(counter_kind, cells)) and not (all(known) and any(split_of(cell) for cell in cells)):
             return False
-        state.columns, state.rows = tuple(cells), _PATIENCE
+        state.columns, state.rows = tuple(_evaluated(cells)), _PATIENCE
         return True
 
     def nameless(self, state: RankState, text: str) -> bool:
@@ -119,7 +119,7 @@ class TableReader:
         state.rows = max(0, state.rows - 1)
         if not columns or len(text) > _LONGEST:
             return False
-        cells = text.translate(_BORDERS).replace("|", " ").split()
+        cells = text.translate(_BORDERS).replace("|", " ").replace("No log", "-").split()
         if len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
             return False
         values: list[tuple[str, float]] = []
@@ -136,7 +136,7 @@ class TableReader:
                 position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
             elif found is not None:
                 values.append((name, number(found.group(1))))
-            elif ":" not in cell and not _SPAN.match(cell):
+            elif cell != "-" and ":" not in cell and not _SPAN.match(cell):
                 return False
         if not values or (position.silent and any(map(counter_kind, columns))):
             return False
@@ -146,6 +146,14 @@ class TableReader:
         else:
             self._sink.points(values, *state.flow.place(position), mark)
         return True
+
+
+def _evaluated(cells: list[str]) -> list[str]:
+    """Columns of transformers' tables: what stands behind `Validation Loss` was measured with it."""
+    if "Training Loss" not in cells or "Validation Loss" not in cells:
+        return cells
+    behind = cells.index("Validation Loss") + 1
+    return cells[:behind] + [f"Validation {cell}" if measures(cell) and not split_of(cell) else cell for cell in cells[behind:]]
 
 
 class EpochBar:

@@ -1,0 +1,116 @@
+"""Jupyter notebooks: what their cells printed, tables that they drew, errors, and the settings in their code.
+
+Streams, errors and tables (the progress of transformers' Trainer and of fastai is an HTML table) are read in their order as the
+plain text log that a terminal would have shown; a place is a line of that text. Nothing of the code is run.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hrmdoc import python_settings
+from hrmdoc.errors import InputError
+from hrmdoc.readers._textlog.session import TextSession
+from hrmdoc.readers._whole import Whole, json_session
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Fact, Record
+
+NAME = "notebook"
+TITLE = "Jupyter notebooks (printed output, drawn tables, errors)"
+WHOLE = True
+
+_MOST_CELLS = 10_000
+_MOST_REDRAWN = 8
+"""Outputs behind a table in which it may stand again, longer."""
+_LONGEST_TABLE = 8 << 20  # characters
+_ROW_END = re.compile(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
+_CELL_END = re.compile(r"</t[dh]\s{0,9}>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{0,500}>")
+
+
+def sniff(path: Path, head: bytes) -> float:
+    """By the keys that every notebook begins with."""
+    named = path.suffix == ".ipynb"
+    return 0.95 if head.lstrip()[:1] == b"{" and b'"cells"' in head and (named or b'"cell_type"' in head) else 0.0
+
+
+def open_session(context: Context) -> Whole:
+    """Starts to read one file."""
+    return json_session(context, _read)
+
+
+def _read(context: Context, tree: Any) -> Iterator[Record]:
+    cells = tree.get("cells") if isinstance(tree, dict) else None
+    code = [cell for cell in cells if isinstance(cell, dict)][:_MOST_CELLS] if isinstance(cells, list) else []
+    yield from _settings(context, code)
+    text = TextSession(context)
+    for cell in code:
+        outputs = cell.get("outputs")
+        told = [_told(output) for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
+        for place, one in enumerate(told):
+            if one and not any(_redrawn(one, later) for later in told[place + 1 : place + 1 + _MOST_REDRAWN]):
+                yield from text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
+    yield from text.close()
+
+
+def _redrawn(table: str, later: str) -> bool:
+    """Whether `later` is the same table with more rows: some front ends keep every state of a progress display."""
+    rows = table[table.find("\n", 0, table.find("\t") + 1) + 1 :]
+    return "\t" in table and rows in later
+
+
+def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
+    """Settings in code cells; a cell that is no Python by itself is passed over."""
+    sources = []
+    for cell in cells:
+        if cell.get("cell_type") == "code":
+            lines = _text(cell.get("source")).split("\n")
+            source = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines)
+            try:
+                python_settings.read(source, context.path)
+            except InputError:
+                continue
+            sources.append(source)
+    # The call in front makes a program of cells that only give values to names: what is set twice is not sure.
+    try:
+        found = python_settings.read("\n".join(["print()", *sources]), context.path).values
+    except InputError:
+        return
+    for route, one in found.items():
+        yield Fact(".".join(map(str, route)), one.value, "config", context.path)
+
+
+def _told(output: dict[str, Any]) -> str:
+    """The text of one output, "" for pictures and the like."""
+    kind = output.get("output_type")
+    if kind == "stream":
+        return _text(output.get("text"))
+    if kind == "error":
+        trace = output.get("traceback")
+        lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        return "\n".join(lines) or f"{output.get('ename')}: {output.get('evalue')}"
+    data = output.get("data")
+    if not isinstance(data, dict):
+        return ""
+    drawn = _text(data.get("text/html"))
+    if "<table" in drawn[:_LONGEST_TABLE]:
+        return _tabled(drawn[:_LONGEST_TABLE])
+    return _text(data.get("text/plain"))
+
+
+def _text(lines: Any) -> str:
+    """Notebooks hold text as one string or as a list of lines."""
+    if isinstance(lines, list):
+        return "".join(line for line in lines if isinstance(line, str))
+    return lines if isinstance(lines, str) else ""
+
+
+def _tabled(drawn: str) -> str:
+    """Rows of tables as lines of cells parted by tabs, and the text around them."""
+    text = _CELL_END.sub("\t", _ROW_END.sub("\n", " ".join(drawn.split())))
+    lines = (html.unescape(_TAG.sub("", line)).strip() for line in text.split("\n"))
+    return "\n".join("\t".join(cell.strip() for cell in line.split("\t")) for line in lines if line)

@@ -1,0 +1,107 @@
+"""hrmdoc.readers.notebook: what the cells of a notebook printed and drew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hrmdoc
+from hrmdoc import readers
+from hrmdoc.readers import notebook
+from hrmdoc.readers.base import Context
+from hrmdoc.run import Damage, Fact
+from tests.readers.feeding import curves, fed
+
+ROWS = [("1", "No log", "1.700000", "0.510000"), ("2", "1.250000", "1.400000", "0.520000"), ("3", "0.8", "1.2", "0.6")]
+DRAWN = (
+    "<div><progress value='3' max='9'></progress>\n [3/9 00:10 &lt; 00:30, 0.50 it/s]</div>\n<table border=1><thead>\n"
+    "<tr><th>Epoch</th>\n<th>Training Loss</th><th>Validation Loss</th><th>Accuracy</th></tr></thead><tbody>\n"
+    + "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in ROWS)
+    + "</tbody></table><p>"
+)
+
+
+def code(*outputs: dict[str, Any], source: str = "") -> dict[str, Any]:
+    return {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": list(outputs)}
+
+
+def printed(text: str) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+
+
+def drawn(html: str) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": {"text/html": html, "text/plain": "<IPython.core.display.HTML object>"}}
+
+
+def read(*cells: Any) -> list[Any]:
+    blob = json.dumps({"nbformat": 4, "cells": list(cells)}, indent=1).encode()
+    return fed(notebook.open_session(Context("a.ipynb")), blob, (7, 90))
+
+
+def test_a_table_that_was_drawn_becomes_curves_and_what_was_measured_with_the_evaluation_is_its() -> None:
+    assert curves(read(code(drawn(DRAWN)))) == {
+        "Training Loss": [(2, "1.25"), (3, "0.8")],
+        "Validation Loss": [(1, "1.7"), (2, "1.4"), (3, "1.2")],
+        "Validation Accuracy": [(1, "0.51"), (2, "0.52"), (3, "0.6")],
+    }
+
+
+def test_a_table_that_was_drawn_again_and_again_counts_once() -> None:
+    parts = ("1", "2.0"), ("2", "1.8"), ("3", "1.7")
+    states = ["".join(f"<tr><td>{step}</td><td>{loss}</td></tr>" for step, loss in parts[:shown]) for shown in (1, 2, 3)]
+    head = "<div>[{}/9 Epoch 1/3]</div><table><tr><th>Step</th><th>Training Loss</th></tr>"
+    found = read(code(*(drawn(head.format(place) + rows + "</table>") for place, rows in enumerate(states, 1))))
+    assert curves(found) == {"Training Loss": [(1, "2.0"), (2, "1.8"), (3, "1.7")]}
+
+
+def test_printed_lines_of_all_cells_are_one_log() -> None:
+    found = read(
+        code(printed("step 1 loss 2.5\n")), {"cell_type": "markdown", "source": "loss 9"}, code(printed("step 2 loss 2.4\n"))
+    )
+    assert curves(found) == {"loss": [(1, "2.5"), (2, "2.4")]}
+
+
+def test_settings_in_code_are_facts_and_what_cells_set_twice_is_none() -> None:
+    cells = [
+        code(source="!pip install x\nlr = 1e-3\nepochs = 3"),
+        code(source="args = TrainingArguments(learning_rate=lr, fp16=True)\n%time train()"),
+        code(source="epochs = 5"),
+        code(source="what is this"),
+    ]
+    assert {one.key: one.value for one in read(*cells) if isinstance(one, Fact)} == {
+        "lr": 1e-3,
+        "learning_rate": 1e-3,
+        "fp16": True,
+    }
+
+
+def test_an_error_is_told_and_code_that_names_one_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "train.ipynb"
+    error = {
+        "output_type": "error", "ename": "OutOfMemoryError", "evalue": "CUDA out of memory.",
+        "traceback": ["\x1b[0;31m-----\x1b[0m", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate 2G."],
+    }  # fmt: skip
+    good = code(printed("step 1 loss 2.5\nstep 2 loss 2.4\n"), source='raise RuntimeError("CUDA out of memory.")')
+    path.write_text(json.dumps({"nbformat": 4, "cells": [good]}))
+    assert [one.id for one in hrmdoc.analyze(path).present if one.id == "oom-cuda"] == []
+    path.write_text(json.dumps({"nbformat": 4, "cells": [good, code(error)]}))
+    assert [one.id for one in hrmdoc.analyze(path).present if one.id == "oom-cuda"] == ["oom-cuda"]
+
+
+@pytest.mark.parametrize("cells", [None, 5, [5, None], [{"cell_type": "code", "outputs": 3, "source": 4}], [code({"data": []})]])
+def test_strange_notebooks_hold_nothing(cells: Any) -> None:
+    blob = json.dumps({"nbformat": 4, "cells": cells}).encode()
+    assert fed(notebook.open_session(Context("a.ipynb")), blob) == []
+
+
+def test_a_torn_notebook_is_told(tmp_path: Path) -> None:
+    (damage,) = fed(notebook.open_session(Context("a.ipynb")), b'{"cells": [{"cell_type": "code"')
+    assert isinstance(damage, Damage)
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(b'{\n "cells": [')
+    found = readers.choose(path, path.read_bytes())
+    assert found is not None
+    assert found.NAME == "notebook"
