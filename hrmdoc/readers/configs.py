@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hrmdoc import late, python_settings
+from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers._document import Leaf, json_leaves, yaml_leaves
 from hrmdoc.readers._tree import plain_value
@@ -74,6 +74,8 @@ def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
         InputError: the file is no valid YAML, JSON or Python.
     """
     if path.lower().endswith(".py"):
+        from hrmdoc import python_settings  # few configs are Python
+
         settings = python_settings.read(blob.decode("utf-8", "replace"), path)
         yield from ((".".join(map(str, route)), one.value, one.line) for route, one in settings.values.items() if settings.config)
         return

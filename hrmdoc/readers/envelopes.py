@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers import _json, jsonl
 from hrmdoc.readers._lines import Lines
@@ -34,9 +35,9 @@ WHOLE = False
 _TEXTS = ("log", "message", "msg", "MESSAGE", "textPayload", "line", "body", "_raw", "@message")
 _TIMES = ("time", "timestamp", "ts", "@timestamp", "asctime", "__REALTIME_TIMESTAMP", "_time", "receiveTimestamp")
 _LISTS = ("events", "entries", "logs", "results", "hits")
-_DOCUMENT = re.compile(rb'\s*(?:\[\s*\{|\{\s*"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[\s*\{)')
-_HELD = re.compile(rb'"(?:' + "|".join(map(re.escape, _TEXTS)).encode() + rb')"\s*:\s*"')
-_TIMED = re.compile(rb'"(?:' + "|".join(map(re.escape, _TIMES)).encode() + rb')"\s*:')
+_DOCUMENT = late.pattern(rb'\s*(?:\[\s*\{|\{\s*"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[\s*\{)')
+_HELD = late.pattern(rb'"(?:' + "|".join(map(re.escape, _TEXTS)).encode() + rb')"\s*:\s*"')
+_TIMED = late.pattern(rb'"(?:' + "|".join(map(re.escape, _TIMES)).encode() + rb')"\s*:')
 _TRUST = 20
 
 

@@ -6,13 +6,12 @@ plain text log that a terminal would have shown; a place is a line of that text.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc import python_settings
+from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers._textlog.session import TextSession
 from hrmdoc.readers._whole import Whole, json_session
@@ -27,9 +26,9 @@ _MOST_CELLS = 10_000
 _MOST_REDRAWN = 8
 """Outputs behind a table in which it may stand again, longer."""
 _LONGEST_TABLE = 8 << 20  # characters
-_ROW_END = re.compile(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
-_CELL_END = re.compile(r"</t[dh]\s{0,9}>", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]{0,500}>")
+_ROW_END = late.pattern(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
+_CELL_END = late.pattern(r"</t[dh]\s{0,9}>", re.IGNORECASE)
+_TAG = late.pattern(r"<[^<>]{0,500}>")
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -65,6 +64,8 @@ def _redrawn(table: str, later: str) -> bool:
 
 def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
     """Settings in code cells; a cell that is no Python by itself is passed over."""
+    from hrmdoc import python_settings  # few runs are notebooks
+
     sources = []
     for cell in cells:
         if cell.get("cell_type") == "code":
@@ -111,6 +112,8 @@ def _text(lines: Any) -> str:
 
 def _tabled(drawn: str) -> str:
     """Rows of tables as lines of cells parted by tabs, and the text around them."""
+    import html
+
     text = _CELL_END.sub("\t", _ROW_END.sub("\n", " ".join(drawn.split())))
     lines = (html.unescape(_TAG.sub("", line)).strip() for line in text.split("\n"))
     return "\n".join("\t".join(cell.strip() for cell in line.split("\t")) for line in lines if line)
