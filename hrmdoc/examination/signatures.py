@@ -158,7 +158,7 @@ class Session:
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
         """What can be told only now that the run, of so many `lines`, is over."""
-        cut = [(line, match) for line in self._tracebacks.close() for match in self._matcher.match(line)[:1]]
+        cut = [(line, match) for line in self._tracebacks.close() for match in self._matcher.match(line)]
         late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
         wordless, self._unsure, self._wordless = self._wordless, [], []
         return cut + wordless + late

@@ -225,3 +225,7 @@ def test_an_exception_whose_message_stands_below_is_what_that_message_says(match
 
 def test_an_exception_without_any_message_is_told_of_at_the_end(matcher: SignatureMatcher) -> None:
     assert closed(matcher.session(), HEADER, '  File "a.py", line 1, in f', "ValueError:", lines=400) == ["/", "any"]
+
+
+def test_a_traceback_that_begins_in_the_line_of_a_known_message_hides_nothing_of_it(matcher: SignatureMatcher) -> None:
+    assert closed(matcher.session(), f"MyError: out of memory. Tried 5 MiB {HEADER}:")[-2:] == ["oom", "memory"]

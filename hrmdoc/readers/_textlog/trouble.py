@@ -18,6 +18,7 @@ _EXCEPTION = late.pattern(
     r"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Interrupt|SystemExit|Timeout))(?:: |:?\s{0,8}\Z)"
 )
 _ANY_LAST = late.pattern(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
+_BLANKS = late.pattern(r" {3,}")
 _RULE = late.pattern(r"\s*(?:=|-){20,}\s*\Z")
 _FAILED = late.pattern(r"\S{1,300} FAILED\s*\Z")
 _STEP = late.pattern(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
@@ -63,8 +64,9 @@ class TroubleReader:
         self._sink = sink
 
     def keep(self, state: RankState, text: str, mark: Mark) -> None:
-        """A line worth keeping."""
-        whole = text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
+        """A line worth keeping. One that holds what a terminal filled up with blanks is squeezed before it is cut."""
+        whole = text if len(text) <= LINE_LIMIT else _BLANKS.sub("  ", text)
+        whole = whole if len(whole) <= LINE_LIMIT else whole[: LINE_LIMIT - 1] + "…"
         self._sink.record(Line(whole, self._sink.file, mark.line, mark.time, mark.rank, state.flow.step))
 
     def traceback(self, state: RankState, text: str, mark: Mark, kept: bool) -> bool:

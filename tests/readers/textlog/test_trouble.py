@@ -187,3 +187,8 @@ def test_an_exception_without_a_message_takes_none_from_another_thing(below: str
     assert [
         line.text for line in read(f"AssertionError:\n{below}\n\nlast\n").lines if " " in line.text and "Assertion" in line.text
     ] == []
+
+
+def test_blanks_that_filled_a_terminal_do_not_push_a_message_out_of_its_line(read: Any) -> None:
+    run = read(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\nOSError: first{" " * 3000}second\n')
+    assert run.lines[-1].text == "OSError: first  second"
