@@ -78,3 +78,11 @@ def test_a_run_that_ended_with_an_error_did_not_fall_silent(tmp_path: Path) -> N
         analysis = hrmdoc.analyze(log, facts={"run.total_steps": 1000})
         found.append(("stopped-short" in {s.id for s in analysis.symptoms if s.state == "present"}, analysis.state))
     assert found == [(True, "stopped"), (False, "crashed")]
+
+
+@pytest.mark.parametrize("key", ["optimizer.lr", "optimizer.grad_clip", "schedule.warmup_steps", "run.total_steps"])
+def test_a_word_where_a_number_belongs_is_no_error_and_no_verdict(tmp_path: Path, key: str) -> None:
+    log = tmp_path / "train.log"
+    rows = (f"step {step} loss {2.5 - step / 100 if step < 60 else 9} grad_norm 1.{step % 7} lr 0.5\n" for step in range(120))
+    log.write_text("".join(rows))
+    assert hrmdoc.analyze(log, facts={key: "auto"}).verdict in ("warning", "critical")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Circumstances:
         functions = about(self.facts) | {"seen": lambda *names: any(name in self.found for name in names), "began": self._began}
         try:
             return bool(_compiled(given.check)(self.facts, functions))
-        except MissingInput:
+        except (MissingInput, RuleError):  # a run may state anything, "auto" where a number belongs too
             return False
 
     def _began(self, name: str) -> int:

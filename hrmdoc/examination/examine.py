@@ -130,15 +130,18 @@ class Examination:
         missing = self._missing(rule, scene)
         if missing:
             return Finding("not_evaluated", missing=missing)
+        stated = self._variant(rule)[0]
         try:
-            when = resolve(self._variant(rule)[0], self.situation.facts)
+            when = resolve(stated, self.situation.facts)
         except KeyError as unknown:
             return Finding("not_evaluated", missing=(str(unknown.args[0]),))
         known = self._nodes.get(rule.id)
         if known is None or known[0] != when:
             try:
                 known = self._nodes[rule.id] = (when, build(when, rule.id, rule.applies.phases))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RuleError) as error:
+                if when != stated:  # a run may state anything, "auto" where a number belongs too
+                    return Finding("not_evaluated", missing=(str(error),))
                 raise RuleError(f"symptom {rule.id}: {error}") from error
         return known[1].look(scene)
 
