@@ -10,8 +10,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from .data import EvalBatch
 from .data.info import IGNORE
+from .data.iterate import EvalBatch
 from .loss import at_all_places, compute_loss, widest_float
 from .model import HRM, Batch
 

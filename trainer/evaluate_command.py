@@ -204,8 +204,9 @@ def _foreign(request: Request) -> dict[str, Any]:
     """Programs of another model, judged as ours are."""
     from .codegen import read_completions, report, solvable, write_completions
     from .data import PuzzleData
+    from .data.locate import open_data
     from .data.problems import load_problems
-    from .setup import check_hash, open_data
+    from .setup import check_hash
 
     config = configs.load(None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])])
     if not config.evaluate.execute_code:

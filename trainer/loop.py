@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from .autotune import out_of_memory
-from .data import EvalBatch, test_batches
+from .data.iterate import EvalBatch, test_batches
 from .devices import Plan
 from .evaluate import evaluate
 from .inbox import Inbox

@@ -10,6 +10,7 @@ from hrmdoc.errors import HrmdocError, UsageError
 
 from . import config as configs
 from . import launch
+from .data.locate import check_data
 from .overrides import AUTO, parse_overrides, read_yaml, run_settings
 from .schema import TrainConfig
 from .screen import Screen
@@ -66,6 +67,8 @@ def train(words: list[str]) -> int:
     request = launch.parse(words)
     file, overrides = split_words(request.words)
     config = read_config(file, overrides)
+    if request.job is None:  # a batch job may find it where it runs
+        check_data(config.data_path)
     if request.detach or request.job is not None:
         run = launch.name_of(config.run_dir, config.run_name)
         if request.job is None:
@@ -74,6 +77,8 @@ def train(words: list[str]) -> int:
         else:
             sys.stdout.write(launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run))
         return 0
+    if sys.stderr.isatty():
+        sys.stderr.write("loading PyTorch ...\n")
     from .loop import train as run_loop
     from .parallel import is_chief
     from .setup import make_job

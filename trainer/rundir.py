@@ -139,6 +139,8 @@ class RunDir:
         if now - self._beat < HEARTBEAT_S and not force:
             return
         self._beat = now
+        if (error := self.scalars.error) is not None:
+            self._complain("events.out.tfevents.*", error)
         text = json.dumps({"time": time.time(), "step": step, "pid": os.getpid(), "state": state}) + "\n"
         self._guard("heartbeat.json", lambda: write_atomic(self.path / "heartbeat.json", text))
 
@@ -175,9 +177,13 @@ class RunDir:
             write()
             self._complained.discard(name)
         except OSError as error:
-            if name not in self._complained:
-                self._complained.add(name)
-                self._say(f"warning: cannot write {self.path / name}: {error.strerror}; training goes on")
+            self._complain(name, error)
+
+    def _complain(self, name: str, error: OSError) -> None:
+        """Tells the person, once until it can be written again: the log may be on the same disk."""
+        if name not in self._complained:
+            self._complained.add(name)
+            self._say(f"warning: cannot write {self.path / name}: {error.strerror}; training goes on")
 
     def _link(self, link: Path) -> None:
         part = link.with_name(f".latest.{os.getpid()}")

@@ -14,7 +14,9 @@ from hrmdoc.errors import ConfigError, InputError
 
 from . import checkpoint, devices
 from . import config as configs
-from .data import PuzzleData, test_batches
+from .data import PuzzleData
+from .data.iterate import test_batches
+from .data.locate import open_data
 from .data.text import unigram_loss
 from .evaluate import Metrics, evaluate
 from .exchange import reference_settings
@@ -22,7 +24,7 @@ from .model import HRM
 from .overrides import run_settings
 from .reference import load_reference
 from .schema import TrainConfig
-from .setup import check_hash, make_plan, open_data
+from .setup import check_hash, make_plan
 from .state import arch_config
 
 

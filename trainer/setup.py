@@ -22,7 +22,9 @@ from hrmdoc.errors import ConfigError
 from . import autotune, devices, native, parallel, rundir, slurm
 from . import config as configs
 from . import place as places
-from .data import BUILTIN, DataInfo, PuzzleData, TrainIterator, builtin, dataset_hash
+from .data import DataInfo, PuzzleData, dataset_hash
+from .data.iterate import TrainIterator
+from .data.locate import open_data
 from .faults import fault_of
 from .feed import Feed
 from .job import Job
@@ -35,44 +37,12 @@ from .state import build
 from .tb import Row
 from .wandb_sink import Tee, WandbSink, project_of, run_of
 
-BUILTIN_PREFIX = "builtin:"
-# What the published recipes call their data, and the options that build it.
-RECIPES = {
-    "sudoku-extreme-small": "subsample-size=100 num-aug=100",
-    "sudoku-extreme-1k-aug-1000": "subsample-size=1000 num-aug=1000",
-    "sudoku-extreme-full": "",
-}
 PACKAGES = ("hrmdoc", "torch", "numpy")
 DEAF = (
     "self-check: the state at a position does not depend on the tokens at others: attention runs over a wrong axis, or a mask "
     "hides everything; each position can only learn to guess by itself"
 )
 SAMPLED_LABELS = 10_000  # rows that are looked at to count the classes
-
-
-def open_data(data_path: str, folder: Path = Path()) -> Path:
-    """The folder of the dataset, built first if it is one of ours (`builtin:<name>`).
-
-    Raises:
-        ConfigError: there is no such folder; says how to get one.
-    """
-    if data_path.startswith(BUILTIN_PREFIX):
-        return builtin(data_path.removeprefix(BUILTIN_PREFIX))
-    path = folder / data_path
-    if path.is_dir():
-        return path
-    options = RECIPES.get(path.name)
-    known = ", ".join(f"{BUILTIN_PREFIX}{name}" for name in BUILTIN)
-    if options is None:
-        raise ConfigError(
-            "there is no such dataset folder", file=path, hint=f"give a folder with train/ and test/, or one of {known}"
-        )
-    call = " ".join(filter(None, ("hrmdoc dataset sudoku sapientinc/sudoku-extreme", data_path, options)))
-    raise ConfigError(
-        "this dataset is not built yet",
-        file=path,
-        hint=f"{call}\n  or train on {known}",
-    )
 
 
 def check_hash(config: TrainConfig, path: Path, digest: str | None = None) -> None:

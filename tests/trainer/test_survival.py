@@ -148,7 +148,7 @@ def test_a_tiny_recursive_model_is_evaluated_with_its_average_and_resumed_with_i
     assert whole["ema"] is True
     assert rest["metrics"] == whole["metrics"]
     own = lab.job(f"resume={lab.folder / 'whole'}", f"run_dir={lab.folder / 'own'}", *words, "max_steps=9", "ema=false")
-    from hrmdoc.trainer.data import test_batches
+    from hrmdoc.trainer.data.iterate import test_batches
     from hrmdoc.trainer.evaluate import evaluate
 
     assert own.test is not None

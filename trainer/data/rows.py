@@ -83,6 +83,8 @@ def split_rows(source: str | Path, split: str) -> tuple[str, Iterator[Rows]]:
     if folder.is_dir():
         file = folder / f"{split}.csv"
         return str(file), csv_rows(file)
+    if folder.is_file():
+        raise InputError("is one file, and two splits are needed", file=folder, hint="give a folder with train.csv and test.csv")
     if folder.suffix == ".csv" or folder.is_absolute():
         raise InputError("there is no such file or folder", file=folder)
     return f"{source} ({split})", repository_rows(str(source), split)

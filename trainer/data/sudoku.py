@@ -113,6 +113,18 @@ BUILTIN = {
 _VERSION = 1  # of the recipes and the generator; part of the folder's name, so that a change never meets an old cache
 
 
+def recipe_of(name: str) -> Recipe:
+    """How the built-in dataset `name` is generated.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if name not in BUILTIN:
+        hint = did_you_mean(name, BUILTIN) or f"one of: {', '.join(BUILTIN)}"
+        raise ConfigError(f"there is no built-in dataset {name!r}", hint=hint)
+    return BUILTIN[name]
+
+
 def builtin(name: str, output: str | Path | None = None) -> Path:
     """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
 
@@ -121,14 +133,11 @@ def builtin(name: str, output: str | Path | None = None) -> Path:
             sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
         output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
     """
-    if name not in BUILTIN:
-        hint = did_you_mean(name, BUILTIN) or f"one of: {', '.join(BUILTIN)}"
-        raise ConfigError(f"there is no built-in dataset {name!r}", hint=hint)
+    recipe = recipe_of(name)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     target = cache / "hrmdoc" / "data" / f"{name}-v{_VERSION}" if output is None else Path(output)
     if (target / "train" / "dataset.json").is_file():
         return target
-    recipe = BUILTIN[name]
     rng = np.random.default_rng([_VERSION, *name.encode()])
     train, test = _generate(recipe, rng)
     return write_sudoku(target, train, test, recipe.num_aug, rng)

@@ -54,9 +54,9 @@ class Kill(Fault):
 
 @dataclass
 class CorruptCheckpoint(Fault):
-    """checkpoint-incompatible: the middle of every checkpoint from `@step` on is overwritten after it was completed."""
+    """checkpoint-damaged: the middle of every checkpoint from `@step` on is overwritten after it was completed."""
 
-    cause = "checkpoint-incompatible"
+    cause = "checkpoint-damaged"
 
     def saved(self, path: Path) -> None:
         if int(path.name.removeprefix("step_")) < self.step:

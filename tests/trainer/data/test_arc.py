@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hrmdoc.errors import InputError
-from hrmdoc.trainer.data import PuzzleData, TrainIterator, build_arc
+from hrmdoc.trainer.data import PuzzleData, build_arc
 from hrmdoc.trainer.data.arc import SIDE, Task, augmentations, canvas
+from hrmdoc.trainer.data.iterate import TrainIterator
 
 TASK = {
     "train": [{"input": [[0, 1], [2, 3]], "output": [[1, 1, 1]]}, {"input": [[5]], "output": [[4]]}],

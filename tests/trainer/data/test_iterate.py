@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError, InputError
-from hrmdoc.trainer import data as package
-from hrmdoc.trainer.data import DataInfo, PuzzleData, TrainIterator, write_split
+from hrmdoc.trainer.data import DataInfo, PuzzleData, iterate, write_split
+from hrmdoc.trainer.data.iterate import TrainIterator
 
 
 def write(path, split="train", groups=10, puzzles=1, examples=1):
@@ -136,7 +136,7 @@ def test_an_empty_training_set_is_refused(tmp_path):
 
 def test_evaluation_shows_every_example_once_in_order_and_fills_the_last_batch(tmp_path):
     data = write(tmp_path, "test", groups=5, puzzles=1, examples=2)
-    batches = list(package.test_batches(data, 4))
+    batches = list(iterate.test_batches(data, 4))
     assert [b.set_name for b in batches] == ["all"] * 3
     assert [n for b in batches for n in numbers(b.batch)][:10] == list(range(10))
     last = batches[-1].batch
@@ -147,7 +147,7 @@ def test_evaluation_shows_every_example_once_in_order_and_fills_the_last_batch(t
 
 def test_evaluation_ranks_share_all_examples_and_see_equally_many_batches(tmp_path):
     data = write(tmp_path, "test", groups=9)
-    ranks = [list(package.test_batches(data, 4, rank, 2)) for rank in range(2)]
+    ranks = [list(iterate.test_batches(data, 4, rank, 2)) for rank in range(2)]
     assert [len(rank) for rank in ranks] == [3, 3]
     real = [
         n
