@@ -21,7 +21,10 @@ _DETECTION = frozenset(
     {"map", "map50", "map50-95", "bbox_map", "loss_box_reg", "box_loss", "rpn_loss_cls", "loss_bbox", "giou_loss"}
 )
 _PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss", "languagecrossentropy", "languageperplexity"})
-_LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen", "perplexity", "ppl"})
+_LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen"})
+_PERPLEXITY = frozenset({"perplexity", "ppl"})
+FROM_THE_START = 2e-3
+"""Learning rate above which nobody fine-tunes a language model, not by an adapter either."""
 
 
 def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
@@ -41,7 +44,7 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
         return _named(usual), f"{framework} runs usually are"
     if facts.get("lora.rank"):
         return "sft", "it trains a LoRA adapter"
-    return _by_words(words, roles, run, framework)
+    return _by_words(words, roles, run, framework, facts.get("optimizer.lr"))
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
@@ -49,10 +52,14 @@ def _elsewhere_too(role: str, metric: str) -> bool:
     return role == "rl.entropy" or (role == "rl.kl" and _words(metric)[-1] in ("kl", "kld"))
 
 
-def _by_words(words: set[str], roles: Mapping[str, str], run: Run, framework: object) -> tuple[Kind, str]:
+def _by_words(words: set[str], roles: Mapping[str, str], run: Run, framework: object, rate: object) -> tuple[Kind, str]:
     for known, kind in ((_DETECTION, "detection"), (_PRETRAINING, "pretraining"), (_LANGUAGE, "sft")):
         if found := sorted(words & known):
             return _named(kind), f"it logs {found[0]}"
+    if found := sorted(words & _PERPLEXITY):
+        high = isinstance(rate, int | float) and rate >= FROM_THE_START
+        why = f", and its learning rate of {rate:g} is not one of fine-tuning" if high else ""
+        return "pretraining" if high else "sft", f"it logs {found[0]}{why}"
     if framework == "trl":
         return "sft", "trl runs without rewards are"
     if found := sorted(words & _CLASSIFICATION):
