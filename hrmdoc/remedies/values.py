@@ -101,6 +101,8 @@ def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
     if key.type == "bool" or isinstance(value, bool | str):
         raise PatchError(f"{key.keys[0]} takes a value of type {key.type}, not {value!r}")
     own = value / key.scale
+    if key.type == "int" and not math.isfinite(own):
+        raise PatchError(f"{key.keys[0]} takes a whole number, not {value}")
     if key.type == "float":
         whole = isinstance(value if before is None else before, int) and own.is_integer()
         return int(own) if whole else rounded(own)

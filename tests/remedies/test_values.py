@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import PatchError
-from hrmdoc.rulebook import Change
+from hrmdoc.remedies.values import to_own
+from hrmdoc.rulebook import Change, ConfigKey
 from tests.remedies.planning import after, planned
 
 
@@ -53,3 +54,10 @@ def test_each_operation_gives_its_value(tmp_path: Path, change: Change, text: st
 def test_what_cannot_be_done_is_refused_with_the_reason(tmp_path: Path, change: Change, text: str, what: str) -> None:
     with pytest.raises(PatchError, match=what):
         planned(tmp_path, text, change)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_count_that_is_no_number_is_refused(value: float) -> None:
+    with pytest.raises(PatchError, match="takes a whole number"):
+        to_own(value, ConfigKey(("warmup_steps",), "int"), None)
+    assert to_own(float("inf"), ConfigKey(("max_grad_norm",)), None) == float("inf")
