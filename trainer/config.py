@@ -44,8 +44,8 @@ def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | N
     types_by_key = key_types()
     values = {key: _checked(key, setting, types_by_key) for key, setting in settings.items() if key not in HRM_UNUSED}
     config: TrainConfig = _build(TrainConfig, values)
-    if "eval_interval" not in settings and config.eval_interval and config.epochs % config.eval_interval:
-        config = replace(config, eval_interval=None)
+    if "eval_interval" not in given and config.eval_interval:  # a preset's or the default: nobody meant it for these epochs
+        config = replace(config, eval_interval=_divisor(config.epochs, config.eval_interval))
     _check_together(config, settings)
     return config
 
@@ -156,16 +156,20 @@ def _check_together(config: TrainConfig, settings: Settings) -> None:
             "arch.hidden_size",
         )
     if config.eval_interval is not None and config.epochs % config.eval_interval:
-        below = next(n for n in range(min(config.eval_interval, config.epochs), 0, -1) if config.epochs % n == 0)
         raise _conflict(
             f"eval_interval={config.eval_interval} does not divide epochs={config.epochs}",
-            f"eval_interval={below} does",
+            f"eval_interval={_divisor(config.epochs, config.eval_interval)} does",
             settings,
             "eval_interval",
             "epochs",
         )
     if config.data_hash is not None and not config.data_hash.removeprefix("sha256:").isalnum():
         raise _conflict(f"data_hash={config.data_hash!r} is not a hash", "copy it from run.json", settings, "data_hash")
+
+
+def _divisor(whole: int, most: int) -> int:
+    """The largest number up to `most` that divides `whole`."""
+    return next(n for n in range(min(most, whole), 0, -1) if whole % n == 0)
 
 
 def check_world(config: TrainConfig, world_size: int) -> None:

@@ -82,6 +82,9 @@ def command(words: list[str]) -> int:
     if request.checkpoint is None:
         found = _foreign(request)
     else:
+        if not request.checkpoint.exists():
+            hint = "name a run directory or its checkpoint"
+            raise ConfigError("there is no such run or checkpoint", file=request.checkpoint, hint=hint)
         from .score import open_checkpoint
 
         if request.execute:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hrmdoc.errors import HrmdocError, UsageError
+from hrmdoc.errors import ConfigError, HrmdocError, UsageError
 
 from . import config as configs
 from . import launch
@@ -14,6 +15,10 @@ from .data.locate import check_data
 from .overrides import AUTO, parse_overrides, read_yaml, run_settings
 from .schema import TrainConfig
 from .screen import Screen
+
+if TYPE_CHECKING:
+    from .job import Job
+    from .loop import Outcome
 
 USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
        hrmdoc train --slurm [--account A] [--qos Q] [--constraint C] [--partition P] [--nodes N] [--gpus-per-node G]
@@ -98,7 +103,7 @@ def train(words: list[str]) -> int:
         return 1
     finally:
         screen.end()
-    screen.say(f"{outcome.state} at step {outcome.step} of {job.total_steps} ({outcome.reason}); hrmdoc analyze {job.run.path}")
+    screen.say(_summary(job, outcome))
     if job.world.chief:
         sys.stdout.write(f"{job.run.path}\n")
     job.world.close()
@@ -107,11 +112,34 @@ def train(words: list[str]) -> int:
     return 1 if outcome.reason == "nonfinite" else 0
 
 
+def _summary(job: Job, outcome: Outcome) -> str:
+    """How the run ended, what it reached, and what can be done next."""
+    reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
+    reached = [f"{key} {value:.4f}" for key, value in outcome.metrics.items() if key.endswith((".exact_accuracy", ".lm_loss"))]
+    lines = [" | ".join([f"{outcome.state} at step {outcome.step} of {job.total_steps}{reason}", *reached])]
+    lines.append(f"  diagnose  hrmdoc analyze {job.run.path}")
+    if job.test is not None:
+        lines.append(f"  evaluate  hrmdoc evaluate {job.run.path} --show 2")
+    if outcome.step < job.total_steps:
+        lines.append(f"  go on     hrmdoc train resume={job.run.path}")
+    return "\n".join(lines)
+
+
 def read_config(file: Path | None, words: list[str]) -> TrainConfig:
-    """The configuration of a run; one that resumes starts from what that run was configured with."""
+    """The configuration of a run; one that resumes starts from what that run was configured with.
+
+    Raises:
+        ConfigError: it is wrong, or there is no run to resume.
+    """
     resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
-    named = resume is not None and resume.value not in (None, AUTO)
-    return configs.load(file, words, base=run_settings(Path(str(resume.value))) if resume and named else None)
+    if resume is None or resume.value in (None, AUTO):
+        return configs.load(file, words)
+    place = Path(str(resume.value))
+    base = run_settings(place)
+    if not base:
+        hint = "name a run directory, or one of its checkpoints/step_<N>"
+        raise ConfigError("there is no run to resume here", file=place, hint=hint)
+    return configs.load(file, words, base=base)
 
 
 def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:

@@ -66,10 +66,10 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
     """
     foreign = path.is_file()
-    settings = reference_settings(path) if foreign else run_settings(path) if path.exists() else {}
+    settings = reference_settings(path) if foreign else run_settings(path)
     if not settings:
-        missing = "there is no config.yaml beside the checkpoint" if path.exists() else "there is no such run or checkpoint"
-        raise ConfigError(missing, file=path, hint="name a run directory or its checkpoint")
+        hint = "name a run directory or its checkpoint"
+        raise ConfigError("there is no config.yaml beside the checkpoint", file=path, hint=hint)
     settings.pop("evaluate.execute_code", None)
     if any(word.startswith("data_path=") for word in words):
         settings.pop("data_hash", None)  # it was the hash of the data the run was trained on

@@ -127,8 +127,10 @@ def test_an_evaluation_interval_that_does_not_divide_the_epochs_is_refused() -> 
     assert "eval_interval=5 does" in message("epochs=10", "eval_interval=7")
 
 
-def test_the_default_evaluation_interval_gives_way_to_short_runs() -> None:
-    assert load(None, ["epochs=30"]).eval_interval is None
+def test_an_evaluation_interval_that_nobody_set_for_these_epochs_gives_way() -> None:
+    assert load(None, ["epochs=30"]).eval_interval == 30
+    assert load(None, ["preset=demo"]).eval_interval == 5
+    assert load(None, ["preset=demo", "epochs=8"]).eval_interval == 4
 
 
 def test_a_wrong_key_in_a_file_is_named_with_its_line(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from hrmdoc.trainer import data as package
-from hrmdoc.trainer.data import DataInfo, PuzzleData, write_split
+from hrmdoc.trainer.data import DataInfo, PuzzleData, iterate, write_split
 from hrmdoc.trainer.evaluate import evaluate
 from hrmdoc.trainer.loss import compute_loss
 from hrmdoc.trainer.model import HRM, ArchConfig
@@ -26,8 +25,8 @@ def setup(tmp_path):
 
 def test_evaluation_gives_means_over_all_puzzles_whatever_the_batch_size(setup):
     model, data = setup
-    whole = evaluate(model, package.test_batches(data, 10))["all"]
-    cut = evaluate(model, package.test_batches(data, 4))["all"]
+    whole = evaluate(model, iterate.test_batches(data, 10))["all"]
+    cut = evaluate(model, iterate.test_batches(data, 4))["all"]
     assert whole["count"] == cut["count"] == 10
     assert whole["steps"] == cut["steps"] == 3
     assert cut == pytest.approx(whole, rel=1e-5)
@@ -35,9 +34,9 @@ def test_evaluation_gives_means_over_all_puzzles_whatever_the_batch_size(setup):
 
 def test_the_numbers_are_those_of_the_last_step(setup):
     model, data = setup
-    metrics = evaluate(model, package.test_batches(data, 10))["all"]
+    metrics = evaluate(model, iterate.test_batches(data, 10))["all"]
     model.eval()
-    batch = next(iter(package.test_batches(data, 10))).batch
+    batch = next(iter(iterate.test_batches(data, 10))).batch
     carry = model.initial_carry(batch)
     for _ in range(3):
         carry, outputs = model(carry, batch)
@@ -53,20 +52,20 @@ def test_the_model_is_left_in_the_mode_it_was_in(setup):
     model, data = setup
     for training in (True, False):
         model.train(training)
-        evaluate(model, package.test_batches(data, 5))
+        evaluate(model, iterate.test_batches(data, 5))
         assert model.training is training
 
 
 def test_evaluation_draws_no_random_number(setup):
     model, data = setup
     before = torch.get_rng_state()
-    evaluate(model, package.test_batches(data, 5))
+    evaluate(model, iterate.test_batches(data, 5))
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_predictions_are_saved_without_the_padding(setup, tmp_path):
     model, data = setup
-    metrics = evaluate(model, package.test_batches(data, 4), predictions=tmp_path / "p.npz")["all"]
+    metrics = evaluate(model, iterate.test_batches(data, 4), predictions=tmp_path / "p.npz")["all"]
     saved = np.load(tmp_path / "p.npz")
     assert (saved["all__inputs"] == data.sets[0].inputs).all()
     assert (saved["all__predictions"] == saved["all__labels"]).mean() == pytest.approx(metrics["accuracy"], rel=1e-5)
@@ -76,8 +75,8 @@ def test_predictions_are_saved_without_the_padding(setup, tmp_path):
 def test_a_set_without_labels_has_no_means(setup):
     model, data = setup
     batches = [
-        (name, batch | {"labels": torch.full_like(batch["labels"], -100)}) for name, batch in package.test_batches(data, 10)
+        (name, batch | {"labels": torch.full_like(batch["labels"], -100)}) for name, batch in iterate.test_batches(data, 10)
     ]
-    metrics = evaluate(model, [package.EvalBatch(*pair) for pair in batches])["all"]
+    metrics = evaluate(model, [iterate.EvalBatch(*pair) for pair in batches])["all"]
     assert metrics["count"] == 0
     assert math.isnan(metrics["exact_accuracy"])
