@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from hrmdoc.readers._decimals import PlainText
 from hrmdoc.readers._textlog.flow import Position
-from hrmdoc.readers._textlog.plainer import plainer
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
@@ -49,7 +48,6 @@ class LineReader:
         if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
             state.filed = True
             text = text.replace("batch=", "global step=", 1)
-        text = plainer(text)
         known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
         if known is None:
             self._heading(state, text)

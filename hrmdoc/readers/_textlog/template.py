@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._textlog.forms import Forms
+from hrmdoc.readers._textlog.plainer import plainer
 from hrmdoc.readers._textlog.words import (
     EVALUATIONS,
     CounterKind,
@@ -137,6 +138,9 @@ class Plans:
     def read(self, text: str, logger: str = "") -> tuple[Plan, list[str]] | None:
         """The plan of a line and its numbers; None when there are none, or too many for a metric line."""
         known = self._forms.match(text)
+        if known is None and (written := plainer(text)) is not text:
+            text = written
+            known = self._forms.match(text)
         if known is not None:
             gaps, numbers = known
             return self.of(gaps, logger), numbers
