@@ -41,6 +41,8 @@ AT_LEAST, AT_MOST = 3, 12
 """How many hypotheses are named, whatever their probability, and at most."""
 RIVALS = 4
 """How many causes the next check tries to tell apart."""
+WORTH_CHECKING = 0.1
+"""Causes less likely than this are not asked after while others are likelier."""
 WORTH_TELLING = 0.1
 """Evidence below this many nats is not listed."""
 
@@ -140,7 +142,8 @@ def diagnose(
         )
         for rank, index in enumerate(named.tolist())
     )
-    leading = _to_be_told_apart(causes, named.tolist(), severities)
+    likely = [index for index in named.tolist() if posterior.marginal[index] >= WORTH_CHECKING]
+    leading = _to_be_told_apart(causes, likely, severities)
     return Diagnosis(
         verdict=verdict,
         symptoms=symptoms,
