@@ -1,7 +1,8 @@
 """Histories and results in one JSON document.
 
-Lists of numbers by name (`{"train_loss": [...], "val_loss": [...]}`, a Keras history), lists of objects, the scalar download of
-TensorBoard, and result files that hold one final value (`{"final_metrics": {"val_loss": 0.0}}`).
+Lists of numbers by name (`{"train_loss": [...], "val_loss": [...]}`, a Keras history) or of `[step, value]`, lists of objects,
+the scalar download of TensorBoard, CatBoost's own file, and result files that hold one final value
+(`{"final_metrics": {"val_loss": 0.0}}`).
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ def sniff(path: Path, head: bytes) -> float:
         return 0.0
     if start == b"[" and re.match(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,", head):
         return 0.8  # [[wall time, step, value], ...]
-    if start == b"[" and metric_of(path.name) and re.match(rb"\s*\[\s*-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,", head):
-        return 0.7  # numbers whose name the file has
+    if start == b"[" and metric_of(path.name) and re.match(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,", head):
+        return 0.7  # numbers, or steps with numbers, whose name the file has
+    if b'"learn_metrics"' in head and b'"iteration_count"' in head:
+        return 0.9  # CatBoost's catboost_training.json
     found = _METRIC.search(head)
     if not found:
         return 0.0
@@ -68,11 +71,15 @@ def open_session(context: Context) -> Whole:
 def _read(context: Context, tree: Any) -> Iterator[Record]:
     tree = _counted(tree)
     if isinstance(tree, list):
-        if (name := metric_of(context.path)) and (values := _column(tree)) is not None:
+        name = metric_of(context.path)
+        if name and (values := _column(tree)) is not None:
             yield from _curves(context, {name: values})
-        yield from _list(context, "", tree)
+        elif name and (pairs := _pairs(tree)) is not None:
+            yield _curve(context, name, *pairs)
+        else:
+            yield from _list(context, "", tree)
     elif isinstance(tree, dict):
-        yield from _mapping(context, tree)
+        yield from _mapping(context, _of_catboost(tree))
 
 
 def _counted(tree: Any) -> Any:
@@ -109,7 +116,11 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
     curves = {key: column for key, value in lists.items() if (column := _column(value)) is not None}
     yield from _curves(context, curves)
     for key, value in lists.items():
-        if key not in curves:
+        if key in curves:
+            continue
+        if (pairs := _pairs(value)) is not None:
+            yield _curve(context, key, *pairs)
+        else:
             yield from _list(context, key, value)
     yield from _finals(context, singles, single_file=not curves)
     for key, value in singles.items():
@@ -127,16 +138,55 @@ def _column(cells: Sequence[Any]) -> FloatArray | None:
     return np.array(values, np.float64)
 
 
+def _pairs(cells: Sequence[Any]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray] | None:
+    """Steps and values, shape [n] each, of a list of `[step, value]` whose steps never fall; None for any other list."""
+    if not all(isinstance(cell, list) and len(cell) == 2 for cell in cells) or len(cells) < 2:
+        return None
+    steps, values = _column([cell[0] for cell in cells]), _column([cell[1] for cell in cells])
+    if steps is None or values is None or not (np.isfinite(steps).all() and (np.abs(steps) < 1e15).all()):
+        return None
+    if (steps != np.floor(steps)).any() or (np.diff(steps) < 0).any():
+        return None
+    return steps.astype(np.int64), values
+
+
+def _of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
+    """CatBoost's `{"meta": {"learn_metrics": [...]}, "iterations": [{"learn": [0.6], ...}]}` as rows of named values."""
+    meta, rows = tree.get("meta"), tree.get("iterations")
+    if not isinstance(meta, dict) or not isinstance(rows, list) or not isinstance(meta.get("learn_metrics"), list):
+        return tree
+    names = {
+        split: [str(one.get("name", "loss")) for one in meta.get(f"{split}_metrics") or () if isinstance(one, dict)]
+        for split in ("learn", "test")
+    }
+    told: list[dict[str, Any]] = []
+    for row in rows:
+        if isinstance(row, dict):
+            told.append({"step": row.get("iteration")})
+            for split, prefix in (("learn", "train"), ("test", "val")):
+                values = row.get(split)
+                told[-1] |= {
+                    f"{prefix}_{n}": v for n, v in zip(names[split], values if isinstance(values, list) else (), strict=False)
+                }
+    return {"history": told}
+
+
+def _curve(
+    context: Context, key: str, steps: np.ndarray[Any, np.dtype[np.int64]], values: FloatArray, axis: Axis = "step"
+) -> Points:
+    """One curve; its name is without the folders that histories keep their metrics in."""
+    metric = with_split(key.removeprefix("history.").removeprefix("metrics."), split_of(context.path))
+    none = np.full(len(values), np.nan)
+    return Points(metric, steps, values, none, context.path, None, context.rank, axis, 3, context.source or context.path)
+
+
 def _curves(context: Context, curves: Mapping[str, FloatArray]) -> Iterator[Points]:
-    split = split_of(context.path)
     for key, values in curves.items():
         folder, _, name = key.rpartition(".")
         if name in STEP_KEYS or name in EPOCH_KEYS or name in ("steps", "x"):
             continue
         steps, axis = _x_axis(curves, folder, name, len(values))
-        metric = with_split(key.removeprefix("history.").removeprefix("metrics."), split)
-        none = np.full(len(values), np.nan)
-        yield Points(metric, steps, values, none, context.path, None, context.rank, axis, 3, context.source or context.path)
+        yield _curve(context, key, steps, values, axis)
 
 
 def _x_axis(

@@ -110,3 +110,41 @@ def test_a_bare_list_has_the_name_of_its_file_where_that_is_a_metric() -> None:
     assert json_history.sniff(Path("train_loss.json"), b"[2.0, 1.0]") > 0
     assert json_history.sniff(Path("boxes.json"), b"[2.0, 1.0]") == 0
     assert not curves(read([2.0, 1.0], "boxes.json"))
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [[10, 2.0], [5, 1.0]],  # falls
+        [[0.5, 2.0], [1.5, 1.0]],  # no whole steps
+        [[1, 2.0]],  # one pair is no curve
+        [[1, 2.0], [2, "x"]],
+        [[1, 2.0], [2, 1.0, 3.0]],
+        [[1, 2.0], [None, 1.0]],
+        [[1, 2.0], 3],
+    ],
+)
+def test_other_lists_of_lists_are_no_pairs_of_step_and_value(pairs: list[object]) -> None:
+    assert "loss" not in curves(read({"loss": pairs}))
+
+
+def test_pairs_of_step_and_value_are_a_curve() -> None:
+    assert curves(read({"loss": [[0, 2.0], [10, None], [20, 1.0]]})) == {"loss": ("step", [0, 10, 20], ["2.0", "nan", "1.0"])}
+    assert curves(read([[0, 2.0], [10, 1.0]], "train_loss.json")) == {"train_loss": ("step", [0, 10], ["2.0", "1.0"])}
+    assert json_history.sniff(Path("train_loss.json"), b"[[0, 2.0], [10, 1.0]]") > 0.5
+    assert json_history.sniff(Path("boxes.json"), b"[[0, 2.0], [10, 1.0]]") == 0.0
+
+
+def test_catboost_names_its_metrics_beside_their_values() -> None:
+    rows = [{"learn": [0.6, 0.7], "iteration": at, "passed_time": 0.1, "test": [0.65]} for at in range(2)]
+    meta = {"learn_metrics": [{"name": "Logloss"}, {"name": "AUC"}], "test_metrics": [{"name": "Logloss"}], "iteration_count": 2}
+    found = curves(read({"meta": meta, "iterations": rows}, "catboost_training.json"))
+    assert found["train_Logloss"] == ("step", [0, 1], ["0.6", "0.6"])
+    assert found["val_Logloss"] == ("step", [0, 1], ["0.65", "0.65"])
+    head = json.dumps({"meta": meta}).encode()
+    assert json_history.sniff(Path("catboost_training.json"), head) > 0.5
+
+
+@pytest.mark.parametrize("rows", [None, [], [3], [{"learn": 0.6}], [{"learn": [0.6]}, {"iteration": "x"}]])
+def test_a_damaged_file_of_catboost_is_no_error(rows: object) -> None:
+    read({"meta": {"learn_metrics": ["Logloss", {}], "test_metrics": None}, "iterations": rows}, "catboost_training.json")
