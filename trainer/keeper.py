@@ -106,7 +106,7 @@ class Keeper:
         except OSError as error:
             if parts is not None:
                 parts.call_off()
-            what = error.strerror or str(error)
+            what = f"OSError: {error}"  # with its number, as Python says it: by that the diagnosis knows it
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
             self.run.log(f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept")
             return False

@@ -114,10 +114,14 @@ def train(words: list[str]) -> int:
 
 def _summary(job: Job, outcome: Outcome) -> str:
     """How the run ended, what it reached, and what can be done next."""
+    from .checkpoint import found
+
     reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
     reached = [f"{key} {value:.4f}" for key, value in outcome.metrics.items() if key.endswith((".exact_accuracy", ".lm_loss"))]
     lines = [" | ".join([f"{outcome.state} at step {outcome.step} of {job.total_steps}{reason}", *reached])]
     lines.append(f"  diagnose  hrmdoc analyze {job.run.path}")
+    if not found(job.keeper.folder):
+        return "\n".join([*lines, "  no checkpoint was saved: the weights are lost"])
     if job.test is not None:
         lines.append(f"  evaluate  hrmdoc evaluate {job.run.path} --show 2")
     if outcome.step < job.total_steps:

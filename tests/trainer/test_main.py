@@ -34,6 +34,21 @@ def test_a_configuration_of_a_run_starts_a_new_run_when_used_again(lab: Any, cap
     assert losses[0] == losses[1]
 
 
+def test_at_the_end_it_says_what_was_reached_and_what_comes_next(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = lab.folder / "run"
+    assert main(lab.words("max_steps=2")) == 0
+    last = capsys.readouterr().err.splitlines()[-3:]
+    assert last[0].startswith("finished at step 2 of 2 | all.exact_accuracy 0.")
+    assert last[1:] == [f"  diagnose  hrmdoc analyze {run}", f"  evaluate  hrmdoc evaluate {run} --show 2"]
+
+
+def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(lab.words("max_steps=2", "fault=disk-full:1")) == 0
+    told = capsys.readouterr().err
+    assert "checkpoint of step 2 not saved: OSError: [Errno 28] No space left on device" in told
+    assert told.splitlines()[-1] == "  no checkpoint was saved: the weights are lost"
+
+
 def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
     main(lab.words("max_steps=2"))
     found = json.loads((lab.folder / "run" / "run.json").read_text())

@@ -13,6 +13,18 @@ def silent(line: str) -> None:
     del line
 
 
+def test_scalars_that_cannot_be_written_are_told_of_once_and_training_goes_on(tmp_path: Path) -> None:
+    said: list[str] = []
+    run = RunDir(tmp_path / "run", said.append)
+    run.heartbeat(1, force=True)
+    assert said == []
+    run.scalars.error = OSError(28, "No space left on device")  # type: ignore[misc]
+    run.heartbeat(2, force=True)
+    run.heartbeat(3, force=True)
+    assert said == [f"warning: cannot write {run.path / 'events.out.tfevents.*'}: No space left on device; training goes on"]
+    run.close(3, "finished")
+
+
 def test_a_run_is_described_by_run_json_and_its_state_follows(tmp_path: Path) -> None:
     run = RunDir(tmp_path / "run", silent)
     run.describe("lr: 1e-4\n", {"seed": 3})
