@@ -105,7 +105,32 @@ class CheckNode:
         place = next((scene.places[name] for name in values if name in scene.places), None)
         file, line = (place.file, place.line) if place else ("", None)
         finding = Finding("present" if holds else "absent", values=values, file=file, line=line, rank=questions.rank)
-        return told_of(finding, questions.asked[0]) if holds and questions.asked else finding
+        if not holds or not questions.asked:
+            return finding
+        step, time = self._since(scene, questions.asked)
+        return replace(told_of(finding, questions.asked[0]), first_step=step, first_time=time)
+
+    def _since(self, scene: Scene, asked: Sequence[Series]) -> tuple[int | None, float | None]:
+        """The step from which the expression holds, found by halving: it did not right before, whatever it did long before.
+
+        None where its series count different things, so that no step cuts them all at the same moment.
+        """
+        if len({series.axis for series in asked}) > 1:
+            return None, None
+        series = max(asked, key=len)
+        steps = np.maximum.accumulate(series.steps[max(scene.falls(series).fresh, default=0) :])
+        low, high = -1, len(steps) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._held(scene, int(steps[middle])) else (middle, high)
+        time = float(series.times[len(series) - len(steps) + high])
+        return int(steps[high]), time if math.isfinite(time) else None
+
+    def _held(self, scene: Scene, until: int) -> bool:
+        try:
+            return bool(self._expression(dict(scene.facts), functions(Questions(scene, until))))
+        except (expressions.MissingInput, RuleError):
+            return False
 
 
 def told_of(finding: Finding, series: Series) -> Finding:
@@ -194,7 +219,9 @@ class AllNode:
         if "not_evaluated" in states:
             return Finding("not_evaluated", missing=tuple(dict.fromkeys(n for f in findings for n in f.missing)))
         lead = next((f for f in findings if f.metric or f.file), findings[0])
-        began = [f.first_step for f in findings if f.first_step is not None]
+        told = [f for f in findings if f.first_step is not None]
+        # an expression that only came true later says nothing of when the thing itself began
+        began = [f.first_step for f in told if f.first_step is not None and (f.count or not any(g.count for g in told))]
         ended = [f.last_step for f in findings if f.state == "resolved" and f.last_step is not None]
         if began and ended and max(began) > min(ended):
             return replace(lead, state="absent", count=0)  # one part was over before another began

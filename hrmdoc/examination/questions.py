@@ -10,7 +10,7 @@ import numpy as np
 
 from hrmdoc.detectors.pyramid import middle
 from hrmdoc.examination import ranks
-from hrmdoc.examination.scene import Scene
+from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.rulebook import expressions
 from hrmdoc.run import FloatArray, Series
 
@@ -32,25 +32,29 @@ class Questions:
     They raise `expressions.MissingInput` where what they are asked of is not there, unless they say otherwise. Values that are
     not finite are left out.
 
+    Args:
+        until: answer as of this step, as if the run had come no further; None for all there is.
+
     Attributes:
         asked: the series that were asked about, in that order.
         rank: the rank that stands out, where ranks were compared.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, until: int | None = None) -> None:
         self.scene = scene
+        self._until = until
         self.asked: list[Series] = []
         self.rank: int | None = None
 
     def count(self, role: str) -> int:
         """How many points the role has; 0 where it is not logged."""
         series = self.scene.run.best(role)
-        return 0 if series is None else len(series) - self._begin(series)
+        return 0 if series is None else len(series.values[self._part(series)])
 
     def last_step(self, role: str) -> int:
         """The highest step reached."""
         series = self._series(role)
-        return int(series.steps[self._begin(series) :].max())
+        return int(series.steps[self._part(series)].max())
 
     def first_step(self, role: str) -> int:
         """The lowest step; missing where the points count epochs, at the end of which many steps are done."""
@@ -89,7 +93,8 @@ class Questions:
 
     def before_break(self, role: str) -> float:
         """Level right before the first value that is not finite, as a share of that of the first half until then."""
-        values = self._series(role).values
+        series = self._series(role)
+        values = series.values[self._part(series)]
         broken = np.flatnonzero(~np.isfinite(values))
         sound = values[: broken[0]] if len(broken) else values
         usual = middle(sound[: len(sound) // 2]) if len(sound) >= 10 else 0.0
@@ -196,12 +201,12 @@ class Questions:
         finding = self.scene.found(symptom)
         if finding is None or finding.state == "not_evaluated":
             raise expressions.MissingInput(symptom)
-        return finding.state == "present"
+        return finding.state == "present" and self._by_then(finding)
 
     def seen(self, symptom: str) -> bool:
         """Whether it shows or did before; never missing."""
         finding = self.scene.found(symptom)
-        return finding is not None and finding.state in ("present", "resolved")
+        return finding is not None and finding.state in ("present", "resolved") and self._by_then(finding)
 
     def began(self, symptom: str) -> int:
         """The step at which it first showed."""
@@ -230,17 +235,25 @@ class Questions:
             raise expressions.MissingInput(f"{role} of {least} ranks")
         return levels, usual
 
+    def _by_then(self, finding: Finding) -> bool:
+        """Whether it had begun at the step that is asked about, as far as anybody knows."""
+        return self._until is None or finding.first_step is None or finding.first_step <= self._until
+
     def _series(self, role: str) -> Series:
         series = self.scene.run.best(role)
-        if series is None or not len(series):
+        if series is None or not len(series.values[self._part(series)]):
             raise expressions.MissingInput(role)
         self.asked.append(series)
         return series
 
-    def _begin(self, series: Series) -> int:
-        """Where the last run in `series` begins."""
+    def _part(self, series: Series) -> slice:
+        """The points of the last run in `series`, up to the step that is asked about."""
         fresh = self.scene.falls(series).fresh
-        return fresh[-1] if fresh else 0
+        begin = fresh[-1] if fresh else 0
+        if self._until is None:
+            return slice(begin, None)
+        progress = np.maximum.accumulate(series.steps[begin:])
+        return slice(begin, begin + int(np.searchsorted(progress, self._until, side="right")))
 
     def _leap(self, role: str) -> tuple[FloatArray, int]:
         """The finite values, and the index of the one before the largest rise."""
@@ -251,7 +264,7 @@ class Questions:
 
     def _finite(self, role: str) -> FloatArray:
         series = self._series(role)
-        values = series.values[self._begin(series) :]
+        values = series.values[self._part(series)]
         values = values[np.isfinite(values)]
         if not len(values):
             raise expressions.MissingInput(role)

@@ -38,11 +38,14 @@ class DetectorNode:
 
 
 def strongest(findings: Sequence[Finding]) -> Finding:
-    """The finding that tells most: present before resolved before absent before not evaluated, the earliest of equals."""
+    """The finding that tells most: present before resolved before absent before not evaluated, the earliest of equals.
+
+    Where a detector or a line speaks, an expression does not, since it knows less of when and where.
+    """
     if not findings:
         return Finding("not_evaluated")
     order = {"present": 0, "resolved": 1, "absent": 2, "not_evaluated": 3}
-    best = min(findings, key=lambda f: (order[f.state], f.first_step if f.first_step is not None else 2**62))
+    best = min(findings, key=lambda f: (order[f.state], not f.count, f.first_step if f.first_step is not None else 2**62))
     if best.state == "not_evaluated":
         return replace(best, missing=tuple(dict.fromkeys(name for f in findings for name in f.missing)))
     return best

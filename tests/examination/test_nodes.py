@@ -113,3 +113,30 @@ def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
     found = build(When(check="count(lr) == 0 and last(train.loss) > 1"), "x").look(Scene(run))
     assert (found.metric, found.role) == ("train.loss", "train.loss")
     assert found.values == {"first": 3.0, "last": 2.0, "best": 1.0, "highest": 3.0, "points": 3}
+
+
+def test_a_check_began_where_its_condition_came_true_for_good() -> None:
+    found = build(When(check="max_of(train.loss) > 5"), "x").look(scene([1, 2, 3, 9, 1, 1, 1, 1]))
+    assert (found.first_step, found.first_time) == (3, 30.0)
+    found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").look(scene([9, 1, 9, 9, 9, 1, 1, 1]))
+    assert found.first_step == 5
+
+
+def test_what_other_symptoms_tell_counts_from_their_own_step_on() -> None:
+    later = {"loss-spike": Finding("present", first_step=4)}
+    found = build(When(check="seen('loss-spike') and last(train.loss) > 0"), "x").look(scene([1.0] * 8, found=later.get))
+    assert found.first_step == 4
+
+
+def test_a_check_of_series_that_count_different_things_tells_no_step() -> None:
+    here = scene([1.0] * 8)
+    here.run.add(Points("eval.loss", np.arange(3), np.ones(3), np.zeros(3), "x.log", axis="epoch"))
+    assert build(When(check="last(train.loss) + last(eval.loss) == 2"), "x").look(here).first_step is None
+    assert build(When(check="last(eval.loss) == 1"), "x").look(here).first_step == 0
+
+
+def test_beside_a_check_a_detector_tells_when_it_began() -> None:
+    both = When(all=(level("above", 5, 4), When(check="last(train.loss) > 8")))
+    assert build(both, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
+    either = When(any=(level("above", 5, 4), When(check="last(train.loss) > 0")))
+    assert build(either, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
