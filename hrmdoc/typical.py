@@ -23,6 +23,9 @@ HRM_FULL_SIZE = (1e-4, 3.4e-4)
 """HRM's recipes: 7e-5 to 3e-4 with AdamATan2."""
 SGD = (1e-4, 3.4)
 """0.1 from scratch at a batch of 256 (He et al. 2015), thousandths when fine-tuning, a few units at batches of thousands."""
+SGD_FROM_SCRATCH = (1e-2, 3.4)
+SGD_SUITED = 0.1
+"""He et al. 2015, where nothing was learned before; what Adam needs is a tenth to a hundredth of that."""
 SGD_BY_ITS_RATE = 0.05
 """Where nobody names the optimizer of a language model, such a rate does."""
 ADAM_ANY = (1e-5, 1e-2)
@@ -70,7 +73,7 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
     if facts.get("lora.rank") is not None:
         return LORA
     if family == "sgd":
-        return SGD
+        return SGD_FROM_SCRATCH if kind in FROM_SCRATCH else SGD
     share = LION_SHARE if family == "lion" else 1.0
     control = kind == "rl" and facts.get("run.framework") in CONTROLLERS
     low, high = CONTROL if control else _adam(str(kind), family, parameters)
@@ -114,14 +117,17 @@ def usual_facts(facts: Mapping[str, Any]) -> dict[str, float]:
 def suited_rate(facts: Mapping[str, Any]) -> float | None:
     """A rate to start from where the one in use is far outside of what is usual; None where no range is known.
 
-    From scratch with Adam that is what suits the size of the model; else the geometric middle of the range. One digit is enough.
+    From scratch that is what suits the size of the model with Adam, and He's rate with SGD; else the geometric middle of the range. One
+    digit is enough.
     """
     usual = typical_rate(facts)
     if usual is None:
         return None
     size, family = facts.get("model.parameters"), optimizer_family(str(facts.get("optimizer.name") or ""))
     scratch = facts.get("run.kind") in FROM_SCRATCH and facts.get("lora.rank") is None and family in ("", "adam")
-    if scratch and isinstance(size, int | float) and size > 0:
+    if usual == SGD_FROM_SCRATCH:
+        middle = SGD_SUITED
+    elif scratch and isinstance(size, int | float) and size > 0:
         middle = min(max(usual[0], suited_to_size(float(size))), usual[1])
     else:
         middle = math.sqrt(usual[0] * usual[1])

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.typical import FULL_FINE_TUNE, LORA, SGD, optimizer_family, suited_rate, suited_to_size, typical_rate, usual_facts
+from hrmdoc.typical import (
+    FULL_FINE_TUNE,
+    LORA,
+    SGD,
+    SGD_FROM_SCRATCH,
+    optimizer_family,
+    suited_rate,
+    suited_to_size,
+    typical_rate,
+    usual_facts,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +25,7 @@ from hrmdoc.typical import FULL_FINE_TUNE, LORA, SGD, optimizer_family, suited_r
         ({"run.kind": "sft"}, FULL_FINE_TUNE),
         ({"run.kind": "sft", "lora.rank": 8}, LORA),
         ({"run.kind": "classification", "optimizer.name": "SGD"}, SGD),
-        ({"run.kind": "pretraining", "optimizer.name": "torch.optim.SGD"}, SGD),
+        ({"run.kind": "pretraining", "optimizer.name": "torch.optim.SGD"}, SGD_FROM_SCRATCH),
     ],
 )
 def test_the_guides_ranges_hold_for_the_runs_that_they_speak_of(facts: dict[str, Any], usual: tuple[float, float]) -> None:
@@ -124,3 +134,8 @@ def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told
     assert usual == typical_rate({"optimizer.name": "adamw"})
     assert usual != typical_rate({"run.framework": "keras"})
     assert typical_rate({"run.framework": "hf-trainer", "optimizer.name": "sgd"}) == SGD
+
+
+def test_sgd_from_scratch_starts_from_a_tenth_and_a_fine_tune_from_less() -> None:
+    assert suited_rate({"run.kind": "pretraining", "optimizer.name": "sgd"}) == 0.1
+    assert suited_rate({"run.kind": "classification", "optimizer.name": "sgd"}) == 0.02

@@ -26,6 +26,7 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     """
     if change.op == "set":
         value = _operand(change, current, facts)
+        value = rounded(value) if isinstance(value, float) else value
         if isinstance(value, int | float) and not isinstance(value, bool) and not same(_bounded(change, value), value):
             raise PatchError(f"{change.key} = {value} is out of bounds ({bounds(change)})")
         return value
@@ -55,7 +56,7 @@ def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
         raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing
     except RuleError as error:
         raise PatchError(f"cannot compute {change.key} {value}: {error.what}") from error
-    return rounded(result) if isinstance(result, float) else result
+    return result
 
 
 def _number(change: Change, value: Plain) -> float:

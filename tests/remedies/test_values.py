@@ -16,6 +16,7 @@ from tests.remedies.planning import after, planned
         (Change("data.batch_size", "multiply", 0.5), "global_batch_size: 7\n", "global_batch_size: 3\n"),
         (Change("data.batch_size", "multiply", 1.5), "global_batch_size: 7\n", "global_batch_size: 11\n"),
         (Change("optimizer.lr", "multiply", 0.2, min=5e-5), "lr: 1e-4\n", "lr: 5e-5\n"),
+        (Change("optimizer.lr", "multiply", "=0.1 / optimizer.lr"), "lr: 0.003\n", "lr: 0.1\n"),
         (Change("optimizer.weight_decay", "clamp", min=0.01, max=0.1), "weight_decay: 1.0\n", "weight_decay: 0.1\n"),
         (Change("optimizer.weight_decay", "remove"), "lr: 1\nweight_decay: 1.0\n", "lr: 1\n"),
         (
