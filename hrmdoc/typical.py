@@ -117,8 +117,8 @@ def usual_facts(facts: Mapping[str, Any]) -> dict[str, float]:
 def suited_rate(facts: Mapping[str, Any]) -> float | None:
     """A rate to start from where the one in use is far outside of what is usual; None where no range is known.
 
-    From scratch that is what suits the size of the model with Adam, and He's rate with SGD; else the geometric middle of the range. One
-    digit is enough.
+    From scratch that is what suits the size of the model with Adam, and He's rate with SGD; else the geometric middle of the
+    range. One digit is enough.
     """
     usual = typical_rate(facts)
     if usual is None:
