@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from hrmdoc import late
 from hrmdoc.readers._decimals import PlainText
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
@@ -14,6 +15,7 @@ from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
+_ENDS_WITH_NAN = late.pattern(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
@@ -71,7 +73,7 @@ class LineReader:
                 return True
             self._place(state, plan, Position(epoch=position.epoch), values, mark)
             return True
-        if position.silent and len(values) == 1 and _alarming(*values[0], text):
+        if position.silent and _alarming(values, text):
             self._place(state, plan, position, values, mark)
             return True
         return self._accept(state, plan, position, values, mark)
@@ -186,23 +188,24 @@ class LineReader:
         """Hands over what still waited."""
         for held in state.epoch_shapes.values():
             if held is not None:
-                late = state.flow.step is not None
-                self._emit(held.values, state.flow.step if late else held.step, "step" if late else "epoch", held.mark)
+                stepped = state.flow.step is not None
+                self._emit(held.values, state.flow.step if stepped else held.step, "step" if stepped else "epoch", held.mark)
         state.epoch_shapes.clear()
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
 
 
-def _alarming(name: str, value: float, text: str) -> bool:
+def _alarming(values: list[tuple[str, float]], text: str) -> bool:
     """Whether one line is enough: `The grad norm is inf. Skipping the update.`, `train_loss nan` of an epoch that was the last.
 
-    The best loss so far is infinite before there is any.
+    The best loss so far is infinite before there is any; and a sentence may go on behind a NaN.
     """
-    words = name.lower()
-    if math.isfinite(value):
-        return False
-    return "norm" in words or ("loss" in words and math.isnan(value) and text.rstrip()[-3:].lower() == "nan")
+    broken = [(name.lower(), value) for name, value in values if not math.isfinite(value)]
+    if len(values) == 1 and broken and "norm" in broken[0][0]:
+        return True
+    lost = any("loss" in name and math.isnan(value) for name, value in broken)
+    return lost and (len(values) > 1 or _ENDS_WITH_NAN.search(text) is not None)
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.readers.textlog.metrics import axis, points
 
 
@@ -69,3 +71,12 @@ def test_a_loss_that_is_no_number_is_told_by_one_line(read: Any) -> None:
 def test_a_loss_that_is_a_number_or_infinite_is_not(read: Any) -> None:
     assert read("Epoch 0\nbest_loss inf\n").points == 0
     assert read("Epoch 0\ntrain_loss 0.5\n").points == 0
+    assert read("Loss is nan, stopping training\n").points == 0
+    assert read("loss: 0.5, lr: 1e-4\n").points == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["loss: nan, lr: 1e-4", "Loss: tensor(nan, device='cuda:0', grad_fn=<NllLossBackward0>)", "train loss = nan"]
+)
+def test_a_line_that_holds_nothing_else_tells_of_a_lost_loss(line: str, read: Any) -> None:
+    assert read(f"{line}\n").points >= 1
