@@ -127,17 +127,12 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     fault.built(state)
 
     place = world.from_first(lambda: places.choose(config, os.environ))
-    resumed = place.resume
-    run = rundir.RunDir(place.path, say) if world.chief else RankLog(place.path, world.rank)
-    if config.wandb and world.chief:
-        name = config.run_name or run_of(config.arch.name, run.path.name)
-        project = config.project_name or project_of(config.data_path)
-        mode: Literal["online", "offline"] = "offline" if config.wandb == "offline" else "online"
-        run.scalars = Tee(run.scalars, WandbSink(mode, run.path, project, name, asdict(config), run.log))
+    run = _open_run(config, place.path, world, say)
     folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
     keeper = Keeper(run, folder, config.checkpoint_keep, lambda saved, file: fault.write(saved, file, torch.save), fault.saved)
-    if resumed is not None:
-        keeper.resume(state, resumed, accept_data=config.data_hash is not None)
+    if place.resume is not None:
+        keeper.resume(state, place.resume, accept_data=config.data_hash is not None)
+    job = Job(config, plan, run, state, keeper, fault, test, total, _eval_steps(config, data.info), world)
     facts = _facts(config, plan, source, world) | {
         "data_path": str(path),
         "data_hash": digest,
@@ -149,22 +144,43 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         "parameters": state.model.num_parameters(),
         "total_steps": total,
     }
+    again = "warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again"
+    _begin(job, facts, place.resume is not None, [tuning, again if place.again else ""])
+    return job
+
+
+def _open_run(config: TrainConfig, path: Path, world: parallel.World, say: rundir.Say) -> rundir.RunDir:
+    """The run directory as this process sees it, with W&B beside its event file where that is wanted."""
+    if not world.chief:
+        return RankLog(path, world.rank)
+    run = rundir.RunDir(path, say)
+    if config.wandb:
+        name = config.run_name or run_of(config.arch.name, run.path.name)
+        project = config.project_name or project_of(config.data_path)
+        mode: Literal["online", "offline"] = "offline" if config.wandb == "offline" else "online"
+        run.scalars = Tee(run.scalars, WandbSink(mode, run.path, project, name, asdict(config), run.log))
+    return run
+
+
+def _eval_steps(config: TrainConfig, info: DataInfo) -> float:
+    """Steps between evaluations; HRM counts them in epochs of the whole run, whatever `max_steps` leaves of it."""
+    full = configs.total_steps(config, info.total_groups, info.mean_puzzle_examples, capped=False)
+    return max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
+
+
+def _begin(job: Job, facts: dict[str, Any], resumed: bool, notes: list[str]) -> None:
+    """Writes what runs into the run directory, and into its log what a person should know at the start."""
+    config, run, state = job.config, job.run, job.state
     # Without these three the file starts a new run of its own when it is used again, as after a patch.
     run.describe(configs.dump(replace(config, run_dir=None, run_name=None, resume=None)), facts)
-    if tuning:
-        run.log(tuning)
-    if place.again:
-        run.log("warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again")
-    run.event(
-        "started" if resumed is None else "resumed", state.step, restarts=state.restarts, total_steps=total, fault=config.fault
-    )
+    for note in filter(None, notes):
+        run.log(note)
+    begun = {"restarts": state.restarts, "total_steps": job.total_steps, "fault": config.fault}
+    run.event("resumed" if resumed else "started", state.step, **begun)
     run.scalars.write([Row(state.step, time.time(), {"num_params": float(facts["parameters"])})])
-    _tell(config, plan, run, state.step, total, facts, world)
+    _tell(job, facts)
     if not state.split and not positions_mix(state.model):
         run.warn(state.step, DEAF)
-    full = configs.total_steps(config, data.info.total_groups, data.info.mean_puzzle_examples, capped=False)
-    eval_steps = max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
-    return Job(config, plan, run, state, keeper, fault, test, total, eval_steps, world)
 
 
 def _autotuned(config: TrainConfig, plan: devices.Plan, info: DataInfo, world: parallel.World) -> tuple[TrainConfig, str]:
@@ -178,19 +194,12 @@ def _autotuned(config: TrainConfig, plan: devices.Plan, info: DataInfo, world: p
     return autotune.tuned(config, found), told
 
 
-def _tell(
-    config: TrainConfig,
-    plan: devices.Plan,
-    run: rundir.RunDir,
-    step: int,
-    total: int,
-    facts: dict[str, Any],
-    world: parallel.World,
-) -> None:
+def _tell(job: Job, facts: dict[str, Any]) -> None:
     """The head of the log: where the run is, what runs, and what is odd about it."""
+    config, plan, run, world = job.config, job.plan, job.run, job.world
     run.log(f"run directory {run.path} (watch it with: hrmdoc watch {run.path})")
     run.log(
-        f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {step} to {total} | "
+        f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {job.state.step} to {job.total_steps} | "
         f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
         f"{_kernels(plan)}"
     )
@@ -200,8 +209,8 @@ def _tell(
             f"{world.size} processes ({config.parallel.strategy}), {config.global_batch_size // world.size} rows each: {talk}"
         )
     login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
-    for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, total)):
-        run.warn(step, warning)
+    for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, job.total_steps)):
+        run.warn(job.state.step, warning)
 
 
 def _kernels(plan: devices.Plan) -> str:
