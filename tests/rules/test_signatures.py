@@ -106,9 +106,15 @@ def test_a_pattern_takes_time_in_proportion_to_the_line(signature: Signature) ->
 
 
 def test_what_counts_only_where_nothing_else_matches_is_an_exception_or_a_word_of_the_shell() -> None:
-    exceptions = {"unhandled-exception", "config-error", "dataloader-exception", "binary-mismatch", "fsdp-error"}
+    exceptions = {"unhandled-exception", "binary-mismatch", "fsdp-error"}
     shell = {"module-not-found", "file-missing", "permission-denied", "config-error"}
-    assert {s.symptom for s in SIGNATURES if s.fallback} == exceptions | shell
+    assert {s.symptom for s in SIGNATURES if s.fallback and not s.traceback} == exceptions | shell
+
+
+def test_where_only_the_frames_tell_any_message_counts() -> None:
+    told = [s for s in SIGNATURES if s.fallback and s.traceback and s.id != "any-exception"]
+    assert len(told) > 10
+    assert all(re.search(s.pattern, "FooError: something that nobody has written yet") for s in told)
 
 
 def test_symptoms_in_logs_have_a_signature_each() -> None:
