@@ -158,19 +158,20 @@ def command(words: list[str]) -> int:
         except ConfigError as error:
             say(f"{backend:<10}{error.what}\n")
             continue
-        speed = _measure_backend(backend, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
+        speed = measure_backend(backend, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
         say(_row(speed, tokens, flops, peak))
     if plan.native:
-        speed = _measure_backend(NATIVE, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
+        speed = measure_backend(NATIVE, config.seed, arch, info, rows, plan, device, numbers["--seconds"])
         say(_row(speed, tokens, flops, peak))
     else:
         say(f"{NATIVE:<10}not used: {plan.native_reason}\n")
     return 0
 
 
-def _measure_backend(
+def measure_backend(
     backend: str, seed: int, arch: ArchConfig, info: DataInfo, rows: int, plan: devices.Plan, device: torch.device, seconds: int
 ) -> Speed:
+    """The speed of a new model with `backend` (one of BACKENDS, or NATIVE) on random batches, compiled where `plan` says so."""
     torch.manual_seed(seed)
     model = HRM(arch, info, rows, attention=plan.attention if backend == NATIVE else backend).to(device)
     if backend == NATIVE:
