@@ -21,7 +21,7 @@ import numpy as np
 from hrmdoc import late
 from hrmdoc.errors import InputError
 from hrmdoc.readers import _json, jsonl
-from hrmdoc.readers._lines import Lines
+from hrmdoc.readers._lines import LineSession
 from hrmdoc.readers._table import unix_time
 from hrmdoc.readers._textlog.session import TextSession
 from hrmdoc.readers._whole import MAX_DOCUMENT
@@ -60,11 +60,10 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session:
+class _Session(LineSession):
     def __init__(self, context: Context) -> None:
-        self._context = context
+        super().__init__(context)
         self._text = TextSession(context)
-        self._lines = Lines()
         self._places = array("q")
         """The place of each line that was handed on."""
         self._document: list[bytes] | None = None
@@ -76,58 +75,43 @@ class _Session:
         """How many lines of text have ended so far."""
         return self._text.lines
 
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Records that the new bytes complete.
-
-        Raises:
-            InputError: the document is larger than can be held in memory at once.
-        """
-        if self._document is None:
-            yield from self._block(self._lines.feed(data))
-            return
-        self._hold(data)
-
     def close(self) -> Iterator[Record]:
         """The last line or the document, and what waited for lines that do not come any more."""
-        rest = self._lines.close()
-        if self._document is None:
-            yield from self._block(rest)
-        else:
-            self._document.append(rest)
+        yield from super().close()
+        yield from self._overlong()
         if self._document is not None:
             yield from self._whole(b"".join(self._document))
         yield from map(self._placed, self._text.close())
 
-    def _hold(self, data: bytes) -> None:
-        assert self._document is not None
-        self._held += len(data)
-        if self._held > MAX_DOCUMENT:
-            raise InputError(f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for a document", file=self._context.path)
-        self._document.append(bytes(data))
-
     def _block(self, block: bytes) -> Iterator[Record]:
-        """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends with the file."""
-        if not block:
-            return
-        first = self._lines.number
-        lines = self._lines.split(block)
-        if not self._begun and (opening := next((line for line in lines if line.strip()), None)) is not None:
+        """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends with the file.
+
+        Raises:
+            InputError: the document is larger than can be held in memory at once.
+        """
+        if self._document is None and not self._begun and (opening := block.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]):
             self._begun = True
-            if _parsed(opening.removeprefix(b"\xef\xbb\xbf")) is None:
-                self._document = []
-                self._hold(block)
-                return
-        for number in self._lines.too_long:
-            yield Damage(self._context.path, number, "the line is too long and was left out")
-        self._lines.too_long.clear()
+            self._document = [] if _parsed(opening) is None else None
+        if self._document is not None:
+            self._hold(block)
+            return
         envelopes: list[tuple[int, tuple[str, float]]] = []
-        for place, line in enumerate(lines, first):
+        first = self._lines.number
+        for place, line in enumerate(self._lines.split(block) if block else (), first):
             row = _parsed(line) if line.strip() else None
             if isinstance(row, dict) and (envelope := _unwrapped(row)) is not None:
                 envelopes.append((place, envelope))
             else:
                 envelopes += _listed(row)
+        yield from self._overlong()
         yield from self._read(envelopes)
+
+    def _hold(self, block: bytes) -> None:
+        assert self._document is not None
+        self._held += len(block)
+        if self._held > MAX_DOCUMENT:
+            raise InputError(f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for a document", file=self._context.path)
+        self._document.append(block)
 
     def _whole(self, blob: bytes) -> Iterator[Record]:
         try:

@@ -65,7 +65,7 @@ def test_the_lines_of_every_collector_are_read_with_their_times(name: str, tmp_p
 
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_document_that_lists_them_newest_first_is_read_from_the_oldest(tmp_path: Path, indent: int | None) -> None:
-    events = [{"timestamp": 1_763_600_000_000 + 1000 * i, "message": line, "ingestionTime": 1} for i, line in enumerate(TEXT)]
+    events = json.loads(document(None))["events"]
     path = tmp_path / "cloudwatch.json"
     path.write_text(json.dumps({"events": events[::-1]}, indent=indent))
     analysis = hrmdoc.analyze(path)
@@ -106,10 +106,22 @@ def test_a_document_that_is_torn_is_told() -> None:
     assert isinstance(damage, Damage)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.sampled_from(sorted(WRAPS)), st.data())
-def test_cuts_change_nothing(name: str, data: st.DataObject) -> None:
-    text = lines_of(WRAPS[name])
+def document(indent: int | None) -> str:
+    events = [{"timestamp": 1_763_600_000_000 + 1000 * i, "message": line} for i, line in enumerate(TEXT)]
+    return json.dumps({"events": events}, indent=indent)
+
+
+def test_a_line_that_is_too_long_is_told_and_costs_nothing_else() -> None:
+    good = lines_of(WRAPS["docker"]).splitlines(keepends=True)
+    found = read("".join([*good[:3], '{"log": "' + "x" * (17 << 20) + '"}\n', *good[3:]]))
+    assert [record.line for record in found if isinstance(record, Damage)] == [4]
+    assert len(curves(found)["loss"]) == 5
+    assert any(isinstance(record, Damage) for record in read('{"events": [{"message": "' + "x" * (17 << 20) + '"}]}'))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([*map(lines_of, WRAPS.values()), document(None), document(1)]), st.data())
+def test_cuts_change_nothing(text: str, data: st.DataObject) -> None:
     cuts = tuple(sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6))))
     whole, cut = read(text), read(text, cuts)
     assert curves(cut) == curves(whole)
