@@ -22,6 +22,7 @@ REMEDIES = 4
 WORTH_TREATING = 0.05
 DECIDED = 0.5
 """From this probability on a cause is treated even where no setting of the run speaks for it."""
+OWN_RECORD = "run.json"
 SETTINGS = ("optimizer.", "schedule.", "data.", "model.", "lora.", "precision", "rl.", "act.", "train.", "eval.")
 """How the canonical keys of what a config holds begin."""
 
@@ -172,12 +173,13 @@ def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
 
 
 def _stated(run: Run) -> list[Path]:
-    """The config that the run says it was started with; one that only a log names must lie below this folder or the run's."""
+    """The config that the run says it was started with. One that a log names, which is anybody's text, is only taken below this
+    folder or the run's; the trainer's own record may name any."""
     named = run.fact("run.config_source")
     if named is None or not named.value:
         return []
     path = Path(str(named.value))
-    if "text" not in run.formats:
+    if Path(named.file).name == OWN_RECORD:
         return [path]
     below = not path.is_absolute() and ".." not in path.parts
     folder = Path(run.path)
@@ -188,7 +190,7 @@ def _machine_made(path: Path) -> bool:
     """State files hold config values but are no config: a change there changes nothing."""
     if path.suffix != ".json":
         return False
-    if path.name in ("run.json", "heartbeat.json"):
+    if path.name in (OWN_RECORD, "heartbeat.json"):
         return True
     with path.open("rb") as file:
         return b'"log_history"' in file.read(1 << 16)

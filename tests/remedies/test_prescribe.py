@@ -80,7 +80,7 @@ def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(tmp_path: 
     source = tmp_path / "mine.yaml"
     source.write_text(f"learning_rate: {now}\n")
     run = Run(str(folder))
-    run.add(Fact("run.config_source", str(source)))
+    run.add(Fact("run.config_source", str(source), "run", str(folder / "run.json")))
     run.add(Fact("learning_rate", 0.002, "config", str(folder / "config.yaml")))
     book = Rulebook(remedies={"lower": LOWER}, frameworks={"hf": HF})
     hypothesis = Hypothesis(1, "rate", "rate", 0.9, (), (), ("lower",), "", benign=False)
