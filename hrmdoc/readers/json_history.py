@@ -155,9 +155,10 @@ def _of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
     meta, rows = tree.get("meta"), tree.get("iterations")
     if not isinstance(meta, dict) or not isinstance(rows, list) or not isinstance(meta.get("learn_metrics"), list):
         return tree
+    listed = {split: meta.get(f"{split}_metrics") for split in ("learn", "test")}
     names = {
-        split: [str(one.get("name", "loss")) for one in meta.get(f"{split}_metrics") or () if isinstance(one, dict)]
-        for split in ("learn", "test")
+        split: [str(one.get("name", "loss")) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        for split, found in listed.items()
     }
     told: list[dict[str, Any]] = []
     for row in rows:

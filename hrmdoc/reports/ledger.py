@@ -136,8 +136,9 @@ def _waited(analysis: Analysis, series: Series) -> list[Loss]:
     """From the last point of a run that broke off to its last line, or as long as a watchdog says that it waited."""
     if not _crashes(analysis):
         return []
-    last, usual = float(np.nanmax(series.times)), float(np.nanmedian(np.diff(series.times)))
-    silence = analysis.run.last_time - last
+    times = series.times[np.isfinite(series.times)]
+    silence = analysis.run.last_time - float(times.max())
+    usual = float(np.median(np.diff(times)))
     seconds, basis = silence if silence > max(PAUSE, 3.0 * usual) else 0.0, "from the last point to the last line"
     timeouts = [s for s in analysis.present if s.id == "nccl-timeout" and isinstance(s.values.get("ran_ms"), int)]
     told = max((float(s.values["ran_ms"]) / 1000.0 for s in timeouts), default=0.0)
