@@ -90,11 +90,14 @@ def _decided(cause: Hypothesis, book: Rulebook) -> bool:
 def _is_setting(symptom: str, book: Rulebook) -> bool:
     """Whether it is seen in the config, such as a rate above the usual range: a check that reads a setting and no series.
 
-    That may be one of several ways to see it, as a warmup that never ends is seen in the schedule or in the logged rate.
+    That may be one of several ways to see it, as a warmup that never ends is seen in the schedule or in the logged rate, and
+    other checks may have to agree. Beside a detector it is the curve that is seen.
     """
     rule = book.symptoms.get(symptom)
     ways = () if rule is None else rule.when.any or (rule.when,)
-    checks = [compile_expression(way.check) for way in ways if way.check is not None]
+    groups = (way.all or (way,) for way in ways)
+    texts = [part.check for parts in groups if not any(part.detector for part in parts) for part in parts]
+    checks = [compile_expression(text) for text in texts if text is not None]
     return any(set(check.calls) <= {"known"} and any(name.startswith(SETTINGS) for name in check.names) for check in checks)
 
 

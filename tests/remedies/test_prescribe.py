@@ -98,7 +98,8 @@ def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(tmp_path: 
         (0.6, "loss-spike", True),
         (0.2, "loss-high", False),  # a check that reads a series beside a setting
         (0.2, "lr-above-typical", True),  # the config itself is unusual
-        (0.2, "warmup-never-ends", True),  # one of two ways to see it is the config
+        (0.2, "loss-plateau", False),  # a curve, looked for under a setting
+        (0.2, "warmup-never-ends", True),  # one of two ways to see it is the config, to which a series must agree
         (0.2, "a rule that is gone", False),
     ],
 )
@@ -109,7 +110,10 @@ def test_a_config_is_changed_for_a_likely_cause_or_one_that_a_setting_speaks_for
     source.write_text("learning_rate: 0.002\n")
     checks = {"lr-above-typical": "optimizer.lr > 0.001", "loss-high": "last(train.loss) > 1 and optimizer.lr > 0"}
     rules = {name: SymptomRule(name, name, When(check=check), "page") for name, check in checks.items()}
-    ways = (When(check="schedule.warmup_steps >= run.total_steps"), When(detector="rising", role="lr"))
+    long = (When(check="schedule.warmup_steps >= run.total_steps"), When(check="last(lr) > 0"))
+    ways = (When(all=long), When(detector="rising", role="lr"))
+    flat = (When(check="optimizer.lr > 0"), When(detector="plateau", role="train.loss"))
+    rules["loss-plateau"] = SymptomRule("loss-plateau", "plateau", When(all=flat), "page")
     rules["warmup-never-ends"] = SymptomRule("warmup-never-ends", "warmup", When(any=ways), "page")
     rules["loss-spike"] = SymptomRule("loss-spike", "spike", When(detector="spike"), "page")
     book = Rulebook(symptoms=rules, remedies={"lower": LOWER}, frameworks={"hf": HF})
