@@ -23,8 +23,8 @@ from ruamel.yaml import YAML
 from benchmarks.beta import Prior, estimate
 from benchmarks.calibration_scores import HEADINGS, Run, Scores, scores
 from benchmarks.lab.judge import Examined, load_examined
-from benchmarks.lab.report import commit
 from benchmarks.lab.spec import TRAINING
+from benchmarks.revision import commit
 from hrmdoc import rulebook
 from hrmdoc.rulebook import RATES, Rate, Rulebook, with_rates
 

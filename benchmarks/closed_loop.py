@@ -73,7 +73,7 @@ class Loop:
 
     def treat(self, healthy: float) -> Outcome:
         """The whole loop."""
-        cause, changes = self.patient.faults[self.fault]
+        cause, changes = {**self.patient.faults, **self.patient.milder}[self.fault]
         self.folder.mkdir(parents=True, exist_ok=True)
         self.config.write_text(self.patient.config_text(changes), "utf-8")
         self.patient.train(self.config, self.folder / "sick", self.seed)
@@ -164,14 +164,16 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [patient for patient in PATIENTS if options.only in (None, patient.name)]
     outcomes: list[Outcome] = []
+    milder: list[Outcome] = []
     with ThreadPoolExecutor(options.workers) as pool:
         for patient in chosen:
             healthy = dict(
                 zip(patient.seeds, pool.map(lambda seed, p=patient: healthy_loss(p, seed), patient.seeds), strict=True)
             )
-            loops = [Loop(patient, fault, seed) for fault in patient.faults for seed in patient.seeds]
-            outcomes += pool.map(lambda loop, known=healthy: loop.treat(known[loop.seed]), loops)
-    text = report(outcomes, [patient.title for patient in chosen])
+            for into, faults in ((outcomes, patient.faults), (milder, patient.milder)):
+                loops = [Loop(patient, fault, seed) for fault in faults for seed in patient.seeds]
+                into += pool.map(lambda loop, known=healthy: loop.treat(known[loop.seed]), loops)
+    text = report(outcomes, milder, [patient.title for patient in chosen])
     if options.only is None:
         (HERE / "closed_loop.md").write_text(text, "utf-8")
     print(text)

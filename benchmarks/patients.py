@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -35,6 +35,7 @@ class Patient:
         seeds: a healthy run and all faults are tried with each.
         faults: name -> the true cause, and what differs from the healthy config.
         start: trains by a config file into an empty folder.
+        milder: as `faults`, but no more than a person often has; reported apart.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Patient:
     seeds: tuple[int, ...]
     faults: Mapping[str, tuple[str, Changes]]
     start: Callable[[Path, Path, int], None]
+    milder: Mapping[str, tuple[str, Changes]] = field(default_factory=dict)
 
     def config_text(self, changes: Changes) -> str:
         """The config as a person would write it, sections and all."""
@@ -137,6 +139,13 @@ GPT = Patient(
         "dropout of nineteen in twenty": ("regularization-too-strong", {"dropout": "0.95"}),
     },
     start=_train_gpt,
+    milder={
+        "a thirtieth of the rate": ("learning-rate-too-low", {"learning_rate": "1e-4"}),
+        "a tenth of the rate": ("learning-rate-too-low", {"learning_rate": "3e-4"}),
+        "SGD at the rate of AdamW": ("learning-rate-too-low", {"optimizer": "sgd"}),
+        "one sample a batch": ("batch-too-small-noisy", {"batch_size": "1"}),
+        "a width of 4": ("model-too-small", {"n_embd": "4"}),
+    },
 )  # fmt: skip
 
 PATIENTS = (GPT, HRM)

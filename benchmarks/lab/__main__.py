@@ -13,6 +13,7 @@ from benchmarks.lab.execute import execute, finished, say
 from benchmarks.lab.launch import LAB_PYTHON, missing_library
 from benchmarks.lab.matrix import specs
 from benchmarks.lab.spec import RUNS, Spec
+from benchmarks.revision import commit
 
 EPILOG = f"""Runs that are kept are not run again. The programs keras, lightning, hf-trainer and trl-* need the libraries of those
 names (trl brings transformers), here or in the environment whose Python {LAB_PYTHON} names; without them they are left out, and
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     verdicts = judge.judge(kept)
     judge.save(verdicts)
     if options.record:
-        history.record(report.commit(), verdicts, tables.groups(verdicts))
+        history.record(commit(), verdicts, tables.groups(verdicts))
     report.write(verdicts, output, options.matrix, peers.ask(kept))
     say(f"examined in {time.monotonic() - began:.0f} s; report: {output}")
     return 0

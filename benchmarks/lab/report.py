@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from benchmarks.lab.judge import Verdict
 from benchmarks.lab.metrics import reliability
 from benchmarks.lab.picture import reliability_svg
 from benchmarks.lab.spec import BLIND, TRAINING
+from benchmarks.revision import commit
 
 INTRODUCTION = """# Accuracy on the fault lab
 
@@ -76,12 +76,6 @@ def write(verdicts: Sequence[Verdict], path: Path, matrix: str, answers: peers.A
     )
     parts = [head, *(f"## {title}\n\n{text}" for title, text in sections.items() if text)]
     path.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
-
-
-def commit() -> str:
-    """Short id of the commit at hand."""
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
 
 
 def _history(verdicts: Sequence[Verdict]) -> str:

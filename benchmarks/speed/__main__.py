@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.revision import commit
 from benchmarks.speed import analyze, events, follow, lines, rows, scale, text
 from benchmarks.speed.harness import HERE, Section, options, rounds_of, show, workplace
 
@@ -31,13 +31,12 @@ def main() -> None:
 
 
 def _head(quick: bool) -> str:
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
     command = " ".join(("python -m benchmarks.speed", *sys.argv[1:]))
     rounds = rounds_of(3 if quick else 5)
     load = os.getloadavg()[0]
     return (
         "# Speed\n\n"
-        f"Made by `{command}` at commit {revision.stdout.strip() or 'unknown'}, Python {sys.version.split()[0]}, "
+        f"Made by `{command}` at commit {commit()}, Python {sys.version.split()[0]}, "
         f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f}.\n\n"
         f"CPU time is user + system of the whole process unless said otherwise, median of {rounds}, contestants in "
         "turn. Peak memory is VmHWM as each process reports it of itself; the page cache was warm. Times of different tables "
