@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.lab.metrics import wilson
+from benchmarks.lab.metrics import Proportion, wilson
 from benchmarks.revision import commit
 
 ENOUGH = 1.1
@@ -74,7 +74,8 @@ def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Seq
     right = sum(trial.verified == one.recovered(trial.loss) for one, trial in trials)
     lines = [
         "# The closed loop\n",
-        f"Written by `python -m benchmarks.closed_loop` at commit {commit()}. Patients: {'; '.join(patients)}. One fault in the config at a time, "
+        f"Written by `python -m benchmarks.closed_loop` at commit {commit()}. Patients: "
+        f"{'; '.join(patients)}. One fault in the config at a time, "
         "every one with each seed. Loss is that of the last evaluation, or where there are fewer than three the mean of the last "
         f"tenth of training; recovered means at most {ENOUGH:g} times that of the healthy twin of the same seed and length. A "
         "remedy is kept when its own `verify` says so, else undone and the patch of the next hypothesis tried.\n",
@@ -99,7 +100,7 @@ def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Seq
     return "\n".join(lines)
 
 
-def _mended(outcomes: Sequence[Outcome]) -> str:
+def _mended(outcomes: Sequence[Outcome]) -> Proportion:
     """How many of them the top remedy brought back."""
     return wilson(sum(bool(one.trials) and one.recovered(one.trials[0].loss) for one in outcomes), len(outcomes))
 

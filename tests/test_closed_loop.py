@@ -53,7 +53,7 @@ def test_the_gap_is_closed_by_shares_between_nothing_and_all() -> None:
 
 
 def test_the_second_attempt_counts_apart_from_the_first() -> None:
-    text = report([outcome(GOOD), outcome(BAD, GOOD), outcome(chance=None)], [GPT.title])
+    text = report([outcome(GOOD), outcome(BAD, GOOD), outcome(chance=None)], [], [GPT.title])
     assert "| top remedy | 1/3 " in text
     assert "| top remedy, else that of the second hypothesis | 2/3 " in text
     assert "| no change | 0/3 " in text
@@ -61,4 +61,4 @@ def test_the_second_attempt_counts_apart_from_the_first() -> None:
 
 
 def test_where_no_remedy_is_offered_the_verdict_tells_why() -> None:
-    assert "| none offered | the verdict was warning |" in report([outcome(chance=None)], [GPT.title])
+    assert "| none offered | the verdict was warning |" in report([outcome(chance=None)], [], [GPT.title])
