@@ -1,0 +1,46 @@
+"""`preflight`, before a run costs anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hrmdoc.resources import data_dir
+
+Command = Callable[..., Any]
+CONFIG = "data_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2\nlr_warmup_steps: 0\nseed: 1\n"
+
+
+def test_preflight_names_the_line_of_a_config_that_cannot_work(hrmdoc: Command, apart: Path) -> None:
+    text = CONFIG + "arch:\n  hidden_size: 32\n  num_heads: 3\n  H_layers: 1\n  L_layers: 1\n"
+    (apart / "c.yaml").write_text(text)
+    done = hrmdoc("preflight", "c.yaml")
+    assert done.status == 1
+    assert "heads-do-not-divide-hidden" in done.out
+    assert "c.yaml:9" in done.out
+    (apart / "c.yaml").write_text(text.replace("num_heads: 3", "num_heads: 4"))
+    assert "heads-do-not-divide-hidden" not in hrmdoc("preflight", "c.yaml").out
+
+
+def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Command, apart: Path) -> None:
+    (apart / "hf.yaml").write_text("learning_rate: 2e-5\nper_device_train_batch_size: 8\nseed: 1\nmax_grad_norm: 1.0\n")
+    assert "Next: hrmdoc run -- COMMAND" in hrmdoc("preflight", "hf.yaml").out
+
+
+def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
+    (apart / "c.yaml").write_text(CONFIG)
+    schema = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())
+    Draft202012Validator(schema).validate(json.loads(hrmdoc("preflight", "--json", "c.yaml").out))
+
+
+@pytest.mark.parametrize("content", [b"\0\0\0", b"a: [", b"\xff\xfe"])
+def test_preflight_of_a_broken_config_is_one_error(hrmdoc: Command, apart: Path, content: bytes) -> None:
+    (apart / "c.yaml").write_bytes(content)
+    done = hrmdoc("preflight", "c.yaml")
+    assert (done.status, done.out) == (2, "")
+    assert "c.yaml" in done.err
