@@ -75,6 +75,9 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
     origin: str = ""
 
 
+msgspec.json.Decoder(Settings)  # met once while imports are locked: two threads that meet a class first crash msgspec 0.22
+
+
 def load(folder: Path) -> Settings:
     """The nearest settings at or above `folder`; the defaults when there are none.
 

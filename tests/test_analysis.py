@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -86,3 +88,26 @@ def test_a_word_where_a_number_belongs_is_no_error_and_no_verdict(tmp_path: Path
     rows = (f"step {step} loss {2.5 - step / 100 if step < 60 else 9} grad_norm 1.{step % 7} lr 0.5\n" for step in range(120))
     log.write_text("".join(rows))
     assert hrmdoc.analyze(log, facts={key: "auto"}).verdict in ("warning", "critical")
+
+
+THREADS = """
+import sys, threading
+import hrmdoc
+sys.setswitchinterval(1e-6)
+together, verdicts = threading.Barrier(8), []
+def look():
+    together.wait()
+    verdicts.append(hrmdoc.analyze("run.log").verdict)
+threads = [threading.Thread(target=look) for _ in range(8)]
+for one in threads: one.start()
+for one in threads: one.join()
+print(verdicts)
+"""
+
+
+def test_many_threads_may_be_the_first_to_analyze(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text("".join(f"step {i} loss {2 - i / 100:.3f}\n" for i in range(50)))
+    (tmp_path / "hrmdoc.toml").write_text('fail_on = "info"\n')
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", THREADS], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, f"{['healthy'] * 8}\n")

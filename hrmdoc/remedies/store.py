@@ -38,6 +38,9 @@ class Entry(Struct, frozen=True):
     undone: bool = False
 
 
+_ENTRY = msgspec.json.Decoder(Entry)
+
+
 def write(patch: Patch) -> tuple[Entry, ...]:
     """Writes all files of a patch, or none: each is backed up first, and one that fails takes the others back.
 
@@ -176,7 +179,7 @@ def _entries(journal: Path) -> list[Entry]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entries.append(msgspec.json.decode(line, type=Entry))
+            entries.append(_ENTRY.decode(line))
         except msgspec.MsgspecError as error:
             if number == len(lines):
                 break  # a torn last line: the write that it announced did not happen

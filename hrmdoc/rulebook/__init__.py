@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -92,6 +93,8 @@ FOLDERS: dict[str, type[RuleFile]] = {
 }
 RATES = "rates.yaml"
 STATES_KEPT = 8
+_LOADING = threading.Lock()
+"""msgspec 0.22 crashes the process where two threads are the first to meet a class."""
 
 
 def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
@@ -108,15 +111,16 @@ def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
     files = [entry for root in roots for entry in _rule_files(root) if measured or entry.name != RATES]
     state = _state(files)
     cached = _cache_file(state)
-    try:
-        known = msgspec.msgpack.decode(cached.read_bytes(), type=_Checked)
-        if known.state == state:
-            return known.book
-    except (OSError, msgspec.MsgspecError):
-        pass  # there is none yet, or it is another version's
-    book = _parse_all([(Path(entry.path), _read(Path(entry.path))) for entry in files])
-    _store(cached, msgspec.msgpack.encode(_Checked(state, book)))
-    return book
+    with _LOADING:
+        try:
+            known = msgspec.msgpack.decode(cached.read_bytes(), type=_Checked)
+            if known.state == state:
+                return known.book
+        except (OSError, msgspec.MsgspecError):
+            pass  # there is none yet, or it is another version's
+        book = _parse_all([(Path(entry.path), _read(Path(entry.path))) for entry in files])
+        _store(cached, msgspec.msgpack.encode(_Checked(state, book)))
+        return book
 
 
 class _Checked(Struct):
