@@ -1,4 +1,8 @@
-"""Evaluations of LightGBM, `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`; of CatBoost, `9:<TAB>learn: 0.1<TAB>test: 0.2`."""
+"""Evaluations of boosted trees and of linear models that are trained as they are.
+
+LightGBM writes `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`, XGBoost `[9]<TAB>train-auc:0.91<TAB>valid-auc:0.87`, CatBoost
+`9:<TAB>learn: 0.1<TAB>test: 0.2<TAB>best: 0.2 (9)`. Notebooks and forums make spaces of the tabs.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,18 @@ from hrmdoc.readers._textlog.lines import number
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf"
-_ROUND = late.pattern(r"\[(\d{1,9})\]\t")
-_CELL = late.pattern(rf"([\w.@-]{{1,60}}?)'s ([\w.@-]{{1,60}}): ?({_NUMBER})(?: \+ [\d.]+)?\Z", re.IGNORECASE)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?nan(?=\W|\Z)|[-+]?inf(?:inity)?(?=\W|\Z)"
+_ROUND = late.pattern(r"\[(\d{1,9})\][\t ]{1,8}(?=[A-Za-z])")
+_CELL = late.pattern(
+    rf"(?:([\w.@-]{{1,60}}?)'s ([\w.@-]{{1,60}}): ?|([A-Za-z][\w.]{{0,40}}-[\w.@:-]{{1,60}}):)({_NUMBER})"
+    r"(?:\(\w{1,6}\))?(?: ?\+ ?[\d.]+)?\Z",
+    re.IGNORECASE,
+)
+_CELLS = late.pattern(r"\t| {2,}| (?=[\w.@-]{1,60}'s |[A-Za-z][\w.]{0,40}-[\w.@:-]{1,60}:[-+.\dni])")
 _ITERATION = late.pattern(
-    rf"(\d{{1,9}}):(?:\tlearn: ({_NUMBER}))?(?:\ttest: ({_NUMBER}))?(?:\tbest: ({_NUMBER}) \(\d+\))?\ttotal: "
+    rf"(\d{{1,9}}):(?:\s{{1,8}}learn: ({_NUMBER}))?(?:\s{{1,12}}test: ({_NUMBER}))?"
+    rf"(?:\s{{1,8}}best: ({_NUMBER}) \(\d+\))?\s{{1,8}}total: ",
+    re.IGNORECASE,
 )
 
 
@@ -25,16 +36,16 @@ def read(state: RankState, text: str, sink: Sink, mark: Mark) -> bool:
         cells = [(f"train_{kind}", iteration.group(2)), (f"val_{kind}", iteration.group(3))]
         sink.points([(name, number(cell)) for name, cell in cells if cell], state.flow.step, "step", mark)
         return True
-    found = _ROUND.match(text) if text.startswith("[") and "\t" in text[:12] else None
+    found = _ROUND.match(text) if text.startswith("[") else None
     if found is None:
         return False
-    told = [_CELL.match(cell) for cell in text[found.end() : 8192].rstrip().split("\t")]
+    told = [_CELL.match(cell) for cell in _CELLS.split(text[found.end() : 8192].rstrip())]
     if not told or None in told:
         return False
     step = int(found.group(1))
     if state.flow.step is None or step > state.flow.step or step <= 1:
         state.flow.step = step
-        values = [(f"{cell.group(1)}/{cell.group(2)}", number(cell.group(3))) for cell in told if cell is not None]
+        values = [(cell[3] or f"{cell[1]}/{cell[2]}", number(cell[4])) for cell in told if cell is not None]
         sink.points(values, step, "step", mark)
     return True
 
@@ -44,7 +55,7 @@ def _kind(state: RankState, learn: str | None, test: str | None, best: str | Non
 
     A score that is dear to compute (AUC) is left out for the data that are learned from.
     """
-    if best is not None:
+    if best is not None and test is not None:
         before, state.best = state.best, number(best)
-        state.score = state.score or (before is not None and state.best > before)
+        state.score = state.score or number(test) < state.best or (before is not None and state.best > before)
     return "score" if state.score or (learn is None and test is not None) else "loss"

@@ -19,7 +19,13 @@ _ENDS_WITH_NAN = late.pattern(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}
 _MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
-_SPLIT_LOGGERS = frozenset({"train", "valid", *EVALUATIONS})
+_SPLIT_LOGGERS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "eval", "evaluation"), "val"),
+    **dict.fromkeys(("test", "testing"), "test"),
+    "dev": "dev",
+}
+"""`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
 _ALIKE = 3
 """So many lines of one shape without a step are needed before they count as metric lines."""
 _ALIKE_IN_RUN = 2
@@ -32,6 +38,7 @@ class _Candidate(Struct, frozen=True):
     values: list[tuple[str, float]]
     position: Position
     mark: Mark
+    pure: bool
 
 
 class LineReader:
@@ -50,7 +57,7 @@ class LineReader:
         if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
             state.filed = True
             text = text.replace("batch=", "global step=", 1)
-        known = self._plans.read(text, logger if logger in _SPLIT_LOGGERS else state.heading)
+        known = self._plans.read(text, (_SPLIT_LOGGERS.get(logger.lower()) if logger else None) or state.heading)
         if known is None:
             self._heading(state, text)
             return False
@@ -123,17 +130,17 @@ class LineReader:
         key = (mark.rank, *plan.shape)
         held = self._seen.get(key, [])
         if held is not None:
-            known = state.flow.step is not None or state.flow.epoch is not None
-            if len(held) + 1 < (_ALIKE_IN_RUN if known and position.silent else _ALIKE):
-                then = Position(step=state.flow.step, restarts=False) if position.silent else position
-                self._hold(key, held, _Candidate(values, then, mark))
+            in_run = position.silent and (state.flow.step is not None or state.flow.epoch is not None)
+            if not (in_run and plan.pure) and len(held) + 1 < (_ALIKE_IN_RUN if in_run else _ALIKE):
+                then = _at(state) if position.silent else position
+                self._hold(key, held, _Candidate(values, then, mark, plan.pure and position.silent))
                 return False
-            now = state.flow.step
+            now = state.flow.step, state.flow.epoch
             for earlier in held:
                 before = earlier.position.silent and state.flow.first is not None
                 then = Position(step=state.flow.first, restarts=False) if before else earlier.position
                 self._place(state, plan, then, earlier.values, earlier.mark)
-            state.flow.step = now
+            state.flow.step, state.flow.epoch = now
             self._seen[key] = None
         self._place(state, plan, position, values, mark)
         return True
@@ -192,8 +199,25 @@ class LineReader:
                 self._emit(held.values, state.flow.step if stepped else held.step, "step" if stepped else "epoch", held.mark)
         state.epoch_shapes.clear()
 
+    def finish(self) -> None:
+        """Measures that came twice and stood alone on their lines are believed once no third one can come."""
+        known = self._sink.metrics()
+        for held in self._seen.values():
+            if held is not None and len(held) + 1 >= _ALIKE:
+                for candidate in held:
+                    told = candidate.values if candidate.pure else ()
+                    new = [(name, value) for name, value in told if name not in known]
+                    self._emit(new, None, "index", candidate.mark)
+        self._seen.clear()
+
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
+
+
+def _at(state: RankState) -> Position:
+    """Where a line without counters stands: the step, or the epoch where no steps are counted."""
+    step = state.flow.step
+    return Position(step=step, epoch=state.flow.epoch if step is None else None, restarts=False)
 
 
 def _alarming(values: list[tuple[str, float]], text: str) -> bool:

@@ -35,6 +35,8 @@ _OVERFLOW = late.pattern(
     re.IGNORECASE,
 )
 """A step that was skipped, as DeepSpeed, apex, fairseq and MindSpore tell it; the new scale stands last."""
+_NO_NUMBER = late.pattern(r"(-?)(?<![\d.])1\.#(INF|IND|QNAN|SNAN)\d{0,16}")
+"""How programs built by older compilers of Microsoft spell what is no number."""
 _BLOCK_COST = 20
 _FEW = 4
 """Fewer mappings after each other are read line by line."""
@@ -93,6 +95,7 @@ class TextSession:
             EpochBar.close(state, self._sink)
             self._lines.close(state)
             self._trouble.flush(state)
+        self._lines.finish()
         if self._splitter.overlong is not None:
             what = f"a line is longer than {PIECE_LIMIT // 1024} KiB; only its beginning was read"
             self._sink.record(Damage(self._context.path, self._splitter.overlong, what))
@@ -337,10 +340,14 @@ class TextSession:
 
 
 def _cleaned(raw: bytes) -> str:
-    """Text without escape codes, backspaces and NUL; what is no UTF-8 becomes a replacement character."""
+    """Text without escape codes, backspaces and NUL; what is no UTF-8 becomes a replacement character, `1.#IND` a NaN."""
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
     if "\x08" in text or "\x00" in text:
         text = text.replace("\x08", "").replace("\x00", "")
-    return text
+    return _NO_NUMBER.sub(_spelt, text) if "1.#" in text else text
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return f"{found.group(1)}{'inf' if found.group(2) == 'INF' else 'nan'}"

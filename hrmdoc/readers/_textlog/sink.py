@@ -51,6 +51,10 @@ class Sink:
         """Adds a line, a fact, an event or a damage."""
         self._records.append(record)
 
+    def metrics(self) -> set[str]:
+        """Names of all metrics so far."""
+        return {metric for metric, _, _ in self._rows}
+
     def point(self, metric: str, value: float, step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point; `step` None means that the source tells none."""
         self.points(((metric, value),), step, axis, mark, precision)

@@ -18,6 +18,7 @@ from hrmdoc.readers._textlog.words import (
     CounterKind,
     counter_kind,
     is_junk,
+    is_result,
     measures,
     plain,
     quality,
@@ -35,9 +36,11 @@ _NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|an
 _A_VALUE = (
     r"(?:(?:(?<=[=:]\w{3})|(?<=[=:] \w{3}))(?= +\w+ ?[=:])"
     r"|(?:(?<=loss \w{3})|(?<=norm \w{3})|(?<=grad \w{3})|(?<=acc \w{3})|(?<=ppl \w{3}))"
-    r"(?= +(?:(?:at|in|on) +)?[\w/.]+ +[-+]?(?:\d|nan\b|inf\b)))"
+    r"(?= +(?:(?:at|in|on) +)?[\w/.]+ +[-+]?(?:\d|nan\b|inf\b))"
+    r"|(?<=\d \w{3})(?= +[a-z][\w/.]*(?: [a-z][\w/.]*)?[ =:]+(?:\d|[-+.]|nan\b|inf\b)))"
 )
-"""`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`: between two names a nan is a value, whatever the next name is."""
+"""`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`, `loss 480 nan Grad Norm 1.0`: between names a nan is a value, whatever the
+next name is."""
 _NUMBER = late.pattern(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
 _NUMBER_OR_WORD = late.pattern(
     rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
@@ -54,9 +57,9 @@ _UNITS = word_set(
     "ms/step s/step us/step ms/epoch ms/iter s/iter ms/batch s/batch s/epoch",
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
-_END = late.pattern(r"(?:[\s:=\"'(\[~@>]|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
+_END = late.pattern(r"(?:[\s:=\"'(\[~@>]|\*\*|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
 _PARTS = late.pattern(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
-_FIRST_WORDS = late.pattern(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far)\s+)+", re.IGNORECASE)
+_FIRST_WORDS = late.pattern(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far|has|had)\s+)+", re.IGNORECASE)
 _SO_FAR = late.pattern(r"\s+(?:so far|value of)\Z")
 _PICTURES = late.pattern(r"[^\w\s\x00-\x7f]+")
 _NAME = late.pattern(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
@@ -108,6 +111,7 @@ class Plan(Struct, frozen=True):
         shape: what makes two lines alike.
         leading: the line starts like a metric line: it is neither prose nor a command.
         simple: name and position of every measure, when none is scaled or divided; else empty.
+        pure: the line is measures and their values, a result among them, and not a word or a number more.
     """
 
     counters: tuple[Counter, ...]
@@ -118,6 +122,7 @@ class Plan(Struct, frozen=True):
     shape: tuple[str, ...]
     leading: bool
     simple: tuple[tuple[str, int], ...]
+    pure: bool
 
 
 def split_numbers(text: str) -> list[str]:
@@ -177,10 +182,11 @@ class _Builder:
         self.gaps = gaps
         self.counters: list[Counter] = []
         self.measures: list[Measure] = []
-        self.split = split_of(logger) if logger in ("valid", *EVALUATIONS) else None
+        self.split = logger if logger in EVALUATIONS else None
         self.header = self.split
         self.logger = logger
         self.named = ""
+        self.names: dict[int, str] = {}
 
     def plan(self) -> Plan:
         count = len(self.gaps) - 1
@@ -200,7 +206,7 @@ class _Builder:
         plain = all(measure.scale == 1.0 and measure.over is None for measure in self.measures)
         simple = tuple((measure.name, measure.at) for measure in self.measures) if plain else ()
         counters, found = tuple(self.counters), tuple(self.measures)
-        return Plan(counters, found, strong, self._bare(), self.header, shape, self._short(), simple)
+        return Plan(counters, found, strong, self._bare(), self.header, shape, self._short(), simple, self._pure())
 
     def _clock(self, at: int) -> bool:
         """Whether the number is part of `1:02:03` or a date."""
@@ -231,14 +237,15 @@ class _Builder:
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
         if is_junk(name) or (total is not None and not measures(name)):
             return
+        self.names[at] = name
         self.measures.append(Measure(self._with_split(name), at, scale, total))
 
     def _unnamed_counter(self, at: int, total: int | None) -> CounterKind | None:
         """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`."""
-        gap = self.gaps[at].strip(" \t:")
+        gap = "".join(self.gaps[at].split()).strip(":")
         if total is None or any(counter.kind != "epoch" for counter in self.counters):
             return None
-        if self.counters and gap in ("][", "] [", "[", "", "|", "](", "(", ","):
+        if self.counters and gap in ("][", "[", "", "|", "](", "(", ","):
             return "batch"
         if at == 0 and gap in ("", "["):
             return "batch"
@@ -291,6 +298,7 @@ class _Builder:
         Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
         `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
         """
+        self._name_initials()
         split, plain_loss = "", False
         scores = any(plain(measure.name) == "train" for measure in self.measures)
         seen: set[str] = set()
@@ -305,6 +313,16 @@ class _Builder:
             plain_loss = plain_loss or (own is None and "loss" in name.lower())
             seen.add(measure.name.lower())
             if name != measure.name:
+                self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
+
+    def _name_initials(self) -> None:
+        """`T_loss 1 | V_loss 2`: beside each other, the same name behind a T and a V is of training and validation."""
+        names = {plain(measure.name) for measure in self.measures}
+        pairs = {name[2:] for name in names if name.startswith("t ")} & {name[2:] for name in names if name.startswith("v ")}
+        for index, measure in enumerate(self.measures):
+            initial, _, rest = plain(measure.name).partition(" ")
+            if rest in pairs and initial in ("t", "v"):
+                name = f"{'train' if initial == 't' else 'val'}_{measure.name[2:]}"
                 self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
 
     def _is_pair(self) -> bool:
@@ -343,6 +361,17 @@ class _Builder:
             if at not in positions and _LETTERS.search(gap):
                 return False
         return all(len(self.gaps[at]) < 48 for at in positions)
+
+    def _pure(self) -> bool:
+        """Whether each number is a measure's, a result among them, and each word part of a name: no prose and no table."""
+        if self.counters or len(self.names) != len(self.gaps) - 1 or not any(map(is_result, self.names.values())):
+            return False
+        for at, gap in enumerate(self.gaps):
+            unit = _UNIT.match(gap) if at else None
+            rest = gap[unit.end() if unit else 0 :].replace(self.names.get(at, ""), "", 1)
+            if _LETTERS.search(_FIRST_WORDS.sub("", f"{rest.strip()} ")):
+                return False
+        return True
 
     def _short(self) -> bool:
         if sum(gap.count(" --") for gap in self.gaps) > 1 or _CALL.match(self.gaps[0]):

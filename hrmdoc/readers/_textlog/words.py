@@ -41,6 +41,8 @@ _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
 )
+_RESULTS = _QUALITIES | word_set("reward rewards return returns")
+_EXTREMES = word_set("best lowest highest min max minimum maximum target final")
 _JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {"local rank", "v num"}
 
 EVALUATIONS = ("val", "test", "dev")
@@ -48,7 +50,7 @@ EVALUATIONS = ("val", "test", "dev")
 _SPLITS = ("val", "test", "train", "dev")
 _SPLIT = late.pattern(r"[^a-z0-9@]+")
 _SPLIT_WORDS = late.pattern(
-    r"(?<![a-z])(?:(val|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z]))"
+    r"(?<![a-z])(?:(val|vali|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z]))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )
 
@@ -83,6 +85,12 @@ def measures(name: str) -> bool:
 def quality(name: str) -> bool:
     """Whether a name tells how well the model does, which is measured on a split, as a loss or an accuracy is."""
     return not _QUALITIES.isdisjoint(plain(name).split(" "))
+
+
+def is_result(name: str) -> bool:
+    """Whether the last word of a name is what it measures: `Val Loss` and `Mean reward`, not `loss_scale`, nor `best_loss`."""
+    words = plain(name).split(" ")
+    return words[-1] in _RESULTS and _EXTREMES.isdisjoint(words)
 
 
 def is_junk(name: str) -> bool:

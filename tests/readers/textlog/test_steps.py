@@ -70,7 +70,7 @@ def test_a_loss_that_is_no_number_is_told_by_one_line(read: Any) -> None:
 
 def test_a_loss_that_is_a_number_or_infinite_is_not(read: Any) -> None:
     assert read("Epoch 0\nbest_loss inf\n").points == 0
-    assert read("Epoch 0\ntrain_loss 0.5\n").points == 0
+    assert read("train_loss 0.5\n").points == 0
     assert read("Loss is nan, stopping training\n").points == 0
     assert read("loss: 0.5, lr: 1e-4\n").points == 0
 
@@ -80,3 +80,55 @@ def test_a_loss_that_is_a_number_or_infinite_is_not(read: Any) -> None:
 )
 def test_a_line_that_holds_nothing_else_tells_of_a_lost_loss(line: str, read: Any) -> None:
     assert read(f"{line}\n").points >= 1
+
+
+def test_a_line_of_nothing_but_a_result_is_a_point_where_the_position_is_known(read: Any) -> None:
+    stamp = "2026-01-02 03:04:05.678901: "
+    run = read(f"{stamp}\n{stamp}Epoch 195 \n{stamp}train_loss -0.7526\n{stamp}val_loss -0.77\n{stamp}Epoch time: 61.1 s\n")
+    assert (points(run, "train_loss"), points(run, "val_loss")) == ([(195, -0.7526)], [(195, -0.77)])
+    assert len(run.series) == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["best_loss 0.5", "lr: 0.001", "loss_scale: 128", "Best accuracy so far: 0.5", "accuracy   0.95   100", "loss of 0.5"]
+)
+def test_other_settings_and_records_are_none(line: str, read: Any) -> None:
+    assert read(f"Epoch 3\n{line}\n").points == 0
+
+
+def test_results_that_came_twice_without_a_position_are_read_at_the_end(read: Any) -> None:
+    part = "... (iteration a)\nMean value_function loss: {0}\nMean reward: {1}\naux_loss_coef: 0.1\n-----\n"
+    run = read(part.format(0.5, 12) + part.format(8e12, -900.5))
+    assert points(run, "Mean reward") == [(0, 12.0), (1, -900.5)]
+    assert {key.metric for key in run.series} == {"Mean reward", "Mean value_function loss"}
+    assert read(part.format(0.5, 12)).points == 0
+
+
+def test_batches_in_brackets_far_behind_the_epoch_are_counted(read: Any) -> None:
+    line = "Epoch: [{0}]  [ {1:2}/20]  eta: 0:03:06  lr: 0.000000  loss: 0.57{1} (0.60)  time: 0.89  data: 0.23  max mem: 6450\n"
+    run = read("".join(line.format(epoch, batch) for epoch in (3, 4) for batch in (0, 10)))
+    assert [at for at, _ in points(run, "loss")] == [40, 50, 60, 70]
+
+
+def test_measures_that_were_held_back_stand_in_the_epochs_that_they_came_in(read: Any) -> None:
+    run = read("".join(f"epoch:  {epoch}\nlr: 0.00{9 - epoch}\nsaving took 0.4 seconds\n" for epoch in (6, 7, 8)))
+    assert points(run, "lr") == [(6, 0.003), (7, 0.002), (8, 0.001)]
+
+
+def test_a_split_in_brackets_says_whose_the_measures_are(read: Any) -> None:
+    run = read("".join(f"Epoch {n}\n[Train] loss: 0.9, acc: 0.5\n[Val] loss: 0.{n}, acc: 0.4\n" for n in (1, 2, 3)))
+    assert points(run, "val_loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    assert len(points(run, "train_loss")) == 3
+
+
+def test_initials_of_splits_count_beside_each_other_alone(read: Any) -> None:
+    run = read("".join(f"Epoch: {n} | T_Loss 1{n}.1 | T_acc 0.1 | V_Loss   nan | V_acc.   0.2\n" for n in (1, 2)))
+    assert {key.metric for key in run.series} == {"train_Loss", "train_acc", "val_Loss", "val_acc"}
+    run = read("".join(f"Epoch: {n} | pi_loss 1{n}.1 | v_loss 0.1\n" for n in (1, 2)))
+    assert {key.metric for key in run.series} == {"pi_loss", "v_loss"}
+
+
+@pytest.mark.parametrize(("told", "value"), [("1.#IND00", "nan"), ("-1.#QNAN", "nan"), ("1.#INF", "inf"), ("-nan(ind)", "nan")])
+def test_what_microsofts_compilers_write_for_no_number_is_none(told: str, value: str, read: Any) -> None:
+    run = read(f"step 1 loss: 0.5\nstep 2 loss: {told}\n")
+    assert repr(points(run, "loss")[1][1]) == value

@@ -116,3 +116,17 @@ def test_a_row_of_another_width_is_none_of_yolo(read: Any) -> None:
 def test_columns_of_spacy_2_are_read(read: Any) -> None:
     log = "Itn.  Dep Loss  NER Loss  UAS     NER P.\n0     0.000     20.500    0.000   5.882\n"
     assert points(read(log + "1     0.000     18.250    0.000   6.100\n"), "NER Loss") == [(0, 20.5), (1, 18.25)]
+
+
+def test_evaluations_of_boosted_trees_are_read_whatever_they_measure(read: Any) -> None:
+    run = read("".join(f"[{n}]\ttrain-gamma-nloglik:nan\teval-map@5-:0.{n}\n" for n in range(3)))
+    assert points(run, "eval-map@5-") == [(0, 0.0), (1, 0.1), (2, 0.2)]
+    assert len(points(run, "train-gamma-nloglik")) == 3
+    spaced = read("".join(f"[{n}]    train-auc:0.5{n}+0.01   test-auc:0.6{n}+0.02\n" for n in (0, 10, 20)))
+    assert points(spaced, "test-auc") == [(0, 0.6), (10, 0.61), (20, 0.62)]
+    assert read("[3] pre-loss:0.5 and so on\n[4] shape-1:2x3\n").points == 0
+
+
+def test_catboost_shows_by_one_line_that_more_is_better(read: Any) -> None:
+    row = "{0}:     learn: 0.95{0}        test: 0.82{0} best: 0.8356 (1)     total: 45.4s    remaining: 1h 42m 22s\n"
+    assert points(read("".join(map(row.format, (7, 8)))), "val_score") == [(7, 0.827), (8, 0.828)]
