@@ -46,10 +46,12 @@ class Flow(Struct):
     _offset: int = 0
     _continues: bool = False
     _laps: int = 0
+    _trainings: int = 0
 
-    def enter_epoch(self, epoch: int) -> None:
-        """A line named the epoch alone."""
-        self.epoch = epoch
+    def enter_epoch(self, epoch: int, alone: bool = False) -> None:
+        """A line named the epoch. One that is `alone` in its training is counted: a loop around it calls for many such."""
+        self.epoch = epoch + self._trainings if alone else epoch
+        self._trainings += alone
 
     def place(self, position: Position) -> tuple[int, Axis]:
         """The step and the axis of a line with counters; moves on to it."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._decimals import PlainText
+from hrmdoc.readers._textlog.epoch_bar import EpochBar
 from hrmdoc.readers._textlog.flow import Position
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
@@ -114,7 +115,8 @@ class LineReader:
             state.flow.place(position)
             state.block = _BLOCK
         elif position.epoch is not None:
-            state.flow.enter_epoch(position.epoch)
+            EpochBar.enter(state, position.epoch, self._sink)
+            state.flow.enter_epoch(position.epoch, alone=position.epochs == 1)
         return True
 
     def _accept(self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark) -> bool:

@@ -12,6 +12,7 @@ from hrmdoc import late
 from hrmdoc.readers._textlog import boosting, facts, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import Mapping, mapping_of, mappings_of
+from hrmdoc.readers._textlog.epoch_bar import EpochBar
 from hrmdoc.readers._textlog.lines import LineReader
 from hrmdoc.readers._textlog.pieces import PIECE_LIMIT, Block, Splitter
 from hrmdoc.readers._textlog.prefix import Message, Peeler
@@ -20,7 +21,7 @@ from hrmdoc.readers._textlog.records import RecordReader
 from hrmdoc.readers._textlog.rich_bar import RichBar
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.tables import EpochBar, TableReader
+from hrmdoc.readers._textlog.tables import TableReader
 from hrmdoc.readers._textlog.template import Plans
 from hrmdoc.readers._textlog.trouble import TroubleReader
 from hrmdoc.readers.base import Context

@@ -115,3 +115,29 @@ def test_rows_in_a_file_of_composer_count_all_batches_and_the_bars_beside_them_a
     run = read(log)
     assert points(run, "loss/train/total") == [(k, pytest.approx(9 - k / 10)) for k in range(20)]
     assert points(run, "metrics/eval/CrossEntropy") == [(20, 7.25)]
+
+
+FULL_BAR = "{0}/{0} [==============================] - {1} - loss: 0.{2} - val_loss: 0.5\n"
+
+
+def test_a_full_bar_above_the_first_heading_was_of_the_epoch_before(read: Any) -> None:
+    run = read("".join(FULL_BAR.format(960, "3s 3ms/step", n) + f"Epoch {n + 1}/25\n" for n in (14, 15, 16)))
+    assert points(run, "loss") == [(14, 0.14), (15, 0.15), (16, 0.16)]
+    assert axis(run, "loss") == "epoch"
+
+
+def test_full_bars_without_a_heading_are_counted_and_their_redraws_are_not(read: Any) -> None:
+    redraw = "10/10 [====] - 1s 1ms/step - loss: 0.{0}\r"
+    run = read("".join(redraw.format(n) + FULL_BAR.format(10, "1s 1ms/step", n) for n in (9, 8, 7)))
+    assert points(run, "loss") == points(run, "loss")[:3] == [(0, 0.9), (1, 0.8), (2, 0.7)]
+
+
+def test_bars_of_early_keras_count_samples_and_are_placed_by_epoch(read: Any) -> None:
+    run = read("".join(f"Epoch {n}/4\n" + FULL_BAR.format(50000, "67s", n) for n in (1, 2, 3)))
+    assert points(run, "loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_trainings_of_one_epoch_each_are_counted(read: Any) -> None:
+    run = read("".join("Epoch 1/1\n" + FULL_BAR.format(360, "11s 31ms/step", n) + f"  curr val acc: 0.{n}\n" for n in (3, 4, 5)))
+    assert points(run, "loss") == [(1, 0.3), (2, 0.4), (3, 0.5)]
+    assert points(run, "curr val acc") == [(1, 0.3), (2, 0.4), (3, 0.5)]
