@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc import late
-from hrmdoc.readers._textlog import boosting, facts, scan
+from hrmdoc.readers._textlog import boosting, facts, objects, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import Mapping, mapping_of, mappings_of
 from hrmdoc.readers._textlog.epoch_bar import EpochBar
@@ -39,6 +39,7 @@ _OVERFLOW = late.pattern(
 _NO_NUMBER = late.pattern(r"(-?)(?<![\d.])1\.#(INF|IND|QNAN|SNAN)\d{0,16}")
 """How programs built by older compilers of Microsoft spell what is no number."""
 _BLOCK_COST = 20
+_MAY_OPEN = ("{", "[", " ", "\t", '"', "'")
 _FEW = 4
 """Fewer mappings after each other are read line by line."""
 _NEVER_CHATTER = scan.METRIC | scan.BAR | scan.TROUBLE | scan.FRAMEWORK | scan.WANTED
@@ -234,7 +235,7 @@ class TextSession:
             self._told = self._trouble.moment(state, text, mark) or self._told
         if state.config and self._config_row(state, text, mark):
             return
-        open_block = state.block or state.rows or state.frame or state.table is not None
+        open_block = state.block or state.rows or state.frame or state.objects or state.table is not None
         if (kinds & scan.METRIC or open_block) and self._metrics(state, text, message.logger, mark):
             return
         if kinds & (scan.FACT | scan.CONFIG):
@@ -262,6 +263,8 @@ class TextSession:
 
     def _metrics(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line told metrics or a position."""
+        if (state.objects or text[:1] in _MAY_OPEN) and self._object(state, text, mark):
+            return True
         if ("{'" in text or '{"' in text or "{ '" in text) and (mapping := mapping_of(text)):
             if mapping.step is None and text[0] != "{":
                 mapping.step = self._lines.step_in(text[: text.index("{")])
@@ -279,6 +282,16 @@ class TextSession:
             return True
         state.block = max(0, state.block - _BLOCK_COST)
         return False
+
+    def _object(self, state: RankState, text: str, mark: Mark) -> bool:
+        """Whether the line is part of a mapping of many lines. Only those that tell their place are records: configs are not."""
+        if not state.objects and (not text.rstrip().endswith((",", "{", "[")) or not objects.begins(text)):
+            return False
+        ended = objects.read(state.objects, text, mark)
+        for mapping, where in ended or ():
+            if mapping.step is not None or mapping.epoch is not None:
+                self._mapping(state, mapping, where)
+        return ended is not None
 
     def _epoch_bar(self, state: RankState, drawn: tuple[int, int, str], mark: Mark) -> None:
         batch, total, rest = drawn

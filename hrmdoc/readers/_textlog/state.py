@@ -10,6 +10,7 @@ from hrmdoc.readers._textlog.bars import MainBar
 from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.flow import Flow
 from hrmdoc.readers._textlog.folds import Fold
+from hrmdoc.readers._textlog.objects import Part
 from hrmdoc.readers._textlog.sink import Mark
 from hrmdoc.run import Axis
 
@@ -51,6 +52,7 @@ class RankState(Struct):
         fold: the exception of the line before, whose message may go on below it.
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
+        objects: what is open of a mapping of many lines, the innermost last.
         frame: the lines of a Rich bar that is not whole yet.
         best, score: the best value that CatBoost told last, and whether more of it is better.
         filed: the log holds Composer's own rows, which its bars repeat.
@@ -78,6 +80,7 @@ class RankState(Struct):
     fold: Fold | None = None
     summary: int = 0
     config: int = 0
+    objects: list[Part] = field(default_factory=list)
     frame: list[str] = field(default_factory=list)
     filed: bool = False
     best: float | None = None
@@ -88,7 +91,7 @@ class RankState(Struct):
         """Whether the next line is wanted even if no word in it is known."""
         return (
             self.traceback
-            or bool(self.summary or self.block or self.rows or self.config or self.frame)
+            or bool(self.summary or self.block or self.rows or self.config or self.objects or self.frame)
             or self.table is not None
             or self.fold is not None
         )
