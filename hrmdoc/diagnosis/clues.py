@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CONSEQUENCE_LEAK = 0.1
 """How often a failure brings a second root signature in its wake: what breaks next within the same step is weak evidence."""
+UNNAMED = "unhandled-exception"
+"""An exception that no rule knows. What its handling or its end brings to light is known, and so tells more than it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def _leak(symptom: Symptom, book: Rulebook) -> float:
 
 
 def _consequences(seen: Iterable[Symptom]) -> set[str]:
-    """Root candidates that came after the first one without any training in between: what is to be explained is the first."""
+    """Root candidates that came after the first with a name, without any training in between: what is to be explained is that."""
     roots = [symptom for symptom in seen if symptom.signature_role == "root"]
     if len(roots) < 2:
         return set()
@@ -158,7 +160,7 @@ def _consequences(seen: Iterable[Symptom]) -> set[str]:
         step = math.inf if symptom.first_step is None else symptom.first_step
         return time, step, symptom.line if one_file and symptom.line is not None else 0.0
 
-    first = min(roots, key=moment)
+    first = min([symptom for symptom in roots if symptom.id != UNNAMED] or roots, key=moment)
     return {s.id for s in roots if moment(s) > moment(first) and not _survived(first, s)}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from hrmdoc import rulebook
-from hrmdoc.diagnosis.clues import Clues, gather
+from hrmdoc.diagnosis.clues import CONSEQUENCE_LEAK, Clues, gather
 from hrmdoc.examination.symptom import State, Symptom
 from hrmdoc.rulebook import Rulebook
 
@@ -24,6 +25,10 @@ def names(clues: Clues, part: str) -> set[str]:
     return {one.id for clue in getattr(clues, part) for one in clue.symptoms}
 
 
+def leak_of(clues: Clues, name: str) -> float:
+    return next(clue.leak for clue in clues.shown if any(one.id == name for one in clue.symptoms))
+
+
 def test_a_message_that_is_missing_counts_while_the_run_goes_on() -> None:
     clues = gather([symptom("fp16-overflow-skips", "absent"), symptom("loss-nonfinite", role="")], book())
     assert names(clues, "absent") == {"fp16-overflow-skips"}
@@ -32,6 +37,25 @@ def test_a_message_that_is_missing_counts_while_the_run_goes_on() -> None:
 def test_that_nothing_has_ended_the_run_yet_is_no_evidence() -> None:
     clues = gather([symptom("oom-host", "absent"), symptom("host-memory-growth", role="")], book())
     assert names(clues, "open") == {"oom-host"}
+
+
+def test_an_exception_without_a_name_takes_nothing_from_what_comes_in_its_wake() -> None:
+    unnamed = replace(symptom("unhandled-exception"), file="train.log", line=124)
+    full = replace(symptom("disk-full"), file="train.log", line=142)
+    assert leak_of(gather([unnamed, full], book()), "disk-full") < CONSEQUENCE_LEAK
+    assert leak_of(gather([unnamed, full], book()), "unhandled-exception") < CONSEQUENCE_LEAK
+
+
+def test_an_exception_without_a_name_behind_another_failure_is_its_consequence() -> None:
+    peer = replace(symptom("nccl-remote-exit"), file="train.log", line=7)
+    unnamed = replace(symptom("unhandled-exception"), file="train.log", line=9)
+    assert leak_of(gather([peer, unnamed], book()), "unhandled-exception") == CONSEQUENCE_LEAK
+
+
+def test_the_second_of_two_failures_with_a_name_is_weak_evidence() -> None:
+    first = replace(symptom("oom-cuda"), file="train.log", line=7)
+    second = replace(symptom("disk-full"), file="train.log", line=9)
+    assert leak_of(gather([first, second], book()), "disk-full") == CONSEQUENCE_LEAK
 
 
 def test_what_ended_the_program_leaves_open_what_else_it_would_have_printed() -> None:
