@@ -19,6 +19,7 @@ from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.overrides import override
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
 from hrmdoc.remedies.scalars import Kind, Plain, read, render, same
+from hrmdoc.roles.nested import ANYWHERE, nested
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ class _Planner:
                 f"{self.framework.title} has no key for {change.key}", hint=did_you_mean(change.key, self.framework.config)
             )
         other = self._common.config.get(change.key)
-        if other is not None and self._lookup(key) is None and self._lookup(other) is not None:
-            key = other
+        if other is not None and self._lookup(key) is None:
+            key = other if self._lookup(other) is not None else self._nested(change.key, other) or key
         if key.type == "bool" and isinstance(change.value, str) and change.op == "set" and not change.value.startswith("="):
             held = {name for name in key.keys if self._find(name) is not None}
             for name, on in switches.settings(key, change.value, held).items():
@@ -155,6 +156,19 @@ class _Planner:
             if found := self._find(name):
                 return (*found, name)
         return None
+
+    def _nested(self, canonical: str, key: ConfigKey) -> ConfigKey | None:
+        """The key where it stands in a section of any name.
+
+        Raises:
+            PatchError: it stands in several, and which one the run took cannot be told.
+        """
+        if canonical not in ANYWHERE:
+            return None
+        paths = nested(key.keys, [dotted(route) for place in self.sources for route in place.document.leaves])
+        if len(paths) > 1:
+            raise PatchError(f"{canonical} may be any of {', '.join(paths)}", hint="change the one that is meant")
+        return msgspec.structs.replace(key, keys=tuple(paths)) if paths else None
 
     def _current(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
         """The value now, in own and in canonical units: from the file, from the run, from the framework's defaults."""

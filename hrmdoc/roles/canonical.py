@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hrmdoc.roles.framework import chain, detect
+from hrmdoc.roles.nested import ANYWHERE, nested
 from hrmdoc.run import Fact, Value
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     """Every canonical fact that the run's own facts give, each with the file and line it came from.
 
     What a reader stated under a canonical key comes first, then the config keys of the framework that wrote the run, then
-    those of all others; last what follows by arithmetic, and the defaults of the framework when its config was seen.
+    those of all others, then common names in sections of any name; last what follows by arithmetic, and the defaults of the
+    framework when its config was seen.
     """
     found = {key: _stated(fact) for (scope, key), fact in run.facts.items() if scope == "run"}
     name, _ = detect(run, book)
@@ -70,6 +72,9 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
                 found[key] = fact
                 if key == "precision" and (other := config.contradiction(fact, spelling)):
                     found[other.key] = other
+    for key, spelling in book.frameworks["generic"].config.items() if "generic" in book.frameworks else ():
+        if key not in found and key in ANYWHERE and (fact := config.read_nested(key, spelling)):
+            found[key] = fact
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
         _defaults(found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ()))
     _logged(run, found)
@@ -124,6 +129,12 @@ class _Config:
             if fact is not None and (value := _converted(key, fact.value, spelling)) is not None:
                 return _at(fact, key, value)
         return None
+
+    def read_nested(self, key: str, spelling: ConfigKey) -> Fact | None:
+        """The canonical fact behind a common name in any section; None where several sections say several things."""
+        facts = [self._exact[path] for path in nested(spelling.keys, self._exact)]
+        values = {_converted(key, fact.value, spelling) for fact in facts}
+        return _at(facts[0], key, value) if len(values) == 1 and (value := values.pop()) is not None else None
 
     def contradiction(self, precision: Fact, spelling: ConfigKey) -> Fact | None:
         """`precision.also`: half precision of the other kind that a switch of the same file turns on too."""

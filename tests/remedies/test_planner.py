@@ -106,3 +106,16 @@ def test_a_key_in_the_words_of_any_training_code_is_changed_rather_than_one_adde
     assert after(plan(change, {}, HF, [path], common)) == "learning_rate: 0.02\nlr: 0.1\n"
     path.write_text("seed: 1\n")
     assert "learning_rate" in after(plan(change, {}, HF, [path], common))
+
+
+def test_a_key_in_a_section_of_any_name_is_changed_where_it_stands(tmp_path: Path) -> None:
+    common = Framework("generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))})
+    path = tmp_path / "c.yaml"
+    change = remedy(Change("optimizer.lr", "multiply", 0.1))
+    path.write_text("model:\n  net: unet\n  lr: 0.5  # high\nval:\n  lr: 1\n")
+    patch = plan(change, {}, HF, [path], common)
+    assert after(patch) == "model:\n  net: unet\n  lr: 0.05  # high\nval:\n  lr: 1\n"
+    assert patch.overrides == "--model.lr=0.05"
+    path.write_text("model:\n  lr: 0.5\nhead:\n  lr: 0.1\n")
+    with pytest.raises(PatchError, match=r"may be any of model\.lr, head\.lr"):
+        plan(change, {}, HF, [path], common)
