@@ -26,7 +26,7 @@ _TEST = frozenset({"test", "testing"})
 _TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
 _AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"})
 _AROUND = frozenset(
-    "final metrics metric step batch iter current logs log last history all set curve values list".split()  # noqa: SIM905
+    "final metrics metric step batch iter current logs log last history all set curve values list (%)".split()  # noqa: SIM905
 )
 _ONE_OF_MANY = {
     "losses": "loss",
@@ -56,6 +56,7 @@ _PART_OF_LOSS = frozenset(
 _LAST_WORD = {
     "loss": "train.loss",
     "nll": "train.loss",
+    "nloglik": "train.loss",
     "crossentropy": "train.loss",
     "acc": "train.accuracy",
     "accuracy": "train.accuracy",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc import late
-from hrmdoc.readers._textlog import boosting, facts, objects, scan
+from hrmdoc.readers._textlog import boosting, facts, objects, reports, scan
 from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import Mapping, mapping_of, mappings_of
 from hrmdoc.readers._textlog.epoch_bar import EpochBar
@@ -74,6 +74,7 @@ class TextSession:
         self._rank: int | None = context.rank
         self._chatter: set[bytes] = set()
         self._told = False
+        self._whole = ""
 
     @property
     def lines(self) -> int:
@@ -95,6 +96,7 @@ class TextSession:
             self._records.flush(state)
             self._progress.flush(state)
             EpochBar.close(state, self._sink)
+            self._report(state, "", Mark(self._splitter.line))
             self._lines.close(state)
             self._trouble.flush(state)
         self._lines.finish()
@@ -199,6 +201,7 @@ class TextSession:
 
     def _piece(self, text: str, line: int, kinds: int) -> None:
         kept = bool(kinds & scan.WANTED)
+        self._whole = text
         message = self._peeler.peel(text)
         rank = self._context.rank if message.rank is None else message.rank
         if message.rank is None and message.rest is text and self._hungry:
@@ -235,7 +238,7 @@ class TextSession:
             self._told = self._trouble.moment(state, text, mark) or self._told
         if state.config and self._config_row(state, text, mark):
             return
-        open_block = state.block or state.rows or state.frame or state.objects or state.table is not None
+        open_block = state.block or state.rows or state.frame or state.objects or state.report or state.table is not None
         if (kinds & scan.METRIC or open_block) and self._metrics(state, text, message.logger, mark):
             return
         if kinds & (scan.FACT | scan.CONFIG):
@@ -271,6 +274,8 @@ class TextSession:
             return self._mapping(state, mapping, mark)
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
             return True
+        if self._report(state, self._whole if state.report else text, mark):
+            return True
         if boosting.read(state, text, self._sink, mark) or self._rich.read(state, text, mark):
             return True
         if drawn := EpochBar.match(text):
@@ -292,6 +297,21 @@ class TextSession:
             if mapping.step is not None or mapping.epoch is not None:
                 self._mapping(state, mapping, where)
         return ended is not None
+
+    def _report(self, state: RankState, text: str, mark: Mark) -> bool:
+        """Whether the line is part of a report of Ray Tune. Of several trials in one log, the first one's are read."""
+        report = state.report
+        if report is not None and reports.take(report, text):
+            return True
+        if report is not None:
+            state.flow.step = reports.end(report, self._sink) or state.flow.step
+        state.report = reports.begin(text, mark) if text.startswith("Result for ") else None
+        if state.report is None:
+            return False
+        state.trial = state.trial or state.report.trial
+        if state.report.trial != state.trial:
+            state.report = None
+        return True
 
     def _epoch_bar(self, state: RankState, drawn: tuple[int, int, str], mark: Mark) -> None:
         batch, total, rest = drawn

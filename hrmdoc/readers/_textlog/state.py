@@ -11,6 +11,7 @@ from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.flow import Flow
 from hrmdoc.readers._textlog.folds import Fold
 from hrmdoc.readers._textlog.objects import Part
+from hrmdoc.readers._textlog.reports import Report
 from hrmdoc.readers._textlog.sink import Mark
 from hrmdoc.run import Axis
 
@@ -53,6 +54,7 @@ class RankState(Struct):
         summary: lines that may still belong to a launcher's failure summary.
         config: lines that may still belong to a printed configuration.
         objects: what is open of a mapping of many lines, the innermost last.
+        report, trial: the report of a trial that is being read, and whose reports and rows are.
         frame: the lines of a Rich bar that is not whole yet.
         best, score: the best value that CatBoost told last, and whether more of it is better.
         filed: the log holds Composer's own rows, which its bars repeat.
@@ -81,6 +83,8 @@ class RankState(Struct):
     summary: int = 0
     config: int = 0
     objects: list[Part] = field(default_factory=list)
+    report: Report | None = None
+    trial: str = ""
     frame: list[str] = field(default_factory=list)
     filed: bool = False
     best: float | None = None
@@ -93,5 +97,6 @@ class RankState(Struct):
             self.traceback
             or bool(self.summary or self.block or self.rows or self.config or self.objects or self.frame)
             or self.table is not None
+            or self.report is not None
             or self.fold is not None
         )

@@ -44,6 +44,10 @@ _YOLO_ROWS = {len(columns): columns for columns in (_YOLO, _YOLO_FULL, (*_YOLO[:
 """Columns of YOLO's rows by their number, where the line that names them was cut off: of v5, of its `results.txt`, of v8."""
 _REDRAWN = late.pattern(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
 """fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
+_METER = late.pattern(r"\s{0,8}\[[ =>#.*\d%-]{3,60}\]\s+")
+"""xLearn draws how far it is in front of each row, `[   10%      ]`, and of the header."""
+_SPLIT_WORD = late.pattern(r"\b(train|training|valid|val|validation|test|dev) (?=[A-Za-z])", re.IGNORECASE)
+_COLUMN = late.pattern(r"[\w@.%/()-]{1,40}\Z")
 _PATIENCE = 4
 _STEPS = ("time/total_timesteps", "total_timesteps", "steps", "timesteps")
 _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
@@ -81,12 +85,12 @@ class TableReader:
 
     def header(self, state: RankState, text: str) -> bool:
         """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
-        text = text.translate(_BORDERS).strip()
+        text = _METER.sub("", text.translate(_BORDERS).strip(), count=1)
         if len(text) > _LONGEST or not text[:64].lstrip("| ")[:1].isalpha():
             return False
         cells = [cell for cell in _CELLS.split(text) if cell]
-        if len(cells) == 1 and all(measures(word) or counter_kind(word) for word in text.split(" ")):
-            cells = text.split(" ")
+        if len(cells) == 1:
+            cells = _narrow(text) or cells
         if of_all := _OF_ALL.get(tuple(cells[:3])):
             state.columns, state.rows = of_all, _PATIENCE
             return True
@@ -119,10 +123,11 @@ class TableReader:
         state.rows = max(0, state.rows - 1)
         if not columns or len(text) > _LONGEST:
             return False
-        cells = text.translate(_BORDERS).replace("|", " ").replace("No log", "-").split()
+        cells, framed = _cells(_METER.sub("", text.translate(_BORDERS), count=1).replace("No log", "-"), len(columns))
         if len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
             return False
         values: list[tuple[str, float]] = []
+        label = ""
         position = Position()
         for name, cell in zip(columns, cells, strict=True):
             kind, of = counter_kind(name), _OF.match(cell)
@@ -136,16 +141,42 @@ class TableReader:
                 position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
             elif found is not None:
                 values.append((name, number(found.group(1))))
+            elif framed and not measures(name) and not kind:
+                label = label or cell
             elif cell != "-" and ":" not in cell and not _SPAN.match(cell):
                 return False
         if not values or (position.silent and any(map(counter_kind, columns))):
             return False
         state.rows = _PATIENCE
+        if split := split_of(label) if label else None:
+            values = [(f"{split}_{name}", value) for name, value in values]
+        elif label:
+            state.trial = state.trial or label
+            if label != state.trial:
+                return True
         if position.silent:
             self._sink.points(values, None, "index", mark)
         else:
             self._sink.points(values, *state.flow.place(position), mark)
         return True
+
+
+def _narrow(text: str) -> list[str]:
+    """The names of a header that parts them by single spaces: measures and counters, or, behind a counter, two measures."""
+    cells = _SPLIT_WORD.sub(r"\1_", text).split(" ")
+    measured = [measures(cell) for cell in cells]
+    if all(known or counter_kind(cell) for cell, known in zip(cells, measured, strict=True)):
+        return cells
+    return cells if counter_kind(cells[0]) and measured.count(True) >= 2 and all(map(_COLUMN.match, cells)) else []
+
+
+def _cells(text: str, count: int) -> tuple[list[str], bool]:
+    """The cells of a row, and whether they stand in frames: then they may hold words, or nothing."""
+    if text.count("|") >= count:
+        cells = [cell.strip() or "-" for cell in text.strip().strip("|").split("|")]
+        if len(cells) == count:
+            return cells, True
+    return text.replace("|", " ").split(), False
 
 
 def _evaluated(cells: list[str]) -> list[str]:

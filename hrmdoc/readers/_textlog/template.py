@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hrmdoc import late
 from hrmdoc.readers._textlog.forms import Forms
+from hrmdoc.readers._textlog.naming import FIRST_WORDS, UNIT, name_of, unit_after
 from hrmdoc.readers._textlog.plainer import plainer
 from hrmdoc.readers._textlog.words import (
     EVALUATIONS,
@@ -50,28 +51,12 @@ _NUMBER_OR_WORD = late.pattern(
 _MOST_PLANS = 4096
 _MOST_NUMBERS = 200
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
-_UNIT = late.pattern(r"[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
 _UNITS = word_set(
     "ms s sec secs seconds us µs m min mins h hr hours x % gb gib mb mib kb tb tflops tflop/s hz w c",
     "it/s s/it iter/s tok/s toks/s tokens/s tokens/sec samples/s examples/s img/s imgs/s w/s",
     "ms/step s/step us/step ms/epoch ms/iter s/iter ms/batch s/batch s/epoch",
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
-_END = late.pattern(r"(?:[\s:=\"'(\[~@>]|\*\*|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
-_PARTS = late.pattern(r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s")
-_FIRST_WORDS = late.pattern(r"\A(?:(?:current|the|with|and|a|my|average of|of|so far|has|had)\s+)+", re.IGNORECASE)
-_SO_FAR = late.pattern(r"\s+(?:so far|value of)\Z")
-_PICTURES = late.pattern(r"[^\w\s\x00-\x7f]+")
-_NAME = late.pattern(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
-_NO_LAST_WORDS = word_set(
-    "to from by than for with over below above under and vs or after before until reached took every per least be of needs on",
-    "has in needed will",
-)
-_PROSE = word_set(
-    "a an the her his their she he it they we you so will has have had needs need if then each what how who please find",
-    "saved saving synced",
-)
-"""Words of sentences: a name that holds one is none."""
 _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
 _FRAMED = late.pattern(r"\[|=|#|--")
@@ -215,7 +200,7 @@ class _Builder:
         return (after == ":" and not last) or (before == ":" and at > 0)
 
     def _take(self, at: int, total: int | None) -> None:
-        unit = _unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
+        unit = unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
         kind = counter_kind(name) if name else None
         if kind == "step" and name.lower().endswith("s") and self.measures and not any(measures(m.name) for m in self.measures):
@@ -367,9 +352,9 @@ class _Builder:
         if self.counters or len(self.names) != len(self.gaps) - 1 or not any(map(is_result, self.names.values())):
             return False
         for at, gap in enumerate(self.gaps):
-            unit = _UNIT.match(gap) if at else None
+            unit = UNIT.match(gap) if at else None
             rest = gap[unit.end() if unit else 0 :].replace(self.names.get(at, ""), "", 1)
-            if _LETTERS.search(_FIRST_WORDS.sub("", f"{rest.strip()} ")):
+            if _LETTERS.search(FIRST_WORDS.sub("", f"{rest.strip()} ")):
                 return False
         return True
 
@@ -377,36 +362,3 @@ class _Builder:
         if sum(gap.count(" --") for gap in self.gaps) > 1 or _CALL.match(self.gaps[0]):
             return False
         return len(self.gaps[0]) <= 64 and sum(map(len, self.gaps)) <= 1200 and not self.gaps[0].startswith(("*", "- **", "$"))
-
-
-def _unit_after(gap: str) -> str | None:
-    """What is glued to the end of a number: a unit, or something that makes it no number; None when nothing is."""
-    found = _UNIT.match(gap)
-    if found is None:
-        return None
-    text = found.group()
-    return None if text == ":" else text
-
-
-def name_of(gap: str, first: bool) -> str:
-    """The name that a gap gives to the number after it, empty when there is none."""
-    if not first:
-        unit = _UNIT.match(gap)
-        if unit is not None:
-            gap = gap[unit.end() :]
-    if len(gap) > 160:
-        gap = gap[-160:]
-    core = _END.sub("", gap)
-    explicit = core != gap and any(mark in gap[len(core) :] for mark in ":=[")
-    if "(" in gap[len(core) :] and not explicit:
-        return ""
-    tail = ""
-    if core.endswith(")") and (opened := core.rfind("(")) > 0 and len(core) - opened <= 24:
-        core, tail = core[:opened], core[opened:]
-    core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
-    name = _PARTS.split(core)[-1] or ""
-    name = _FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
-    words = name.lower().split(" ")
-    if len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS or not _PROSE.isdisjoint(words):
-        return ""
-    return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

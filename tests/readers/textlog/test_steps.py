@@ -132,3 +132,12 @@ def test_initials_of_splits_count_beside_each_other_alone(read: Any) -> None:
 def test_what_microsofts_compilers_write_for_no_number_is_none(told: str, value: str, read: Any) -> None:
     run = read(f"step 1 loss: 0.5\nstep 2 loss: {told}\n")
     assert repr(points(run, "loss")[1][1]) == value
+
+
+def test_a_rate_without_a_name_lends_its_unit_to_no_name(read: Any) -> None:
+    head = (
+        "Train Epoch: {0} [48/96 (50%)] Data (t): 0.008 Batch (t): 0.042, 1153.56/s, 1153.56/s/gpu LR: 0.00006{0} Loss: 4.3{0}\n"
+    )
+    run = read("".join(map(head.format, (1, 2, 3))))
+    assert [value for _, value in points(run, "LR")] == [0.000061, 0.000062, 0.000063]
+    assert len(points(read("Epoch: 1/Iter 5 loss: 0.5\nEpoch: 1/Iter 10 loss: 0.4\n"), "loss")) == 2

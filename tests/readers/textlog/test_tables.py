@@ -130,3 +130,38 @@ def test_evaluations_of_boosted_trees_are_read_whatever_they_measure(read: Any) 
 def test_catboost_shows_by_one_line_that_more_is_better(read: Any) -> None:
     row = "{0}:     learn: 0.95{0}        test: 0.82{0} best: 0.8356 (1)     total: 45.4s    remaining: 1h 42m 22s\n"
     assert points(read("".join(map(row.format, (7, 8)))), "val_score") == [(7, 0.827), (8, 0.828)]
+
+
+def test_rows_behind_a_meter_are_read(read: Any) -> None:
+    log = "[------------] Epoch      Train log_loss       Test log_loss            Test AUC     Time cost (sec)\n"
+    row = "[   {0}0%      ]     {0}                 {1}            0.6{0}            0.50000               11.07\n"
+    run = read(log + row.format(1, "nan") + row.format(2, "0.5"))
+    assert [at for at, _ in points(run, "Train log_loss")] == [1, 2]
+    assert points(run, "Test log_loss") == [(1, 0.61), (2, 0.62)]
+
+
+def test_a_header_parted_by_single_spaces_may_have_columns_of_any_name_behind_its_measures(read: Any) -> None:
+    run = read("epoch train loss valid loss accuracy_thresh f2_opt\n0 nan 0.3 0.9 0.1\n1 0.2 0.4 0.8 0.2\n")
+    assert points(run, "valid_loss") == [(0, 0.3), (1, 0.4)]
+    assert read("epoch after epoch the loss of it\n0 1 2 3 4 5 6\n").points == 0
+
+
+TRIALS = """+-----------------------+----------+--------+------------------+------+----------+
+| Trial name            | status   |   iter |   total time (s) |   ts |   reward |
+|-----------------------+----------+--------+------------------+------+----------|
+{0}+-----------------------+----------+--------+------------------+------+----------+
+"""
+
+
+def test_framed_rows_may_hold_words_and_those_of_the_first_label_count(read: Any) -> None:
+    row = "| PPO_env_{0}         | RUNNING  |  {1}     |  20{1}.046       | 3072 |  {2}     |\n"
+    run = read("".join(TRIALS.format(row.format("a", n, "nan") + row.format("b", n, 0.5)) for n in (3, 4)))
+    assert [at for at, _ in points(run, "reward")] == [3, 4]
+    assert points(run, "total time (s)") == [(3, 203.046), (4, 204.046)]
+
+
+def test_a_word_in_a_row_may_name_the_split(read: Any) -> None:
+    log = "| epoch | phase | loss | acc |\n|---|---|---|---|\n"
+    run = read(log + "".join(f"| {n} | train | 0.{n} | 0.5 |\n| {n} | val | 0.6 |  |\n" for n in (1, 2)))
+    assert points(run, "val_loss") == [(1, 0.6), (2, 0.6)]
+    assert points(run, "train_loss") == [(1, 0.1), (2, 0.2)]
