@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from hrmdoc.precisions import precision_of
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, nested
 from hrmdoc.run import Fact, Value
@@ -17,34 +18,6 @@ if TYPE_CHECKING:
     from hrmdoc.run import Run
 
 _ENOUGH_CONFIG = 3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
-_PRECISIONS = {
-    "16": "fp16",
-    "16-mixed": "fp16",
-    "16-true": "fp16",
-    "fp16": "fp16",
-    "float16": "fp16",
-    "half": "fp16",
-    "f16": "fp16",
-    "amp_fp16": "fp16",
-    "bf16": "bf16",
-    "bfloat16": "bf16",
-    "bf16-mixed": "bf16",
-    "bf16-true": "bf16",
-    "amp_bf16": "bf16",
-    "bf16-mixed-precision": "bf16",
-    "mixed_bfloat16": "bf16",
-    "mixed_float16": "fp16",
-    "fp8": "fp8",
-    "transformer-engine": "fp8",
-    "32": "fp32",
-    "32-true": "fp32",
-    "fp32": "fp32",
-    "float32": "fp32",
-    "float": "fp32",
-    "no": "fp32",
-    "none": "fp32",
-    "64": "fp32",
-}
 _OFF = frozenset({"none", "null", "false", "off", ""})
 _POSITIVE = frozenset(
     {"run.total_steps", "run.epochs", "data.batch_size", "data.micro_batch_size", "data.grad_accum", "world_size"}
@@ -97,7 +70,7 @@ def _file_of(run: Run, key: str) -> str:
 
 def _stated(fact: Fact) -> Fact:
     if fact.key == "precision" and isinstance(fact.value, str):
-        return _at(fact, fact.key, _PRECISIONS.get(fact.value.lower(), fact.value))
+        return _at(fact, fact.key, precision_of(fact.value) or fact.value)
     return fact
 
 
@@ -150,7 +123,7 @@ class _Config:
         """Precision told by switches: the one that is on names it; all off is full precision."""
         held = [fact for name in spelling.keys if (fact := self.get(name))]
         for fact in held:
-            named = _PRECISIONS.get(str(fact.value).lower())
+            named = precision_of(str(fact.value))
             if fact.value is True or str(fact.value).lower() in ("true", "1"):
                 return _at(fact, "precision", _named(fact.key))
             if named and not isinstance(fact.value, bool) and fact.value not in (0, 1):
@@ -171,7 +144,7 @@ def _loose(key: str) -> str:
 def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
     """A framework's value in canonical units and type; None when it says nothing."""
     if key == "precision":
-        return _PRECISIONS.get(str(value).lower().removeprefix("torch."))
+        return precision_of(str(value))
     if key == "optimizer.grad_clip" and (value is None or value is False or str(value).lower() in _OFF):
         return 0.0
     if value is None or (isinstance(value, str) and value.strip().lower() in ("none", "null", "", "auto", "???")):

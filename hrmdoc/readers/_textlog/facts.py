@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from hrmdoc import late
+from hrmdoc.precisions import precision_of
 from hrmdoc.readers._textlog.lines import number
 from hrmdoc.run import Value
 
@@ -42,15 +43,6 @@ _PRECISION = late.pattern(
     r"|using params_dtype torch\.(\w{1,20})",
     re.IGNORECASE,
 )
-_PRECISIONS = {
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "16": "fp16",
-    "no": "fp32",
-    "float32": "fp32",
-    "float": "fp32",
-}
 _DOTS = late.pattern(r"\s{0,8}([A-Za-z_][\w.\-]{0,80}) \.{3,120} ?(\S.{0,200})?\Z")
 _NAMESPACE = late.pattern(r"\b(?:Namespace|TrainingArguments|Args|Config|TrainConfig|GPTConfig)\(")
 _ARGUMENT = late.pattern(r"(?:\A|, ?)([A-Za-z_]\w{0,80})=('[^']{0,300}'|\"[^\"]{0,300}\"|[^,()\[\]{}]{1,200})")
@@ -144,8 +136,9 @@ def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
     if ("parameters" in lower or "model size" in lower) and (found := _MILLIONS.search(text)):
         yield "model.parameters", int(number(found.group(1).rstrip(".")) * (1e6 if found.group(2) in "mM" else 1e9))
     if ("using" in lower or "precision" in lower) and (found := _PRECISION.search(text)):
-        word = next(group for group in found.groups() if group).lower()
-        yield "precision", _PRECISIONS.get(word, word)
+        word = next(group for group in found.groups() if group)
+        if named := precision_of(word):
+            yield "precision", named
 
 
 def versions_in(text: str) -> Iterator[tuple[str, str]]:
