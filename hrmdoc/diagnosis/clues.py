@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CONSEQUENCE_LEAK = 0.1
 """How often a failure brings a second root signature in its wake: what breaks next within the same step is weak evidence."""
+ABSENCE = 0.8
+"""What a missing finding counts for: where a fault is mild several are missing together, so that they are not independent."""
 UNNAMED = "unhandled-exception"
 """An exception that no rule knows. What its handling or its end brings to light is known, and so tells more than it does."""
 
@@ -58,7 +60,7 @@ class Clues:
             prior=np.array([cause.prior for cause in causes], np.float64),
             present=weights(causes, self.shown),
             present_leak=np.array([clue.leak for clue in self.shown], np.float64),
-            absent=weights(causes, self.absent),
+            absent=1.0 - (1.0 - weights(causes, self.absent)) ** ABSENCE,
         )
 
 

@@ -115,7 +115,7 @@ def test_two_real_faults_both_rank_high() -> None:
 
 def test_evidence_for_and_against_is_weighed_in_log_odds_with_its_words() -> None:
     diagnosis = diagnose(
-        [present("spike"), present("rise"), absent("hang")], book(RATES, BATCH, cause("both", rise=0.7, hang=0.9))
+        [present("spike"), present("rise"), absent("hang")], book(RATES, BATCH, cause("both", rise=0.7, hang=0.95))
     )
     rate, both = (next(one for one in diagnosis.hypotheses if one.cause == name) for name in ("rate", "both"))
     assert {one.symptom for one in rate.for_} >= {"spike", "rise"}
