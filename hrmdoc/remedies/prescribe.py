@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -70,16 +70,24 @@ def prescribe(
     return {
         one.cause: [
             replace(_still(offer, run), unsure=not _decided(one, book))
-            for offer in fitting(_aimed(one, book), situation, book, files)
+            for offer in fitting(_aimed(one, diagnosis.severities.keys(), book), situation, book, files)
         ]
         for one in leading[:CAUSES]
     }
 
 
-def _aimed(cause: Hypothesis, book: Rulebook) -> list[str]:
-    """The remedies of a cause; those first that are to end what the config itself gives as evidence."""
-    seen = {one.symptom for one in cause.for_ if _is_setting(one.symptom, book)}
-    return sorted(cause.remedies, key=lambda name: name not in book.remedies or seen.isdisjoint(book.remedies[name].verify.gone))
+def _aimed(cause: Hypothesis, shown: Set[str], book: Rulebook) -> list[str]:
+    """The remedies of a cause: first those that are to end what the config itself gives as evidence, last those against what
+    does not show, such as a model that is too large where nothing says so."""
+    stated = {one.symptom for one in cause.for_ if _is_setting(one.symptom, book)}
+
+    def turn(name: str) -> int:
+        gone = book.remedies[name].verify.gone if name in book.remedies else ()
+        if not stated.isdisjoint(gone):
+            return 0
+        return 2 if gone and shown.isdisjoint(gone) else 1
+
+    return sorted(cause.remedies, key=turn)
 
 
 def _decided(cause: Hypothesis, book: Rulebook) -> bool:

@@ -140,3 +140,22 @@ def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -
 
     assert order("lr-high") == ["lower", "clip"]
     assert order("loss-spike") == ["clip", "lower"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (("tiny-loss",), ["halve", "stop", "advice"]),
+        (("overfit",), ["stop", "advice", "halve"]),
+        ((), ["advice", "halve", "stop"]),
+    ],
+)
+def test_a_remedy_against_what_does_not_show_comes_last(shown: tuple[str, ...], expected: list[str]) -> None:
+    against = {"halve": ("tiny-loss",), "stop": ("overfit", "tiny-loss"), "advice": ()}
+    remedies = {
+        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone)) for name, gone in against.items()
+    }
+    hypothesis = Hypothesis(1, "heart", "heart", 0.9, (), (), tuple(remedies), "", benign=False)
+    diagnosis = Diagnosis("warning", (), dict.fromkeys(shown, "warning"), (hypothesis,), 0.0, 0.0, "")
+    offered = prescribe(Run(), Situation(framework="hf"), diagnosis, Rulebook(remedies=remedies, frameworks={"hf": HF}))
+    assert [one.remedy.id for one in offered["heart"]] == expected
