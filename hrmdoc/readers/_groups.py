@@ -8,14 +8,17 @@ restarts of torchrun, parts of one logger, event files beside one Trainer state.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hrmdoc import late, readers
 from hrmdoc.readers import _names
 from hrmdoc.readers._source import Source
+from hrmdoc.run import Points, Record
 
 _SETTINGS = frozenset({"configs", "run_json"})
 _COLLECTIONS = frozenset(["runs", "lightning_logs", "tb_logs", "multirun", "experiments", "ray_results", "sweeps", "wandb"])
@@ -23,6 +26,10 @@ _RUN_NAME = late.pattern(
     r"version_\d+|(?:offline-)?run-\d{8}_\d{6}-[\w-]+|(?:run|exp|trial|seed|train|predict|val)[_-]?\d+|train|[0-9a-f]{32}"
     r"|.*(?:19|20)\d\d-?[01]\d-?[0-3]\d.*|[0-2]\d-[0-5]\d-[0-5]\d|[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|[A-Z][A-Z0-9]{1,7}_\d+"
 )
+_VERSION = late.pattern(r"version_\d+")
+_HEAD = 1 << 18
+_LATE = 3
+"""A run that is new writes its first record after one interval; one that goes on, after many."""
 _RECORDS = frozenset({"text", "csv", "jsonl", "tfevents", "hf_state", "json_history", "wandb"})
 _DIGITS = late.pattern(r"\d+")
 _ARRAY_TASK = late.pattern(r"^(?P<job>.*slurm-\d+|.*?-\d{4,})_(?P<task>\d+)\.(?:out|err|log)$")
@@ -46,18 +53,20 @@ class RunGroup(Struct, frozen=True):
         folder: the run's own folder, or for a Slurm array the name of its files; what a user names to examine this run.
         sources: in the order in which they are to be read.
         changed: when any of them was written last, Unix seconds.
+        before: folders of the parts that it goes on with, the oldest first, each with the step at which the next begins.
     """
 
     folder: str
     sources: tuple[Source, ...]
     changed: float
+    before: tuple[tuple[str, int], ...] = ()
 
 
 def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     """The runs that `sources` belong to, the one that changed last at the end; one group when nothing tells them apart.
 
     Files outside of all run folders, such as a printed log beside `lightning_logs`, go to the last run if they were written
-    after it began, and settings always do.
+    after it began, and settings always do. A last `version_N` that goes on where the one before ended is one run with it.
     """
     if len(sources) < 2:
         return [_group(_common(sources), sources)] if sources else []
@@ -72,11 +81,13 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     found = sorted(
         (_group(folder, members) for folder, members in groups.items()), key=lambda g: (g.changed, _names.natural(g.folder))
     )
+    found = _continued(found)
     begun = min(source.started for source in found[-1].sources)
     kept = {source.path for source in loose if source.reader in _SETTINGS or source.mtime >= begun}
     kept |= {source.path for source in found[-1].sources}
-    found[-1] = _group(found[-1].folder, [source for source in sources if source.path in kept])
-    return found
+    last = {source.path: source for source in found[-1].sources}
+    members = [last.get(source.path, source) for source in sources if source.path in kept]
+    return [*found[:-1], structs.replace(_group(found[-1].folder, members), before=found[-1].before)]
 
 
 def told(groups: Sequence[RunGroup]) -> str:
@@ -85,6 +96,9 @@ def told(groups: Sequence[RunGroup]) -> str:
     Others may lie in folders, or in the database of the one that is read.
     """
     said = [_said([group.folder for group in groups], "lie here")] if len(groups) > 1 else []
+    if groups and groups[-1].before:
+        parts = ", ".join(folder for folder, _ in groups[-1].before)
+        said.append(f"{groups[-1].folder} goes on where {parts} ended: read as one run")
     for source in groups[-1].sources if groups else ():
         inside = getattr(readers.reader(source.reader), "runs", None) if source.reader and not source.part else None
         if inside is not None and len(names := inside(source.path)) > 1:
@@ -102,6 +116,49 @@ def _said(names: Sequence[str], where: str, most: int = 5) -> str:
 def _group(folder: str, sources: Iterable[Source]) -> RunGroup:
     members = tuple(sources)
     return RunGroup(folder, members, max(source.mtime for source in members))
+
+
+def _continued(found: list[RunGroup]) -> list[RunGroup]:
+    """The runs with the last one joined to those that it goes on with: Lightning resumes into the next `version_N`."""
+    while len(found) > 1 and (begin := _goes_on_at(*found[-2:])) is not None:
+        older, newer = found[-2:]
+        began = newer.before[0][0] if newer.before else newer.folder
+        renamed = [structs.replace(one, logger=one.logger.replace(began, older.folder, 1)) for one in newer.sources]
+        whole = _group(newer.folder, (*older.sources, *renamed))
+        found = [*found[:-2], structs.replace(whole, before=((older.folder, begin), *newer.before))]
+    return found
+
+
+def _goes_on_at(older: RunGroup, newer: RunGroup) -> int | None:
+    """The step at which `newer` begins, if that is late, and there where `older` ends; else None."""
+    names = [group.folder.rpartition("/") for group in (older, newer)]
+    if names[0][0] != names[1][0] or not all(_VERSION.fullmatch(name) for *_, name in names):
+        return None
+    begin = _steps(newer, most=_HEAD)
+    late = _LATE * (begin[1] - begin[0]) if len(begin) > 1 else 0
+    if not late or begin[0] < late:
+        return None
+    end = _steps(older)
+    return begin[0] if end and abs(begin[0] - end[-1]) <= late else None
+
+
+def _steps(group: RunGroup, most: int = sys.maxsize) -> list[int]:
+    """The steps that its tables and event files record within their first `most` bytes, in order, each once."""
+    found: set[int] = set()
+    for source in group.sources:
+        if source.reader not in ("csv", "tfevents"):
+            continue
+        session, left = readers.open_source(source), most
+        with suppress(OSError), source.file.open("rb") as file:
+            while left > 0 and (block := file.read(min(left, _HEAD))):
+                found |= _steps_of(session.feed(block))
+                left -= len(block)
+        found |= _steps_of(session.close())
+    return sorted(found)
+
+
+def _steps_of(records: Iterable[Record]) -> set[int]:
+    return {step for record in records if isinstance(record, Points) for step in record.steps.tolist()}
 
 
 def _common(sources: Sequence[Source]) -> str:

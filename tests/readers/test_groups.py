@@ -125,3 +125,51 @@ def test_a_patient_reads_the_newest_run_and_names_the_others(tmp_path: Path) -> 
     both.read([str(tmp_path / "lightning_logs/version_0"), str(tmp_path / "lightning_logs/version_1")])
     assert both.other_runs == ""
     assert len(both.run.series) == 2
+
+
+def version(root: Path, number: int, steps: range, *, above: float = 0.0) -> None:
+    """A folder of Lightning's logger, newer than those of smaller numbers."""
+    path = root / f"lightning_logs/version_{number}/metrics.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("epoch,step,train_loss\n" + "".join(f"{step // 20},{step},{above + 2.0 / (1 + step)}\n" for step in steps))
+    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (range(49, 500, 50), range(49, 500, 50)),  # a second run from the beginning, logged every 50 steps
+        (range(49, 500, 50), range(999, 1500, 50)),  # a part of another run
+        (range(49, 2000, 50), range(999, 1500, 50)),  # taken up from the middle: another run with the same beginning
+        (range(0), range(999, 1500, 50)),
+    ],
+)
+def test_a_version_that_does_not_go_on_where_another_ended_is_a_run_of_its_own(
+    tmp_path: Path, first: range, second: range
+) -> None:
+    version(tmp_path, 0, first)
+    version(tmp_path, 1, second)
+    assert all(not group.before for group in runs_in(discover(tmp_path)))
+
+
+def test_a_resumed_training_of_lightning_is_one_run_with_its_resumes(tmp_path: Path) -> None:
+    version(tmp_path, 3, range(4, 100, 5))
+    version(tmp_path, 4, range(4, 100, 5))
+    version(tmp_path, 5, range(104, 200, 5))
+    version(tmp_path, 6, range(204, 300, 5))
+    assert folders(tmp_path) == ["lightning_logs/version_3", "lightning_logs/version_6"]
+    patient = Patient(str(tmp_path))
+    patient.read([str(tmp_path)])
+    loss = patient.run.best("train.loss")
+    assert loss is not None
+    assert loss.steps.tolist() == list(range(4, 100, 5)) + list(range(104, 200, 5)) + list(range(204, 300, 5))
+    assert [event.step for event in patient.run.events if event.kind == "resume"] == [104, 204]
+    assert "version_6 goes on where" in patient.other_runs
+
+
+def test_weights_that_a_resume_into_the_next_version_lost_are_noticed(tmp_path: Path) -> None:
+    version(tmp_path, 0, range(4, 400, 5))
+    version(tmp_path, 1, range(404, 600, 5), above=1.5)
+    patient = Patient(str(tmp_path))
+    patient.read([str(tmp_path)])
+    assert {"resume-loss-jump", "loss-begins-anew"} & {symptom.id for symptom in patient.look(closed=True).present}
