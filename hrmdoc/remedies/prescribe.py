@@ -67,10 +67,11 @@ def prescribe(
     """
     files = [config] if config is not None else config_files(run, situation, book)
     leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
+    shown = diagnosis.severities.keys()
     return {
         one.cause: [
-            replace(_still(offer, run), unsure=not _decided(one, book))
-            for offer in fitting(_aimed(one, diagnosis.severities.keys(), book), situation, book, files)
+            replace(_still(offer, run), unsure=not _decided(one, shown, book))
+            for offer in fitting(_aimed(one, shown, book), situation, book, files)
         ]
         for one in leading[:CAUSES]
     }
@@ -78,21 +79,28 @@ def prescribe(
 
 def _aimed(cause: Hypothesis, shown: Set[str], book: Rulebook) -> list[str]:
     """The remedies of a cause: first those that are to end what the config itself gives as evidence, last those against what
-    does not show, such as a model that is too large where nothing says so."""
-    stated = {one.symptom for one in cause.for_ if _is_setting(one.symptom, book)}
+    does not show, such as a model that is too large where nothing says so. Those against a message that nobody printed are left
+    out. What shows may be against none of them, as a cause has more signs than a remedy names; then all stand as they are."""
+    stated = _stated_for(cause, shown, book)
 
     def turn(name: str) -> int:
         gone = book.remedies[name].verify.gone if name in book.remedies else ()
-        if not stated.isdisjoint(gone):
-            return 0
-        return 2 if gone and shown.isdisjoint(gone) else 1
+        if not gone or not shown.isdisjoint(gone):
+            return 1 if stated.isdisjoint(gone) else 0
+        return 3 if all(_is_message(one, book) for one in gone) else 2
 
-    return sorted(cause.remedies, key=turn)
+    fits = any(shown & set(book.remedies[name].verify.gone) for name in cause.remedies if name in book.remedies)
+    return sorted((name for name in cause.remedies if turn(name) < 3), key=turn) if fits else list(cause.remedies)
 
 
-def _decided(cause: Hypothesis, book: Rulebook) -> bool:
+def _decided(cause: Hypothesis, shown: Set[str], book: Rulebook) -> bool:
     """Whether a config may be changed for this cause: it is likely, or part of its evidence is what the config says."""
-    return cause.probability >= DECIDED or any(_is_setting(one.symptom, book) for one in cause.for_)
+    return cause.probability >= DECIDED or bool(_stated_for(cause, shown, book))
+
+
+def _stated_for(cause: Hypothesis, shown: Set[str], book: Rulebook) -> set[str]:
+    """What the config says for the cause. That a setting is not unusual may speak for it too, but names nothing to change."""
+    return {one.symptom for one in cause.for_ if one.symptom in shown and _is_setting(one.symptom, book)}
 
 
 def _is_setting(symptom: str, book: Rulebook) -> bool:
@@ -107,6 +115,11 @@ def _is_setting(symptom: str, book: Rulebook) -> bool:
     texts = [part.check for parts in groups if not any(part.detector for part in parts) for part in parts]
     checks = [compile_expression(text) for text in texts if text is not None]
     return any(set(check.calls) <= {"known"} and any(name.startswith(SETTINGS) for name in check.names) for check in checks)
+
+
+def _is_message(symptom: str, book: Rulebook) -> bool:
+    rule = book.symptoms.get(symptom)
+    return rule is not None and any(part.lines for part in rule.when.walk())
 
 
 def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]) -> list[Prescription]:

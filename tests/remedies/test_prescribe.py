@@ -8,7 +8,7 @@ import pytest
 from hrmdoc.diagnosis.diagnose import Diagnosis, Evidence, Hypothesis
 from hrmdoc.examination.examine import Situation
 from hrmdoc.remedies.prescribe import Prescription, first_patch, fitting, prescribe
-from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy, Rulebook, SymptomRule, Verify, When
+from hrmdoc.rulebook import Change, ConfigKey, Framework, LinesWhen, Remedy, Rulebook, SymptomRule, Verify, When
 from hrmdoc.run import Fact, Run
 
 HF = Framework(
@@ -118,7 +118,7 @@ def test_a_config_is_changed_for_a_likely_cause_or_one_that_a_setting_speaks_for
     rules["loss-spike"] = SymptomRule("loss-spike", "spike", When(detector="spike"), "page")
     book = Rulebook(symptoms=rules, remedies={"lower": LOWER}, frameworks={"hf": HF})
     hypothesis = Hypothesis(1, "rate", "rate", probability, (Evidence(seen, 2.0, "seen"),), (), ("lower",), "", benign=False)
-    diagnosis = Diagnosis("warning", (), {}, (hypothesis,), 0.0, 0.0, "")
+    diagnosis = Diagnosis("warning", (), {seen: "info"}, (hypothesis,), 0.0, 0.0, "")
     offered = prescribe(Run(str(tmp_path)), Situation(framework="hf"), diagnosis, book, source)
     assert offered["rate"][0].patch is not None
     assert (first_patch(offered) is not None) is sure
@@ -132,14 +132,15 @@ def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -
     aimed = msgspec.structs.replace(aimed, verify=Verify(gone=("lr-high",)))
     book = Rulebook(symptoms={high.id: high}, remedies={"clip": CLIP, "lower": aimed}, frameworks={"hf": HF})
 
-    def order(symptom: str) -> list[str]:
+    def order(symptom: str, *, shows: bool = True) -> list[str]:
         evidence = (Evidence(symptom, 2.0, "seen"),)
         hypothesis = Hypothesis(1, "rate", "rate", 0.9, evidence, (), ("clip", "lower"), "", benign=False)
-        diagnosis = Diagnosis("warning", (), {}, (hypothesis,), 0.0, 0.0, "")
+        diagnosis = Diagnosis("warning", (), {symptom: "info"} if shows else {}, (hypothesis,), 0.0, 0.0, "")
         return [one.remedy.id for one in prescribe(Run(), Situation(framework="hf"), diagnosis, book, path)["rate"]]
 
     assert order("lr-high") == ["lower", "clip"]
     assert order("loss-spike") == ["clip", "lower"]
+    assert order("lr-high", shows=False) == ["clip", "lower"]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -
     [
         (("tiny-loss",), ["halve", "stop", "advice"]),
         (("overfit",), ["stop", "advice", "halve"]),
-        ((), ["advice", "halve", "stop"]),
+        ((), ["halve", "stop", "advice"]),
     ],
 )
 def test_a_remedy_against_what_does_not_show_comes_last(shown: tuple[str, ...], expected: list[str]) -> None:
@@ -159,3 +160,18 @@ def test_a_remedy_against_what_does_not_show_comes_last(shown: tuple[str, ...], 
     diagnosis = Diagnosis("warning", (), dict.fromkeys(shown, "warning"), (hypothesis,), 0.0, 0.0, "")
     offered = prescribe(Run(), Situation(framework="hf"), diagnosis, Rulebook(remedies=remedies, frameworks={"hf": HF}))
     assert [one.remedy.id for one in offered["heart"]] == expected
+
+
+@pytest.mark.parametrize(("shown", "expected"), [("full-disk", ["free", "advice"]), ("odd-exit", ["prefix", "free", "advice"])])
+def test_a_remedy_against_a_message_that_nobody_printed_is_left_out(shown: str, expected: list[str]) -> None:
+    against = {"prefix": ("foreign-prefix",), "free": ("full-disk",), "advice": ()}
+    remedies = {
+        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone)) for name, gone in against.items()
+    }
+    printed = When(lines=LinesWhen(at_least=1))
+    symptoms = {name: SymptomRule(name, name, printed, "page") for name in ("foreign-prefix", "full-disk")}
+    hypothesis = Hypothesis(1, "disk", "disk", 0.9, (), (), tuple(remedies), "", benign=False)
+    diagnosis = Diagnosis("critical", (), {shown: "critical"}, (hypothesis,), 0.0, 0.0, "")
+    book = Rulebook(symptoms=symptoms, remedies=remedies, frameworks={"hf": HF})
+    offered = prescribe(Run(), Situation(framework="hf"), diagnosis, book)
+    assert [one.remedy.id for one in offered["disk"]] == expected
