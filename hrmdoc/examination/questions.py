@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.detectors.pyramid import middle
-from hrmdoc.examination import ranks
+from hrmdoc.examination import ranks, shapes
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.rulebook import expressions
 from hrmdoc.run import FloatArray, Series
@@ -50,6 +50,11 @@ class Questions:
         """How many points the role has; 0 where it is not logged."""
         series = self.scene.run.best(role)
         return 0 if series is None else len(series.values[self._part(series)])
+
+    def finite(self, role: str) -> int:
+        """How many of its values are finite; 0 where it is not logged."""
+        series = self.scene.run.best(role)
+        return 0 if series is None else int(np.isfinite(series.values[self._part(series)]).sum())
 
     def last_step(self, role: str) -> int:
         """The highest step reached."""
@@ -177,6 +182,35 @@ class Questions:
         last = float(self._finite(role)[-1])
         percents = role.endswith("accuracy") and last >= PERCENTS
         return 0 if last == round(last, 1 if percents else 3) else self.repeated(role)
+
+    def replayed(self, role: str) -> int:
+        """How many values at the end repeat those a few points before; 0 where the step counter falls back: a run told twice."""
+        series = self._series(role)
+        return 0 if (np.diff(series.steps[self._part(series)]) < 0).any() else shapes.replayed(self._finite(role))
+
+    def from_start(self, role: str) -> bool:
+        """Whether the points begin where the run does: the first lies no further from step 0 than two points from one another."""
+        series = self._series(role)
+        steps = np.unique(series.steps[self._part(series)])
+        return len(steps) > 1 and int(steps[0]) <= 2 * middle(np.diff(steps).astype(np.float64))
+
+    def spread(self, role: str, after: int = 0) -> float:
+        """Distance from the lowest to the highest value behind the first `after`, as a share of their median."""
+        values = self._finite(role)[after:]
+        if len(values) < 3:
+            raise expressions.MissingInput(f"more points of {role}")
+        return shapes.spread(values)
+
+    def turned(self, role: str) -> float:
+        """Share of the gain that has been given back by a curve that fell, turned once and rises; else 0."""
+        return shapes.turned(self._finite(role))
+
+    def per_error(self, loss: str, accuracy: str) -> float:
+        """Loss for every wrong answer, where it is the same at each point; else 0."""
+        losses, accuracies = self._finite(loss), self._finite(accuracy)
+        if len(losses) != len(accuracies) or len(losses) < 3:
+            raise expressions.MissingInput(f"as many points of {accuracy} as of {loss}, three at least")
+        return shapes.per_error(losses, accuracies)
 
     def repeated(self, role: str) -> int:
         """How many values at the end are the same, however few digits they have."""

@@ -49,6 +49,11 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("before_break", [1, 1, 1, 1, 1, 4, 4, 6, 6, 6, NAN, 90], 6.0),
         ("rises", [1, 2, 1, 3, 4], 0.75),
         ("rises", [1], 0.0),
+        ("finite", [NAN, 1, math.inf], 1),
+        ("spread", [2, NAN, 3, 2], 0.5),
+        ("replayed", [1.2345, 2.3456, 3.4567, 4.5678, 1.2345, 2.3456, 3.4567, 4.5678], 4),
+        ("turned", [5, 3, 1, 2, 2.5, 3], 0.5),
+        ("from_start", [3, 2, 1], 1.0),
         ("leap", [4, 9, 2, 1.5, 1, 4, 3], 3.0),
         ("leap", [5, 4, 3, 2, 1], 0.0),
         ("leap", [3, 2, 1, 0, 2], 0.0),
@@ -79,11 +84,28 @@ def test_ranks_are_compared_with_their_median() -> None:
     assert ask("rank_spread", *ranks) == pytest.approx(2.5)
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {"count", "present", "seen", "episodes", "peak", "began"}))
+@pytest.mark.parametrize(
+    "name", sorted({*NAMES} - {"count", "finite", "per_error", "present", "seen", "episodes", "peak", "began"})
+)
 def test_a_series_that_is_not_there_is_a_missing_input(name: str) -> None:
     with pytest.raises(MissingInput):
         functions(Questions(Scene(Run("x"))))[name]("train.loss")
     assert ask("count", []) == 0
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "answer"),
+    [([0.52, 0.54, 0.53], 15.94), ([52, 54, 53], 15.94), ([0.52, 0.6, 0.53], 0.0), ([0.99, 0.99, 0.99], 0.0)],
+)
+def test_what_a_wrong_answer_costs_is_told_where_each_costs_the_same(accuracies: list[float], answer: float) -> None:
+    run = Run("x", role_of=RoleGuess)
+    steps = np.arange(3, dtype=np.int64)
+    for role, values in (("train.loss", [7.6512, 7.3324, 7.4918]), ("train.accuracy", accuracies)):
+        run.add(Points(role, steps, np.array(values, np.float64), steps.astype(np.float64), "x.log"))
+    ask_both = functions(Questions(Scene(run)))["per_error"]
+    assert ask_both("train.loss", "train.accuracy") == pytest.approx(answer)
+    with pytest.raises(MissingInput):
+        ask_both("eval.loss", "train.accuracy")
 
 
 @pytest.mark.parametrize(

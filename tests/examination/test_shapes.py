@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hrmdoc.examination import shapes
+
+CYCLE = [1.2345, 2.3456, 3.4567, 4.5678]
+
+
+@pytest.mark.parametrize(
+    ("values", "times"),
+    [
+        (CYCLE + CYCLE, 4),
+        ([*CYCLE, 9.8765, *CYCLE, 9.8765, *CYCLE[:2]], 7),
+        ([9.8765, *CYCLE, *CYCLE, 1.2345], 5),
+        ([*CYCLE, *CYCLE[:3], 4.5679], 0),
+        ([1.2, 2.3, 3.4, 4.5] * 2, 0),
+        ([1.2345] * 12, 0),
+        ([1.2345, 2.3456] * 6, 0),
+        (CYCLE, 0),
+        ([], 0),
+    ],
+)
+def test_values_are_replayed_where_several_come_again_to_the_last_digit(values: list[float], times: int) -> None:
+    assert shapes.replayed(np.array(values, np.float64)) == times
+
+
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [
+        ([5, 3, 1, 2, 2.5, 3], 0.5),
+        ([5, 3, 1, 2, 1.5, 3], 0.0),
+        ([5, 4, 3, 2, 1, 3], 0.0),
+        ([1, 2, 3, 4, 5], 0.0),
+        ([5, 4, 3, 2, 1], 0.0),
+        ([9, 8, 7, 6, 5, 5.5, 6, 5.9, 6.5, 7], 0.5),
+        ([3], 0.0),
+    ],
+)
+def test_a_curve_that_turned_once_gives_back_a_share_of_its_gain(values: list[float], share: float) -> None:
+    assert shapes.turned(np.array(values, np.float64)) == pytest.approx(share)
+
+
+def test_seven_values_in_any_order_hardly_ever_turn_once() -> None:
+    random = np.random.default_rng(3)
+    assert sum(shapes.turned(random.normal(size=7)) > 0.25 for _ in range(2000)) < 40
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "cost"),
+    [([0.52, 0.54, 0.53], 15.94), ([52.0, 54.0, 53.0], 15.94), ([0.52, 0.6, 0.53], 0.0), ([0.99, 0.99, 0.99], 0.0)],
+)
+def test_wrong_answers_have_a_price_where_each_costs_the_same(accuracies: list[float], cost: float) -> None:
+    losses = np.array([7.6512, 7.3324, 7.4918])
+    assert shapes.per_error(losses, np.array(accuracies)) == pytest.approx(cost)
+
+
+def test_the_spread_of_nothing_but_zeros_is_zero() -> None:
+    assert shapes.spread(np.zeros(4)) == 0.0
+    assert shapes.spread(np.array([2.0, 3.0, 2.0])) == 0.5
