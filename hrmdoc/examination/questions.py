@@ -80,6 +80,10 @@ class Questions:
         """The highest of the first three values: where a series starts, noise allowed for."""
         return float(self._finite(role)[:3].max())
 
+    def closing(self, role: str) -> float:
+        """The lowest of the last three values: where a series that went up stands, single points above it left aside."""
+        return float(self._finite(role)[-3:].min())
+
     def min_of(self, role: str) -> float:
         """The lowest value."""
         return float(self._finite(role).min())
@@ -201,6 +205,10 @@ class Questions:
             raise expressions.MissingInput(f"more points of {role}")
         return shapes.spread(values)
 
+    def peaks(self, role: str) -> int:
+        """How many values lie at more than twice both of their neighbours."""
+        return shapes.peaks(self._finite(role))
+
     def turned(self, role: str) -> float:
         """Share of the gain that has been given back by a curve that fell, turned once and rises; else 0."""
         return shapes.turned(self._finite(role))
@@ -208,8 +216,8 @@ class Questions:
     def per_error(self, loss: str, accuracy: str) -> float:
         """Loss for every wrong answer, where it is the same at each point; else 0."""
         losses, accuracies = self._finite(loss), self._finite(accuracy)
-        if len(losses) != len(accuracies) or len(losses) < 3:
-            raise expressions.MissingInput(f"as many points of {accuracy} as of {loss}, three at least")
+        if len(losses) != len(accuracies) or len(losses) < 2:
+            raise expressions.MissingInput(f"as many points of {accuracy} as of {loss}, two at least")
         return shapes.per_error(losses, accuracies)
 
     def repeated(self, role: str) -> int:

@@ -17,6 +17,8 @@ FEWEST_RISES = 3
 ONE_WRONG_IN = 10
 """A curve that turned once may move the other way at one of so many points."""
 
+PEAK = 2.0
+
 SAME_PRICE = 0.03
 """Relative difference up to which wrong answers cost the same."""
 FEWEST_WRONG = 0.05
@@ -40,6 +42,11 @@ def spread(values: FloatArray) -> float:
     """Distance from the lowest to the highest value as a share of their median; shape [n], n >= 1."""
     level = abs(middle(values))
     return float(values.max() - values.min()) / level if level > 0 else 0.0
+
+
+def peaks(values: FloatArray) -> int:
+    """How many inner values of shape [n] lie at more than `PEAK` times both of their neighbours."""
+    return int((values[1:-1] > PEAK * np.maximum(values[:-2], values[2:])).sum()) if len(values) > 2 else 0
 
 
 def turned(values: FloatArray) -> float:

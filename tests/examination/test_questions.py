@@ -40,6 +40,8 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("first", [NAN, 4, 5], 4),
         ("last", [4, 5, math.inf], 5),
         ("opening", [2, NAN, 5, 3, 9], 5),
+        ("closing", [2, 9, 4, NAN, 8, 5], 4),
+        ("peaks", [1, 9, 1, 1.5, 1, 3, 1], 2),
         ("min_of", [2, NAN, 1], 1),
         ("max_of", [2, NAN, 1], 2),
         ("mean_of", [2, NAN, 1], 1.5),

@@ -59,3 +59,12 @@ def test_wrong_answers_have_a_price_where_each_costs_the_same(accuracies: list[f
 def test_the_spread_of_nothing_but_zeros_is_zero() -> None:
     assert shapes.spread(np.zeros(4)) == 0.0
     assert shapes.spread(np.array([2.0, 3.0, 2.0])) == 0.5
+
+
+def test_a_peak_has_two_neighbours_less_than_half_as_high() -> None:
+    assert [shapes.peaks(np.array(values)) for values in ([1.0, 9.0, 1.0, 1.5, 1.0], [9.0, 1.0, 9.0], [1.0, 9.0], [])] == [
+        1,
+        0,
+        0,
+        0,
+    ]
