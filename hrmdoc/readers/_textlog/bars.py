@@ -9,8 +9,10 @@ from hrmdoc import late
 _COUNT = r"(?P<n>\d[\d.]*[kMG]?)/(?P<total>\d[\d.]*[kMG]?)"
 _BAR = late.pattern(
     rf"\d{{1,3}}%\|[^|]{{0,1000}}\|\s{{0,8}}{_COUNT}"
-    r"\s{0,4}\[[\d:?]{1,16}<[^,\]]{1,24}, {0,4}(?P<unit>[^,\]]{0,24})(?:, ?(?P<postfix>[^\]]{0,4000}))?(?P<end>\]?)"
+    r"\s{0,4}\[[\d:?]{1,16}<[^,\]]{1,24}(?:, {0,4}(?P<unit>[^,\]=]{0,24})(?=[,\]]|\Z))?"
+    r"(?:, ?(?P<postfix>[^\]]{0,4000}))?(?P<end>\]?)"
 )
+"""NeMo's bar tells no rate."""
 _PLAIN_BAR = late.pattern(
     rf"\d{{1,3}}% [━─╸╺]{{4,400}} {_COUNT}(?: {{1,4}}(?P<unit>[\d.]{{1,12}}[A-Za-z]{{1,8}}/[A-Za-z]{{1,8}}))?"
     r" {1,4}[\d:.hms]{2,16}(?:<[\d:.hms]{2,16})?(?P<postfix>)(?P<end>)"
@@ -28,13 +30,14 @@ _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 
 
 class Bar(Struct, frozen=True):
-    """One redraw of a bar. `after` is what follows it on the same piece."""
+    """One redraw of a bar: of steps, of other things such as images, or of bytes. `after` is what follows it there."""
 
     desc: str
     n: int
     total: int
     postfix: str
     counts_steps: bool
+    counts_bytes: bool
     after: str
 
 
@@ -45,11 +48,12 @@ def bars_of(text: str) -> list[Bar]:
     for at, match in enumerate(found):
         desc = text[found[at - 1].end() if at else 0 : match.start()].strip()
         after = text[match.end() :] if at + 1 == len(found) else ""
-        counts = (match["unit"] or "?").strip().endswith(_STEP_UNITS)
+        unit = (match["unit"] or "?").strip()
         n, total, postfix = _count(match["n"]), _count(match["total"]), match["postfix"] or ""
         if not match["end"] and match.end() == len(text):
             postfix = postfix.rpartition(",")[0]  # a bar wider than its terminal loses its end, which may be half a number
-        bars.append(Bar(desc.removesuffix(":").strip(), n, total, postfix, counts, after))
+        desc = desc.removesuffix(":").strip()
+        bars.append(Bar(desc, n, total, postfix, unit.endswith(_STEP_UNITS), unit.endswith("B/s"), after))
     return bars
 
 

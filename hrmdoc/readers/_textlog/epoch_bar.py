@@ -12,7 +12,7 @@ class EpochBar:
 
     _FILL = late.pattern(r"[━╸╺]+|\[[=>.]{2,}\]")
     _TOTAL = late.pattern(r"\s*\d+/(\d+) \[")
-    _DRAWN = late.pattern(r"\s*(\d+)/(\d+|Unknown) .{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
+    _DRAWN = late.pattern(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
 
     @classmethod
     def match(cls, text: str) -> tuple[int, int, str] | None:

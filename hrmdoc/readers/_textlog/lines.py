@@ -138,7 +138,10 @@ class LineReader:
                 self._hold(key, held, _Candidate(values, then, mark, plan.pure and position.silent))
                 return False
             now = state.flow.step, state.flow.epoch
+            told = self._sink.metrics() if held else set()
             for earlier in held:
+                if not told.isdisjoint(name for name, _ in earlier.values):
+                    continue  # the same measures are told by other lines, too, and their steps went on
                 before = earlier.position.silent and state.flow.first is not None
                 then = Position(step=state.flow.first, restarts=False) if before else earlier.position
                 self._place(state, plan, then, earlier.values, earlier.mark)

@@ -43,7 +43,7 @@ def name_of(gap: str, first: bool) -> str:
     if len(gap) > 160:
         gap = gap[-160:]
     core = _END.sub("", gap)
-    explicit = core != gap and any(mark in gap[len(core) :] for mark in ":=[")
+    explicit = core != gap and any(mark in gap[len(core) :] for mark in (":", "=", "[", "tensor", "np.float"))
     if "(" in gap[len(core) :] and not explicit:
         return ""
     tail = ""
@@ -52,6 +52,8 @@ def name_of(gap: str, first: bool) -> str:
     core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
     name = _PARTS.split(core)[-1] or ""
     name = FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
+    if "(" in name and ")" not in name and not first:
+        name = name.rpartition("(")[2].strip()
     words = name.lower().split(" ")
     if len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS or not _PROSE.isdisjoint(words):
         return ""

@@ -15,6 +15,25 @@ _KALDI = late.pattern(
 _TUPLE = late.pattern(
     r"\((?:(?:'[^']{0,80}'|-?[\d.]{1,24}(?:e[-+]?\d{1,3})?|nan|-?inf)(?:, |,?(?=\)\s{0,8}\Z))){2,40}\)\s{0,8}\Z"
 )
+_AVERAGES = late.pattern(r", tot_loss\[[^\]]{0,2000}\]")
+_DARTS = late.pattern(r"(train|valid|test) (\d{3,7}) (\d\.\d{6}e[-+]\d\d) (\d{1,3}\.\d{6}) (\d{1,3}\.\d{6})\s{0,8}\Z")
+_ENGLISH = {
+    "训练": " train ",
+    "验证": " val ",
+    "测试": " test ",
+    "平均": " mean ",
+    "总": " total ",
+    "损失": " loss",
+    "准确率": " accuracy",
+    "学习率": " lr",
+    "步": " step",
+    "奖励": " reward",
+    "值": "",
+    "：": ": ",
+    "，": ", ",
+}
+_CHINESE = late.pattern("|".join(_ENGLISH))
+_ROUND = late.pattern(r"第? {0,4}(\d{1,7})(?:/\d{1,7})? {0,4}(?:轮|个?周期|个?epoch)")
 _ELEMENT = late.pattern(r"'([^']{0,80})'|([^,'()\s]{1,30})")
 
 
@@ -53,10 +72,36 @@ def _tuple(text: str) -> str:
     return told
 
 
+def _estimator(text: str) -> str:
+    """What an Estimator of TensorFlow saves are the results of an evaluation."""
+    return text.replace("Saving dict for global step", "eval, global step", 1)
+
+
+def _icefall(text: str) -> str:
+    """icefall tells the batch's losses, then those averaged so far, by the same names."""
+    return _AVERAGES.sub("", text)
+
+
+def _darts(text: str) -> str:
+    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the step, the loss, both accuracies."""
+    return _DARTS.sub(r"\1 step \2: loss=\3 top1=\4 top5=\5", text)
+
+
+def _translated(text: str) -> str:
+    """Names in Chinese, and the signs between them."""
+    return " ".join(_CHINESE.sub(lambda found: _ENGLISH[found.group()], _ROUND.sub(r" epoch \1, ", text)).split())
+
+
 _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("[step=", lambda text: _ETA.sub("", text)),  # OLMo-core: `[step=10/100,epoch=1,eta=1h 2m]`
     (" (group ", lambda text: _GROUP.sub(r"_group\1", text)),  # and its `optim/LR (group 0)=1e-4`
     ("epoch:", _espnet),
     (" for minibatches ", _kaldi),
+    ("Saving dict for global step", _estimator),
+    ("tot_loss[", _icefall),
+    ("e+00 ", _darts),
+    ("e-01 ", _darts),
+    ("损失", _translated),
+    ("准确率", _translated),
     ("('", _tuple),
 )

@@ -26,7 +26,7 @@ class ProgressReader:
         main = not bar.desc and bar.counts_steps and state.bar.see(bar)
         evaluating = split_of(bar.desc) in EVALUATIONS and "epoch" not in bar.desc.lower()
         values, position = self._values(bar)
-        if evaluating or not bar.counts_steps or not values or state.filed:
+        if evaluating or bar.counts_bytes or not values or state.filed:
             return main
         n = bar.n
         if position.step is not None:

@@ -50,7 +50,7 @@ EVALUATIONS = ("val", "test", "dev")
 _SPLITS = ("val", "test", "train", "dev")
 _SPLIT = late.pattern(r"[^a-z0-9@]+")
 _SPLIT_WORDS = late.pattern(
-    r"(?<![a-z])(?:(val|vali|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z]))"
+    r"(?<![a-z])(?:(vali?|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating|all(?=\.[a-z])|cv(?= batch))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )
 
