@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hrmdoc.run import Line
 
 HEADER = "Traceback (most recent call last)"
-MARKS = (HEADER, '  File "', *HARMLESS_TRACEBACKS)
+MARKS = (HEADER, 'File "', *HARMLESS_TRACEBACKS)
 """What the lines of a traceback hold; readers keep them beside the lines that signatures ask for."""
 
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
