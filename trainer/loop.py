@@ -28,6 +28,7 @@ from .optim import cosine_schedule
 from .profile import Profiler, record_memory
 from .rundir import State as RunState
 from .tb import Row
+from .watchdog import Watchdog
 
 REPEATS_FROM = 16  # batches: of fewer, half may have come twice by a small data set alone
 Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
@@ -56,7 +57,7 @@ def train(job: Job) -> Outcome:
     """
     run, state = job.run, job.state
     try:
-        with listening() as interrupts:
+        with listening() as interrupts, Watchdog(run):
             outcome = _Loop(job, interrupts).run()
     except BaseException as error:
         text = traceback.format_exc()

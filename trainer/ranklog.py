@@ -7,6 +7,7 @@ all processes are as slow as the slowest and the slow one cannot be told.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ class RankLog(RunDir):
         self.log_name = f"rank{rank}.log"
         self._say = lambda line: None  # noqa: ARG005
         self._complained = set()
+        self.alive = (time.monotonic(), 0)
 
     def describe(self, config_yaml: str, facts: Mapping[str, Any]) -> None:
         """The first process describes the run."""
@@ -37,6 +39,8 @@ class RankLog(RunDir):
 
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
         """One heart is enough: a collective that waits for this process stops the first one too."""
+        del state, force
+        self.alive = time.monotonic(), step
 
     @contextmanager
     def busy(self, step: int, limit_s: float = 0.0) -> Iterator[None]:

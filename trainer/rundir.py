@@ -90,6 +90,7 @@ class RunDir:
         self._say = say
         self._facts: dict[str, Any] = {}
         self._beat = -math.inf
+        self.alive = (time.monotonic(), 0)
         self._complained: set[str] = set()
         if path.parent.name == "runs":
             self._link(path.parent / "latest")
@@ -136,6 +137,7 @@ class RunDir:
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
         """Replaces heartbeat.json, at most once a second. Call it from the loop: a loop that hangs must fall silent."""
         now = time.monotonic()
+        self.alive = now, step
         if now - self._beat < HEARTBEAT_S and not force:
             return
         self._beat = now

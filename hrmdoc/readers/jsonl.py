@@ -98,6 +98,11 @@ def is_record(row: Mapping[str, Any]) -> bool:
     return (len(numbers) >= 2 and counted) or any(_METRIC.search(str(key)) for key in numbers)
 
 
+def _step_of(row: Mapping[str, Any]) -> int | None:
+    step = number(row.get("step", row.get("global_step")))
+    return None if step is None else int(step)
+
+
 def _event_kind(row: Mapping[str, Any]) -> EventKind | None:
     for key in _EVENT_KEYS:
         word = row.get(key)
@@ -193,13 +198,12 @@ class _Session(LineSession):
         if kind is None:
             self._rows.add(row, line)
             return
-        step = number(row.get("step", row.get("global_step")))
         detail = {key: value for key, value in row.items() if key not in _NO_DETAIL}
         yield Event(
             kind,
             self._context.path,
             line,
-            None if step is None else int(step),
+            _step_of(row),
             unix_time(row.get("time", row.get("timestamp"))),
             self._context.rank,
             orjson.dumps(detail, default=str).decode()[:2000],
@@ -207,13 +211,11 @@ class _Session(LineSession):
 
     def _texts(self, row: Mapping[str, Any], line: int) -> Iterator[Line]:
         """The lines of text in a structured log record."""
+        time, step, rank = unix_time(row.get("time", row.get("timestamp"))), _step_of(row), self._context.rank
         for key in _TEXT_KEYS:
             text = row.get(key)
             if isinstance(text, str):
-                for part in text.splitlines()[:200]:
-                    yield Line(
-                        part, self._context.path, line, unix_time(row.get("time", row.get("timestamp"))), self._context.rank
-                    )
+                yield from (Line(part, self._context.path, line, time, rank, step) for part in text.splitlines()[:200])
 
     def _unreadable(self, line: bytes, number_: int, wanted: bool) -> Iterator[Record]:
         """A line that is no JSON: kept when a signature asks for it, else counted; the first few are reported."""
