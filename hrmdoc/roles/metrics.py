@@ -21,7 +21,9 @@ _SEPARATORS = late.pattern(r"[\s/._:\\|-]+")
 _HUMPS = late.pattern(r"(?<=[a-z])(?=[A-Z][a-z])")
 _GLUED = late.pattern(r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE)
 _UNIT = late.pattern(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
-_EVAL = frozenset({"eval", "evaluation", "evaluate", "val", "vali", "va", "valid", "validation", "validate", "dev", "heldout"})
+_EVAL = frozenset(
+    {"eval", "evaluation", "evaluate", "cv", "val", "vali", "va", "valid", "validation", "validate", "dev", "heldout"},
+)
 _TEST = frozenset({"test", "testing"})
 _TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
 _AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"})

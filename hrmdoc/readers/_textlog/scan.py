@@ -20,7 +20,8 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (METRIC, ("f1", "val ", "train ", "hella", "-rmse", "-error", "-auc", "|    ", "batch=", "batch:", "psnr", "fid", "lr")),
     (METRIC, ("'s l", "'s r", "valid", "test ", "core metric", "sequence length", "evaluat", "kl ", "  all  ", "learn: ")),
     (METRIC, ("\tbest: ", "run summary:", " rate, ", "cost", " for minibatches ", "]\t", '": {\n', "': {\n", "result for ")),
-    (METRIC, ("eprew", "epret", "return", "dice", "miou", " iou", "val:", "train:", "test:", "损失", "准确率", "学习率")),
+    (METRIC, ("eprew", "epret", "return", "dice", "miou", " iou", "val:", "train:", "test:", "training |")),
+    (METRIC, ("损失", "准确率", "学习率")),
     (METRIC, ("g   0.", "g    0.", "g     0.", "g      0.", "g       nan")),  # YOLO's rows, `0/9  2.1G  0.08 ...`
     (BAR, ("%|", "% ━", "% ─")),
     (TROUBLE, ("traceback", "error", "exception", "interrupt", "systemexit", "timeout", ' file "', "failed", "overflow")),

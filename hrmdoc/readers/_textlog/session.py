@@ -24,6 +24,7 @@ from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.tables import TableReader
 from hrmdoc.readers._textlog.template import Plans
 from hrmdoc.readers._textlog.trouble import TroubleReader
+from hrmdoc.readers._textlog.words import is_result
 from hrmdoc.readers.base import Context
 from hrmdoc.run import Damage, Fact, Record, Value
 from hrmdoc.text import ANSI
@@ -283,17 +284,22 @@ class TextSession:
             return True
         if (state.columns or self._tables.nameless(state, text)) and self._tables.row(state, text, mark):
             return True
+        if "|" in text and self._tables.sided(state, text, mark):
+            return True
         if self._lines.read(state, text, logger, mark) or self._tables.header(state, text):
             return True
         state.block = max(0, state.block - _BLOCK_COST)
         return False
 
     def _object(self, state: RankState, text: str, mark: Mark) -> bool:
-        """Whether the line is part of a mapping of many lines. Only those that tell their place are records: configs are not."""
+        """Whether the line is part of a mapping of many lines. Configs are none: records tell their place, or results once the
+        run has begun."""
         if not state.objects and (not text.rstrip().endswith((",", "{", "[")) or not objects.begins(text)):
             return False
         ended = objects.read(state.objects, text, mark)
         for mapping, where in ended or ():
+            if mapping.step is None and mapping.epoch is None and any(map(is_result, mapping.values)):
+                mapping.step = state.flow.step
             if mapping.step is not None or mapping.epoch is not None:
                 self._mapping(state, mapping, where)
         return ended is not None

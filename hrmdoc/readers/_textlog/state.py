@@ -43,6 +43,8 @@ class RankState(Struct):
         block: lines that may still belong to an indented block after a header.
         heading: the split that a heading named for the lines below it.
         columns: names of the columns of a table.
+        upper: the cells of a framed line that may be the first one of a header.
+        sides: the splits whose values stand side by side.
         rows: lines that may still be rows under these columns.
         table: rows of a boxed table until its lower edge.
         epoch_shapes: what is known of lines that tell an epoch only: the first of a shape waits.
@@ -70,6 +72,8 @@ class RankState(Struct):
     block: int = 0
     heading: str = ""
     columns: tuple[str, ...] = ()
+    upper: list[str] = field(default_factory=list)
+    sides: tuple[str, str] | None = None
     rows: int = 0
     table: dict[str, float] | None = None
     section: str = ""

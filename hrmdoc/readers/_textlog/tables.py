@@ -14,12 +14,17 @@ from hrmdoc.readers._textlog.state import RankState
 from hrmdoc.readers._textlog.words import counter_kind, measures, split_of
 
 _ROW = late.pattern(
-    r"\| {1,12}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
+    r"\| {1,40}([A-Za-z_][\w/ %().\-]{0,60}?) *\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z", re.IGNORECASE
 )
 _EDGE = late.pattern(r"[-=+]{8,}\s*\Z")
 _BORDERS = str.maketrans("┃│║", "|||")
 _CELLS = late.pattern(r"\s*\|\s*|\s{2,}|\t")
-_CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|nan|inf)([GMK]?)B?\Z", re.IGNORECASE)
+_CELL = late.pattern(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|[-+]?nan|[-+]?inf)([GMK]?B?|%)\Z", re.IGNORECASE)
+_SIDES = late.pattern(r"\s{1,60}(\w{1,20}) {1,20}\| {1,20}(\w{1,20})\s{0,8}\Z")
+_SIDED = late.pattern(
+    r"([\w/@.-]{1,60}) {0,60}\| {1,20}([-+]?\d+\.?\d*(?:e[-+]?\d+)?|nan|inf|N/A) {1,20}\| {1,20}"
+    r"([-+]?\d+\.?\d*(?:e[-+]?\d+)?|nan|inf|N/A)\s{0,8}\Z"
+)
 _SPAN = late.pattern(r"\d+(?:\.\d+)?(?:ms|s|m|min|h)\Z")
 _OF = late.pattern(r"(\d+)/(\d+)\Z")
 _OF_ALL: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -49,7 +54,11 @@ _METER = late.pattern(r"\s{0,8}\[[ =>#.*\d%-]{3,60}\]\s+")
 _SPLIT_WORD = late.pattern(r"\b(train|training|valid|val|validation|test|dev) (?=[A-Za-z])", re.IGNORECASE)
 _COLUMN = late.pattern(r"[\w@.%/()-]{1,40}\Z")
 _PATIENCE = 4
-_STEPS = ("time/total_timesteps", "total_timesteps", "steps", "timesteps")
+_STEPS = (
+    *("time/total_timesteps", "total_timesteps", "TotalEnvInteracts", "TimestepsSoFar", "misc/total_timesteps", "TotalEnvSteps"),
+    *("steps", "timesteps", "step", "Epoch", "Itr", "Iteration", "Diagnostics/Iteration"),
+)
+"""Rows of a box that tell its place: of Stable Baselines, Spinning Up, Baselines, garage and others; the first one counts."""
 _MOST = 1e18  # what is larger is no count of steps, and does not fit in 64 bits
 _LIMIT = 200
 _LONGEST = 600
@@ -83,12 +92,31 @@ class TableReader:
                 self._sink.point(name, value, step if step is not None else state.flow.step, "step", mark)
         return False
 
+    def sided(self, state: RankState, text: str, mark: Mark) -> bool:
+        """AllenNLP's `Training |  Validation` and below it a row for each measure, its values side by side."""
+        if found := _SIDES.match(text):
+            sides = [split_of(side) for side in found.groups()]
+            state.sides = (sides[0], sides[1]) if sides[0] and sides[1] else None
+            state.rows = _PATIENCE
+            return state.sides is not None
+        row = _SIDED.match(text) if state.sides else None
+        if row is None or state.sides is None:
+            return False
+        state.rows = _PATIENCE
+        values = [(f"{side}_{row[1]}", number(row[at])) for at, side in enumerate(state.sides, 2) if row[at] != "N/A"]
+        step, epoch = state.flow.step, state.flow.epoch
+        self._sink.points(values, epoch if step is None else step, "epoch" if step is None else "step", mark)
+        return True
+
     def header(self, state: RankState, text: str) -> bool:
         """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
         text = _METER.sub("", text.translate(_BORDERS).strip(), count=1)
-        if len(text) > _LONGEST or not text[:64].lstrip("| ")[:1].isalpha():
+        if len(text) > _LONGEST:
             return False
-        cells = [cell for cell in _CELLS.split(text) if cell]
+        joined = _joined(state, text) if text.startswith("|") else []
+        if not joined and not text[:64].lstrip("| ")[:1].isalpha():
+            return False
+        cells = joined or [cell for cell in _CELLS.split(text) if cell]
         if len(cells) == 1:
             cells = _narrow(text) or cells
         if of_all := _OF_ALL.get(tuple(cells[:3])):
@@ -161,8 +189,21 @@ class TableReader:
         return True
 
 
+def _joined(state: RankState, text: str) -> list[str]:
+    """The names in a framed header of two lines, as MATLAB prints it, once the second one is there."""
+    cells = [cell.strip() for cell in text.strip("|").split("|")]
+    above, state.upper = state.upper, cells
+    words = all(not cell or (any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))) for cell in cells)
+    if len(above) != len(cells) or not words:
+        return []
+    return [f"{upper} {cell}".strip() for upper, cell in zip(above, cells, strict=True)]
+
+
 def _narrow(text: str) -> list[str]:
-    """The names of a header that parts them by single spaces: measures and counters, or, behind a counter, two measures."""
+    """The names of a header that parts them by commas or single spaces: measures and counters, or a counter and two measures."""
+    if "," in text:
+        cells = [cell.strip() for cell in text.split(",")]
+        return cells if counter_kind(cells[0]) and all(map(_COLUMN.match, cells)) else []
     cells = _SPLIT_WORD.sub(r"\1_", text).split(" ")
     measured = [measures(cell) for cell in cells]
     if all(known or counter_kind(cell) for cell, known in zip(cells, measured, strict=True)):
@@ -172,6 +213,8 @@ def _narrow(text: str) -> list[str]:
 
 def _cells(text: str, count: int) -> tuple[list[str], bool]:
     """The cells of a row, and whether they stand in frames: then they may hold words, or nothing."""
+    if text.count(",") == count - 1 and "|" not in text:
+        return [cell.strip() for cell in text.split(",")], False
     if text.count("|") >= count:
         cells = [cell.strip() or "-" for cell in text.strip().strip("|").split("|")]
         if len(cells) == count:

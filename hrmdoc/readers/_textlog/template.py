@@ -61,6 +61,9 @@ _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
 _FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
+_GAINED = frozenset({"score", "average score", "avg score", "mean score", "total score"})
+_BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
+_SCORED = _SPLIT_NAMES | {"train", "training"}
 _LETTERS = late.pattern(r"[^\W\d_]")
 _TRAILING = late.pattern(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s?(?:\||,|\Z)"
@@ -157,6 +160,7 @@ def plan_of(gaps: tuple[str, ...], logger: str = "") -> Plan:
     return _Builder(gaps, logger).plan()
 
 
+_CELL = late.pattern(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
 _AFTER_NUMBERED = late.pattern(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
 
 
@@ -179,6 +183,7 @@ class _Builder:
         while at < count:
             total = at + 1 if at + 1 < count and self.gaps[at + 1].strip() in ("/", "of") else None
             if self._clock(at):
+                self._see_split(" ".join(_CELL.findall(self.gaps[at])))
                 at += 1
             else:
                 self._take(at, total)
@@ -221,6 +226,11 @@ class _Builder:
             return
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
         if is_junk(name) or (total is not None and not measures(name)):
+            return
+        first, _, second = name.rpartition("/")
+        if total is not None and measures(first) and measures(second):  # `train loss/acc = 0.8/0.5`
+            names = first, f"{first.rpartition(' ')[0]} {second}".strip()
+            self.measures += (Measure(self._with_split(one), where, scale) for one, where in zip(names, (at, total), strict=True))
             return
         self.names[at] = name
         self.measures.append(Measure(self._with_split(name), at, scale, total))
@@ -271,6 +281,8 @@ class _Builder:
         elif gaps[1:2] == (": ",) and gaps[3:5] in ((" avg, ", " rate, "), (" avg loss, ", " rate, ")):  # darknet
             self.counters[:] = [Counter("global", 0, None)]
             self.measures = [Measure(name, at) for at, name in enumerate(("loss", "avg_loss", "lr", "step_time"), 1)]
+        elif len(gaps) >= 4 and gaps[1:3] == ("/", " * Epoch "):  # Catalyst's `3/10 * Epoch 3 (valid): `
+            self.counters[:] = [counter for counter in self.counters if counter.at != 0]
         elif len(gaps) >= 4 and (gaps[0], gaps[1]) == ("", "|") and gaps[2].startswith("|"):
             self.counters[:0] = [Counter("epoch", 0, None), Counter("global", 1, None)]
         elif len(gaps) >= 4 and [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
@@ -280,19 +292,28 @@ class _Builder:
     def _tell_apart(self) -> None:
         """`val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
 
+        In `Episode 3, score: 21` the score is what an episode gained.
+
         Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
         `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
         """
         self._name_initials()
+        played = any("episode" in self.gaps[counter.at].lower() for counter in self.counters)
         split, plain_loss = "", False
         scores = any(plain(measure.name) == "train" for measure in self.measures)
         seen: set[str] = set()
         for index, measure in enumerate(self.measures):
             name = measure.name
+            if played and plain(name) in _GAINED:
+                name = f"episode {name}"
             own = split_of(name)
             if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and not scores and any("loss" in one for one in seen):
                 name = f"{name}_loss"
-            elif own is None and split in EVALUATIONS and (name.lower() in seen or (quality(name) and not plain_loss)):
+            elif own and scores and name.lower() in _SCORED:
+                name = f"{name}_score"
+            elif scores or own is not None or split not in EVALUATIONS:
+                pass
+            elif name.lower() in seen or (quality(name) and not plain_loss):
                 name = f"{split}_{name}"
             split = own or split
             plain_loss = plain_loss or (own is None and "loss" in name.lower())
@@ -338,12 +359,12 @@ class _Builder:
         """Whether all letters of the line belong to counters; `Step 2:` alone heads a paragraph as often as a step."""
         if self.measures or not self.counters:
             return False
-        positions = {counter.at for counter in self.counters}
+        positions, count = {counter.at for counter in self.counters}, len(self.gaps) - 1
         alone = all(counter.kind == "step" and counter.total is None for counter in self.counters)
         if alone and not _FRAMED.search("".join(self.gaps)):
             return False
         for at, gap in enumerate(self.gaps):
-            if at not in positions and _LETTERS.search(gap):
+            if at not in positions and _LETTERS.search(gap) and not (at == count and gap.strip(" *=#-.:!").lower() in _BEGINS):
                 return False
         return all(len(self.gaps[at]) < 48 for at in positions)
 

@@ -78,7 +78,7 @@ def measures(name: str) -> bool:
     """Whether a name holds a word that training logs use for a measure."""
     words = plain(name).split(" ")
     return any(word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words) or (
-        words == ["cost"] or "learning rate" in " ".join(words)
+        words == ["cost"] or words[-2:] == ["step", "time"] or "learning rate" in " ".join(words)
     )
 
 

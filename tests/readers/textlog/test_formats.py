@@ -39,7 +39,7 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
     ),
     "scores of three splits beside one loss": (
         "Epoch: 007, Loss: 1.2345, Train: 0.5000, Val: 0.4000, Test: 0.4100\n",
-        {"Loss": [(7, 1.2345)], "Train": [(7, 0.5)], "Val": [(7, 0.4)], "Test": [(7, 0.41)]},
+        {"Loss": [(7, 1.2345)], "Train_score": [(7, 0.5)], "Val_score": [(7, 0.4)], "Test_score": [(7, 0.41)]},
     ),
     "tacotron": (
         "Train loss 480 0.612345 Grad Norm 0.812345 0.51s/it\n",

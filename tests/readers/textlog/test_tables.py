@@ -165,3 +165,35 @@ def test_a_word_in_a_row_may_name_the_split(read: Any) -> None:
     run = read(log + "".join(f"| {n} | train | 0.{n} | 0.5 |\n| {n} | val | 0.6 |  |\n" for n in (1, 2)))
     assert points(run, "val_loss") == [(1, 0.6), (2, 0.6)]
     assert points(run, "train_loss") == [(1, 0.1), (2, 0.2)]
+
+
+def test_values_of_two_splits_stand_side_by_side(read: Any) -> None:
+    row = "{0}          |     0.5{1}  |     0.4{1}\n"
+    head = "                   Training |  Validation\n"
+    run = read("".join(f"Epoch {n}/9\n{head}" + row.format("accuracy", n) + row.format("gpu_0_memory_MB", "1 ") for n in (1, 2)))
+    assert points(run, "val_accuracy") == [(1, 0.41), (2, 0.42)]
+    assert points(run, "train_accuracy") == [(1, 0.51), (2, 0.52)]
+    assert read("Reading | Writing\nloss  |  0.5  |  0.4\n" * 4).points == 0
+
+
+def test_a_framed_header_of_two_lines_is_joined(read: Any) -> None:
+    head = "|  Epoch  |  Iteration  |  Time Elapsed  |  Mini-batch  |  Validation  |\n"
+    head += "|         |             |   (hh:mm:ss)   |   Accuracy   |     Loss     |\n|=====================|\n"
+    run = read(head + "".join(f"|       {n} |          {n}0 |       00:00:10 |       5{n}.25% |       0.{n} |\n" for n in (1, 2)))
+    assert points(run, "Mini-batch Accuracy") == [(10, 51.25), (20, 52.25)]
+    assert points(run, "Validation Loss") == [(10, 0.1), (20, 0.2)]
+
+
+def test_columns_parted_by_commas_are_read_in_a_log(read: Any) -> None:
+    run = read("device: cpu\nepoch, train_loss, val_loss\n1, 0.9, 0.8\n2, 0.7, 0.6\ndone in 3, 4, 5 seconds\n")
+    assert points(run, "val_loss") == [(1, 0.8), (2, 0.6)]
+    assert read("step, by step, the loss\n1, 2, 3\n").points == 0
+
+
+def test_boxes_of_spinning_up_and_of_baselines_tell_their_steps(read: Any) -> None:
+    edge = "---------------------------------------\n"
+    box = edge + "|             Epoch |               {0} |\n|      AverageEpRet |            5{0}.5 |\n"
+    run = read("".join((box + "| TotalEnvInteracts |           {0}00 |\n" + edge).format(n) for n in (1, 2)))
+    assert points(run, "AverageEpRet") == [(100, 51.5), (200, 52.5)]
+    box = edge + "| EpRewMean           | 5{0}.5    |\n| TimestepsSoFar      | {0}00      |\n" + edge
+    assert points(read("".join(map(box.format, (1, 2)))), "EpRewMean") == [(100, 51.5), (200, 52.5)]

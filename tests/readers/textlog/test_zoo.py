@@ -9,6 +9,10 @@ import pytest
 from tests.readers.textlog.metrics import points
 
 NEMO = "Epoch 0: 10%|# | {i}/100 [00:10<01:00, v_num=, reduced_train_loss=0.{i}, global_step={i}]\n"
+OBJECT_DETECTION = "Step {i}00 per-step time 0.2s\n{'Loss/cls': 0.1,\n 'Loss/total_loss': 0.{i},\n 'learning_rate': 0.02}\n"
+DEEPSPEECH = "".join(
+    f"Epoch 1 | {part} | Elapsed Time: 0:01:00 | Steps: {{i}}0 | Loss: 0.{{i}}\n" for part in ("Train", "Validation")
+)
 ESTIMATOR = "INFO:tensorflow:loss = 0.{i}, step = {i}00 (9 sec)\nINFO:tensorflow:Saving dict for global step {i}00: loss = 0.5\n"
 DARTS = "01/02 03:04:05 PM epoch {i} lr 2.5e-02\n01/02 03:04:05 PM train 000 1.{i}00000e+00 50.000000 90.125000\n"
 ICEFALL = "Epoch 1, batch {i}0, loss[loss=0.{i}, over 90.00 frames.], tot_loss[loss=0.9, over 80.00 frames.], batch size: 10\n"
@@ -22,6 +26,15 @@ CASES = [
     (ESTIMATOR, "loss", [100, 200, 300]),
     (ESTIMATOR.replace("loss = 0.5", "loss = 0.{i}"), "val_loss", [100, 200, 300]),
     (ICEFALL, "loss", [10, 20, 30]),
+    (OBJECT_DETECTION, "Loss/total_loss", [100, 200, 300]),
+    (DEEPSPEECH, "Loss", [10, 20, 30]),
+    (DEEPSPEECH, "val_Loss", [10, 20, 30]),
+    ("{i}/9 * Epoch {i} (train): lr=0.1 | loss=0.5\n{i}/9 * Epoch {i} (valid): loss=0.{i} | acc=0.5\n", "val_loss", [1, 2, 3]),
+    ("Epoch {i}: train loss/acc = 0.5/0.9, val loss/acc = 0.{i}/0.4\n", "val loss", [1, 2, 3]),
+    ("Epoch {i}: train loss/acc = 0.5/0.9, val loss/acc = 0.6/0.{i}\n", "val acc", [1, 2, 3]),
+    ("[Epoch {i}] train=0.5 val=0.4 loss=0.{i} time: 20.1\n", "loss", [1, 2, 3]),
+    ("Episode: {i}/1000, score: 0.{i}, e: 0.5\n", "episode score", [1, 2, 3]),
+    ("2026-01-02 03:04:05,123 P1 INFO ************ Epoch={i} start ************\nTrain loss: 0.{i}\n", "Train loss", [1, 2, 3]),
     ("epoch {i}:\n  train:\n    loss: 0.9\n  val:\n    loss: 0.{i}\n", "val_loss", [1, 2, 3]),
     ("第{i}轮 训练损失：0.{i}，验证损失：0.5 验证准确率：0.4\n", "train loss", [1, 2, 3]),
     ("第{i}轮 训练损失：0.7，验证损失：0.{i}\n", "val loss", [1, 2, 3]),
