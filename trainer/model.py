@@ -254,9 +254,9 @@ class HRM(nn.Module):
         core.native = (low, high)
         self.native_step = NativeStep(self, low, high)
 
-    def num_parameters(self) -> int:
-        """Trainable parameters; the puzzle table and the initial states are buffers and not counted."""
-        return sum(p.numel() for p in self.parameters())
+    def num_parameters(self, *, trained: bool = False) -> int:
+        """Parameters, or only those that are `trained`; the puzzle table and the initial states are buffers and not counted."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad or not trained)
 
     def initial_carry(self, batch: Batch) -> Carry:
         """A carry of which every row is halted, so that the first call takes all of `batch`."""

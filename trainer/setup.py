@@ -142,6 +142,7 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         "seq_len": data.info.seq_len,
         "classes": _classes(data),
         "parameters": state.model.num_parameters(),
+        "trainable_parameters": state.model.num_parameters(trained=True),
         "total_steps": total,
     }
     again = "warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again"
@@ -198,8 +199,10 @@ def _tell(job: Job, facts: dict[str, Any]) -> None:
     """The head of the log: where the run is, what runs, and what is odd about it."""
     config, plan, run, world = job.config, job.plan, job.run, job.world
     run.log(f"run directory {run.path} (watch it with: hrmdoc watch {run.path})")
+    trained = facts["trainable_parameters"]
+    frozen = f" ({trained:,} of them trained)" if trained < facts["parameters"] else ""
     run.log(
-        f"{facts['parameters']:,} parameters | {facts['samples']:,} examples | steps {job.state.step} to {job.total_steps} | "
+        f"{facts['parameters']:,} parameters{frozen} | {facts['samples']:,} examples | steps {job.state.step} to {job.total_steps} | "
         f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
         f"{_kernels(plan)}"
     )

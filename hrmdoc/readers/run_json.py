@@ -20,6 +20,7 @@ _CANONICAL = {
     "data_hash": "data.hash",
     "data.hash": "data.hash",
     "parameters": "model.parameters",
+    "trainable_parameters": "model.trainable_parameters",
     "params": "model.parameters",
     "samples": "data.samples",
     "data.samples": "data.samples",
