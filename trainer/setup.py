@@ -202,8 +202,8 @@ def _tell(job: Job, facts: dict[str, Any]) -> None:
     trained = facts["trainable_parameters"]
     frozen = f" ({trained:,} of them trained)" if trained < facts["parameters"] else ""
     run.log(
-        f"{facts['parameters']:,} parameters{frozen} | {facts['samples']:,} examples | steps {job.state.step} to {job.total_steps} | "
-        f"{plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
+        f"{facts['parameters']:,} parameters{frozen} | {facts['samples']:,} examples | "
+        f"steps {job.state.step} to {job.total_steps} | {plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
         f"{_kernels(plan)}"
     )
     if world.size > 1:
