@@ -53,3 +53,13 @@ def test_weights_are_synchronised_more_often_not_more_rarely(tmp_path: Path) -> 
     assert change.key == "rl.vllm_sync_interval"
     assert isinstance(change.after, int)
     assert change.after < 20
+
+
+def test_each_patch_is_verified_by_a_symptom_of_every_cause_that_offers_it() -> None:
+    patches = ((cause, BOOK.remedies[name]) for cause in BOOK.causes.values() for name in cause.remedies)
+    unproven = {
+        (cause.id, remedy.id)
+        for cause, remedy in patches
+        if remedy.kind == "patch" and cause.produces.keys().isdisjoint(remedy.verify.gone)
+    }
+    assert unproven == {("memorization", "evaluate-often")}  # evaluating heals nothing, it shows when to stop
