@@ -23,7 +23,7 @@ from hrmdoc.examination.symptom import Symptom
 from hrmdoc.processes import process_of
 from hrmdoc.roles import RoleMap
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.run import Damage, Event, Run, Sighting, Tick
+from hrmdoc.run import Damage, Run, Sighting, Tick
 from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class Patient:
         if len(paths) == 1:
             groups = readers.runs_in(sources)
             self.other_runs, sources = readers.told(groups), groups[-1].sources
-            for folder, step in groups[-1].before:
-                self.run.add(Event("resume", groups[-1].folder, step=step, detail=f"goes on where {folder} ended"))
+            self.run.extend(groups[-1].resumes())
         self.run.sighting = Sighting(time.time(), max((source.mtime for source in sources), default=0.0))
         readers.read_into(self.run, sources, self.matcher.wanted)
 

@@ -125,7 +125,7 @@ class Follower:
         if len(groups) < 2:
             self._known |= {group.folder for group in groups}
             self.other_runs = readers.told(groups)
-            return found
+            return self._parts(groups[-1]) if groups else found
         newest = groups[-1]
         mine = next((group for group in groups if any(source.path in self._files for source in group.sources)), newest)
         self.outrun = mine is not newest and newest.folder not in self._known
@@ -133,7 +133,12 @@ class Follower:
             self._known |= {group.folder for group in groups}
         self.folder = mine.folder
         self.other_runs = readers.told([*(group for group in groups if group is not mine), mine])
-        return mine.sources
+        return self._parts(mine)
+
+    def _parts(self, group: readers.RunGroup) -> Sequence[Source]:
+        """Its sources; where one part goes on with another the run learns of it once."""
+        self._run.extend(event for event in group.resumes() if event not in self._run.events)
+        return group.sources
 
     def _supersede(self, source: Source) -> None:
         """Of the state files of one Trainer each repeats those before: the newer one takes their place."""

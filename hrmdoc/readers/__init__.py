@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from hrmdoc.readers._discover import discover
     from hrmdoc.readers._feed import open_source, read_into
-    from hrmdoc.readers._groups import runs_in, told
+    from hrmdoc.readers._groups import RunGroup, runs_in, told
     from hrmdoc.readers._source import Source
     from hrmdoc.readers.base import Reader
 
-__all__ = ["Source", "choose", "discover", "names", "open_source", "read_into", "reader", "runs_in", "told"]
+__all__ = ["RunGroup", "Source", "choose", "discover", "names", "open_source", "read_into", "reader", "runs_in", "told"]
 
 _LAZY = {
+    "RunGroup": "_groups",
     "Source": "_source",
     "discover": "_discover",
     "open_source": "_feed",

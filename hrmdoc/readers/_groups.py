@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from hrmdoc import late, readers
 from hrmdoc.readers import _names
 from hrmdoc.readers._source import Source
-from hrmdoc.run import Points, Record
+from hrmdoc.run import Event, Points, Record
 
 _SETTINGS = frozenset({"configs", "run_json"})
 _COLLECTIONS = frozenset(["runs", "lightning_logs", "tb_logs", "multirun", "experiments", "ray_results", "sweeps", "wandb"])
@@ -60,6 +60,10 @@ class RunGroup(Struct, frozen=True):
     sources: tuple[Source, ...]
     changed: float
     before: tuple[tuple[str, int], ...] = ()
+
+    def resumes(self) -> list[Event]:
+        """Where its parts begin."""
+        return [Event("resume", self.folder, step=step, detail=f"goes on where {older} ended") for older, step in self.before]
 
 
 def runs_in(sources: Sequence[Source]) -> list[RunGroup]:

@@ -133,3 +133,15 @@ def test_a_newer_state_of_a_trainer_takes_the_place_of_the_older(tmp_path: Path)
     follower.poll()
     (series,) = run.series.values()
     assert series.steps.tolist() == [1, 2, 3]
+
+
+def test_a_training_that_was_resumed_into_the_next_version_is_followed_as_one(tmp_path: Path) -> None:
+    for number, steps in enumerate((range(4, 100, 5), range(104, 200, 5))):
+        path = tmp_path / f"lightning_logs/version_{number}/metrics.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text("step,train_loss\n" + "".join(f"{step},{2.0 / step}\n" for step in steps))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    follower, run = follow(tmp_path)
+    follower.poll()
+    assert [len(series) for key, series in run.series.items() if key.metric == "train_loss"] == [40]
+    assert [event.step for event in run.events if event.kind == "resume"] == [104]
