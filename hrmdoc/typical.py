@@ -63,11 +63,10 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
     """Lowest and highest usual learning rate; None for optimizers that scale the rate themselves.
 
     Args:
-        facts: canonical facts: `run.kind`, `run.framework`, `optimizer.name`, `model.parameters` and `lora.rank` are looked at.
+        facts: canonical facts: `run.kind`, `run.framework`, `optimizer.name`, `lora.rank` and the size of the model count.
     """
     kind, family = facts.get("run.kind"), _family(facts)
-    size = facts.get("model.parameters")
-    parameters = float(size) if isinstance(size, int | float) and size > 0 else None
+    parameters = _parameters(facts)
     if family == "scaled":
         return None
     if facts.get("lora.rank") is not None:
@@ -78,6 +77,20 @@ def typical_rate(facts: Mapping[str, Any]) -> Range | None:
     control = kind == "rl" and facts.get("run.framework") in CONTROLLERS
     low, high = CONTROL if control else _adam(str(kind), family, parameters)
     return low * share, high * share
+
+
+def _parameters(facts: Mapping[str, Any]) -> float | None:
+    """How many the model has, as stated or by its width, depth and vocabulary: a block of a transformer has 12 widths squared."""
+    stated = _positive(facts, "model.parameters")
+    width, layers = _positive(facts, "model.hidden_size"), _positive(facts, "model.layers")
+    if stated is not None or width is None or layers is None or facts.get("run.kind") not in TUNED:
+        return stated
+    return 12 * layers * width**2 + (_positive(facts, "data.vocab_size") or 0.0) * width
+
+
+def _positive(facts: Mapping[str, Any], name: str) -> float | None:
+    value = facts.get(name)
+    return float(value) if isinstance(value, int | float) and value > 0 else None
 
 
 def _family(facts: Mapping[str, Any]) -> str:

@@ -99,6 +99,15 @@ def test_a_small_model_is_not_held_to_the_rates_of_fine_tuning() -> None:
     assert small[1] > 100 * large[1]
 
 
+def test_a_language_model_is_as_small_as_its_width_and_depth_say() -> None:
+    tiny = {"run.kind": "preference", "model.hidden_size": 64, "model.layers": 2, "data.vocab_size": 100}
+    assert typical_rate(tiny) == typical_rate({"run.kind": "preference", "model.parameters": 105_000})
+    usual = typical_rate({"run.kind": "preference"})
+    assert typical_rate(tiny | {"model.hidden_size": 4096, "model.layers": 32}) == usual
+    assert typical_rate(tiny | {"model.parameters": 7e9}) == usual
+    assert typical_rate(tiny | {"model.layers": "auto"}) == usual
+
+
 def test_words_where_numbers_belong_are_passed_by() -> None:
     assert typical_rate({"run.kind": "pretraining", "model.parameters": "many"}) == typical_rate({"run.kind": "pretraining"})
 
