@@ -7,6 +7,7 @@ cases:
   kind: sft                            # run kind, optional
   facts: {optimizer.lr: 1.0e-4}        # canonical facts, optional
   steps: 10                            # step spacing, default 1
+  again_at: 60                         # point at which the step counter begins anew, optional
   series: {train.loss: "2.5-0.01~0.05x100"}   # role, or role@rank
   lines: ["...", {text: "...", step: 12}]
   expect: absent                       # absent, not_evaluated, present or resolved
@@ -57,6 +58,7 @@ class Case(Struct, forbid_unknown_fields=True, frozen=True):
     framework: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     steps: int = 1
+    again_at: int | None = None
     seconds: float | None = None
     quiet_for: float | None = None
     series: dict[str, str] = field(default_factory=dict)
@@ -124,6 +126,8 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
         role, _, rank = name.partition("@")
         values = series_from(notation, seed=case.title + name)
         steps = np.arange(len(values), dtype=np.int64) * case.steps
+        if case.again_at is not None:
+            steps[case.again_at :] -= case.again_at * case.steps
         times = np.full(len(values), np.nan) if case.seconds is None else steps * case.seconds
         keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
         at = int(rank) if rank else None

@@ -68,6 +68,10 @@ class Questions:
             raise expressions.MissingInput(f"{role} by steps")
         return int(series.steps.min())
 
+    def starts(self, role: str) -> int:
+        """How many runs stand one behind the other in the same file, told by a step counter that falls back to its beginning."""
+        return 1 + len(self.scene.falls(self._series(role)).fresh)
+
     def first(self, role: str) -> float:
         """The first value."""
         return float(self._finite(role)[0])

@@ -20,7 +20,6 @@ ROLE = RoleMap(BOOK)
         "best_val_loss",
         "kl_loss",
         "train/aux_loss",
-        "val_dice_mean",
         "loss_weight",
         "eval_runtime",
         "train/total_flos",
@@ -227,3 +226,8 @@ def test_the_users_word_wins_over_the_framework() -> None:
 def test_settling_twice_changes_nothing() -> None:
     role = RoleMap(BOOK)
     assert [role.settle(name) for name in ("fastai", "fastai", "unknown", "hf-trainer")] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("metric", ["val_dice_mean", "val_iou", "valid/mIoU", "val_map50", "eval_bleu"])
+def test_a_score_of_an_evaluation_is_one_whatever_it_counts(metric: str) -> None:
+    assert ROLE(metric).role == "eval.score"
