@@ -275,7 +275,7 @@ class TextSession:
             return self._mapping(state, mapping, mark)
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
             return True
-        if self._report(state, self._whole if state.report else text, mark):
+        if (state.report or text.startswith("Result for ")) and self._report(state, self._whole if state.report else text, mark):
             return True
         if boosting.read(state, text, self._sink, mark) or self._rich.read(state, text, mark):
             return True

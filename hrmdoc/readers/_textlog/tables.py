@@ -110,7 +110,7 @@ class TableReader:
 
     def header(self, state: RankState, text: str) -> bool:
         """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
-        text = _METER.sub("", text.translate(_BORDERS).strip(), count=1)
+        text = _unmetered(text.translate(_BORDERS)).strip()
         if len(text) > _LONGEST:
             return False
         joined = _joined(state, text) if text.startswith("|") else []
@@ -151,7 +151,7 @@ class TableReader:
         state.rows = max(0, state.rows - 1)
         if not columns or len(text) > _LONGEST:
             return False
-        cells, framed = _cells(_METER.sub("", text.translate(_BORDERS), count=1).replace("No log", "-"), len(columns))
+        cells, framed = _cells(_unmetered(text.translate(_BORDERS)).replace("No log", "-"), len(columns))
         if len(cells) != len(columns) or (bar is not None and bar.n < bar.total):
             return False
         values: list[tuple[str, float]] = []
@@ -189,6 +189,12 @@ class TableReader:
         return True
 
 
+def _unmetered(text: str) -> str:
+    """A row without the meter in front of it."""
+    meter = _METER.match(text) if "[" in text[:10] else None
+    return text if meter is None else text[meter.end() :]
+
+
 def _joined(state: RankState, text: str) -> list[str]:
     """The names in a framed header of two lines, as MATLAB prints it, once the second one is there."""
     cells = [cell.strip() for cell in text.strip("|").split("|")]
@@ -205,10 +211,13 @@ def _narrow(text: str) -> list[str]:
         cells = [cell.strip() for cell in text.split(",")]
         return cells if counter_kind(cells[0]) and all(map(_COLUMN.match, cells)) else []
     cells = _SPLIT_WORD.sub(r"\1_", text).split(" ")
+    counted = counter_kind(cells[0]) is not None
+    if not counted and not measures(cells[0]):
+        return []
     measured = [measures(cell) for cell in cells]
     if all(known or counter_kind(cell) for cell, known in zip(cells, measured, strict=True)):
         return cells
-    return cells if counter_kind(cells[0]) and measured.count(True) >= 2 and all(map(_COLUMN.match, cells)) else []
+    return cells if counted and measured.count(True) >= 2 and all(map(_COLUMN.match, cells)) else []
 
 
 def _cells(text: str, count: int) -> tuple[list[str], bool]:
