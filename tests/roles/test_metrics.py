@@ -37,6 +37,10 @@ ROLE = RoleMap(BOOK)
         "critic/mfu",
         "g_losses",
         "best_losses",
+        "aux_loss_coef",
+        "info/learner/default_policy/learner_stats/cur_kl_coeff",
+        "score",
+        "Test_score",
     ],
 )
 def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
@@ -108,6 +112,14 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
         ("reward", "rl.reward"),
         ("rollout/ep_rew_mean", "rl.reward"),
         ("critic/score/mean", "rl.reward"),
+        ("cv_loss", "eval.loss"),
+        ("Vali Loss", "eval.loss"),
+        ("val_acc (%)", "eval.accuracy"),
+        ("episode Average Score", "rl.reward"),
+        ("act_loss", "rl.policy_loss"),
+        ("cri_loss", "rl.value_loss"),
+        ("info/learner/default_policy/learner_stats/entropy", "rl.entropy"),
+        ("info/learner/default_policy/learner_stats/cur_lr", "lr"),
         ("rewards/format_reward/mean", "rl.format_reward"),
         ("frac_reward_zero_std", "rl.frac_reward_zero_std"),
         ("completions/clipped_ratio", "rl.completions_clipped"),
@@ -136,6 +148,10 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
         ("rewards/length_func/mean", "rl.reward"),
         ("mse", "train.loss"),
         ("valid_1.binary_logloss", "eval.loss"),
+        ("train-gamma-nloglik", "train.loss"),
+        ("val_mean_squared_error", "eval.loss"),
+        ("valid_1/auc", "eval.accuracy"),
+        ("validation score", "eval.accuracy"),
     ],
 )
 def test_other_names_are_guessed_and_say_so(metric: str, role: str) -> None:
