@@ -54,6 +54,8 @@ class LineReader:
 
     def read(self, state: RankState, text: str, logger: str, mark: Mark) -> bool:
         """Whether the line was understood as a position or as metrics."""
+        if text.startswith("+") and text.lstrip("+").startswith(" "):
+            return False  # what a shell says that it does (`set -x`): `++ return 0`
         text = self._plain.read(text) if self._plain.wanted else text
         if logger == "metric" and text.startswith("[batch="):  # Composer's files count the batches of the whole run
             state.filed = True

@@ -22,6 +22,11 @@ def test_arguments_and_prose_are_no_metrics(read: Any) -> None:
     assert run.facts["config", "train_iters"].value == 500
 
 
+def test_what_a_shell_says_that_it_does_is_no_metric(read: Any) -> None:
+    run = read("++ return 0\n+ sleep 5\niteration 1 loss: 2.0\n++ return 0\n+++ local score 3\niteration 2 loss: 1.9\n")
+    assert {key.metric for key in run.series} == {"loss"}
+
+
 @pytest.mark.parametrize(
     "line", ["Skipping nan loss 3 times", "found nan loss in rank 3", "nan grad norm 5 skipped", "step 7 saw a nan loss"]
 )
