@@ -8,7 +8,7 @@ from functools import cache
 from hrmdoc import rulebook
 from hrmdoc.diagnosis.clues import CONSEQUENCE_LEAK, Clues, gather
 from hrmdoc.examination.symptom import State, Symptom
-from hrmdoc.rulebook import Rulebook
+from hrmdoc.rulebook import Rulebook, good_signs
 
 
 @cache
@@ -73,3 +73,8 @@ def test_a_traceback_that_was_cut_off_is_no_evidence_beside_a_message() -> None:
 def test_a_traceback_that_was_cut_off_is_evidence_when_there_is_no_other() -> None:
     clues = gather([symptom("unhandled-exception", role="cascade")], book())
     assert names(clues, "shown") == {"unhandled-exception"}
+
+
+def test_a_benign_cause_needs_no_other_sign_than_these_to_excuse_what_it_does() -> None:
+    signs = {"amp-deprecated", "learns-well", "mps-pin-memory", "process-group-leak", "solved-metrics"}
+    assert good_signs(book()) == signs
