@@ -115,7 +115,6 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
         ("cv_loss", "eval.loss"),
         ("Vali Loss", "eval.loss"),
         ("val_acc (%)", "eval.accuracy"),
-        ("episode Average Score", "rl.reward"),
         ("act_loss", "rl.policy_loss"),
         ("cri_loss", "rl.value_loss"),
         ("info/learner/default_policy/learner_stats/entropy", "rl.entropy"),

@@ -61,7 +61,6 @@ _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
 _FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
-_GAINED = frozenset({"score", "average score", "avg score", "mean score", "total score"})
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
 _SCORED = _SPLIT_NAMES | {"train", "training"}
 _LETTERS = late.pattern(r"[^\W\d_]")
@@ -292,20 +291,15 @@ class _Builder:
     def _tell_apart(self) -> None:
         """`val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
 
-        In `Episode 3, score: 21` the score is what an episode gained.
-
         Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
         `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
         """
         self._name_initials()
-        played = any("episode" in self.gaps[counter.at].lower() for counter in self.counters)
         split, plain_loss = "", False
         scores = any(plain(measure.name) == "train" for measure in self.measures)
         seen: set[str] = set()
         for index, measure in enumerate(self.measures):
             name = measure.name
-            if played and plain(name) in _GAINED:
-                name = f"episode {name}"
             own = split_of(name)
             if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and not scores and any("loss" in one for one in seen):
                 name = f"{name}_loss"

@@ -33,7 +33,6 @@ CASES = [
     ("Epoch {i}: train loss/acc = 0.5/0.9, val loss/acc = 0.{i}/0.4\n", "val loss", [1, 2, 3]),
     ("Epoch {i}: train loss/acc = 0.5/0.9, val loss/acc = 0.6/0.{i}\n", "val acc", [1, 2, 3]),
     ("[Epoch {i}] train=0.5 val=0.4 loss=0.{i} time: 20.1\n", "loss", [1, 2, 3]),
-    ("Episode: {i}/1000, score: 0.{i}, e: 0.5\n", "episode score", [1, 2, 3]),
     ("2026-01-02 03:04:05,123 P1 INFO ************ Epoch={i} start ************\nTrain loss: 0.{i}\n", "Train loss", [1, 2, 3]),
     ("epoch {i}:\n  train:\n    loss: 0.9\n  val:\n    loss: 0.{i}\n", "val_loss", [1, 2, 3]),
     ("第{i}轮 训练损失：0.{i}，验证损失：0.5 验证准确率：0.4\n", "train loss", [1, 2, 3]),
