@@ -22,7 +22,7 @@ _SPARK_DATE = late.pattern(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{
 _CLOCK = late.pattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
 _GLOG = late.pattern(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = late.pattern(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
-_BRACKET = late.pattern(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]))?")
+_BRACKET = late.pattern(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]|\d\d:\d\d:\d\d\b|\d{4}-\d\d-))?")
 _MPI = late.pattern(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
 _RANK = late.pattern(r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z")
 _RANK_WORD = late.pattern(r"\brank(\d{1,5})\b")
@@ -35,7 +35,7 @@ _LEVEL_FIRST = late.pattern(
     rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
 _WORD_LEVEL = late.pattern(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
-    rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+[\s\-|]{{1,4}}+){{0,3}}"
+    rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+(?:[\s\-|]{{1,24}}+(?::\s{{1,4}}+)?+)){{0,3}}"
     rf"(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
 )
 _AFTER_LEVEL = late.pattern(

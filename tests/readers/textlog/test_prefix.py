@@ -21,6 +21,10 @@ def peeler() -> Peeler:
     [
         ("[default1]:[rank1]: Traceback", "Traceback", None, 1),
         ("[trainer0|0]:Last error:", "Last error:", None, 0),
+        ("[default0]:03:04:05 SUCCESS Step 9 | Loss: 0.1", "Step 9 | Loss: 0.1", None, 0),
+        ("[default0]:2026-01-02 03:04:05,000 INFO step 9", "step 9", STAMP, 0),
+        ("2026-01-02 03:04:05,000 train       : INFO     step 5 loss 3", "step 5 loss 3", STAMP, None),
+        ("2026-01-02 03:04:05,000 loss        : 3.1", "loss        : 3.1", STAMP, None),
         ("3: step 5 loss 3", "step 5 loss 3", None, 3),
         ("[1,7]<stdout>:step 5", "step 5", None, 7),
         ("(Worker pid=1, ip=10.0.0.1) step 5", "step 5", None, None),
