@@ -59,6 +59,7 @@ _UNITS = word_set(
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
+_OPTION = late.pattern(r" --(?=\w)")
 _FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
@@ -374,6 +375,6 @@ class _Builder:
         return True
 
     def _short(self) -> bool:
-        if sum(gap.count(" --") for gap in self.gaps) > 1 or _CALL.match(self.gaps[0]):
+        if sum(len(_OPTION.findall(gap)) for gap in self.gaps) > 1 or _CALL.match(self.gaps[0]):
             return False
         return len(self.gaps[0]) <= 64 and sum(map(len, self.gaps)) <= 1200 and not self.gaps[0].startswith(("*", "- **", "$"))

@@ -19,6 +19,7 @@ ICEFALL = "Epoch 1, batch {i}0, loss[loss=0.{i}, over 90.00 frames.], tot_loss[l
 CASES = [
     ("Epoch {i}/9\n100/100 - 3s - loss: 0.{i} - acc: 0.5 - val_loss: 0.6 - 3s/epoch - 30ms/step\n", "loss", [1, 2, 3]),
     ("epoch {i} loss tensor(0.{i}, device='cuda:0', grad_fn=<MeanBackward0>)\n", "loss", [1, 2, 3]),
+    ("Train step {i}0 -- Loss: 0.{i}, acc: 0.5 -- It/s: 1.7 -- ETA: 9 s\n", "Loss", [10, 20, 30]),
     ("epoch {i} loss np.float64(0.{i})\n", "loss", [1, 2, 3]),
     ("Epoch {i} (train_loss=0.{i}, val_loss=0.5)\n", "train_loss", [1, 2, 3]),
     (NEMO, "reduced_train_loss", [1, 2, 3]),
