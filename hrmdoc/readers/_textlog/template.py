@@ -60,6 +60,7 @@ _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
 _OPTION = late.pattern(r" --(?=\w)")
+_HEADING = late.pattern(r"\bloss(?:es)?: [A-Za-z]+ \Z", re.IGNORECASE)
 _FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
@@ -296,6 +297,7 @@ class _Builder:
         `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
         """
         self._name_initials()
+        self._name_total()
         split, plain_loss = "", False
         scores = any(plain(measure.name) == "train" for measure in self.measures)
         seen: set[str] = set()
@@ -325,6 +327,13 @@ class _Builder:
             if rest in pairs and initial in ("t", "v"):
                 name = f"{'train' if initial == 't' else 'val'}_{measure.name[2:]}"
                 self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
+
+    def _name_total(self) -> None:
+        """`loss: x 27.0, y 28.6, conf 2786.2, total 2841.8`: the total of what stands under the heading is the loss."""
+        heading = next((at for at, gap in enumerate(self.gaps) if _HEADING.search(gap)), len(self.gaps))
+        for index, measure in enumerate(self.measures):
+            if measure.at > heading and plain(measure.name) == "total":
+                self.measures[index] = Measure("total_loss", measure.at, measure.scale, measure.over)
 
     def _is_pair(self) -> bool:
         """Whether the line is a whole number, one name and a value."""

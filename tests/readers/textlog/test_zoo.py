@@ -20,6 +20,7 @@ CASES = [
     ("Epoch {i}/9\n100/100 - 3s - loss: 0.{i} - acc: 0.5 - val_loss: 0.6 - 3s/epoch - 30ms/step\n", "loss", [1, 2, 3]),
     ("epoch {i} loss tensor(0.{i}, device='cuda:0', grad_fn=<MeanBackward0>)\n", "loss", [1, 2, 3]),
     ("Train step {i}0 -- Loss: 0.{i}, acc: 0.5 -- It/s: 1.7 -- ETA: 9 s\n", "Loss", [10, 20, 30]),
+    ("{i}0: found 42, loss: x 27.0, y 28.6, conf 0.2, total 0.{i}\n", "total_loss", [0, 1, 2]),
     ("epoch {i} loss np.float64(0.{i})\n", "loss", [1, 2, 3]),
     ("Epoch {i} (train_loss=0.{i}, val_loss=0.5)\n", "train_loss", [1, 2, 3]),
     (NEMO, "reduced_train_loss", [1, 2, 3]),
