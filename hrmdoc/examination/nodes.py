@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -55,8 +57,12 @@ def _has_log(run: Run) -> bool:
     return bool(run.line_count or (run.lines and run.formats != ["flight_recorder"]))
 
 
+_TOLD_WITHIN = 300
+"""Lines: between a refusal of memory and the word that it was caught stands what the devices hold, a table for each of them."""
+
+
 class LinesNode:
-    """Log lines that the signatures of a symptom matched. A fatal line that training outlived is over."""
+    """Log lines that the signatures of a symptom matched. A fatal line is over once training outlived it or says so."""
 
     def __init__(self, symptom: str, when: LinesWhen) -> None:
         self._symptom = symptom
@@ -70,7 +76,8 @@ class LinesNode:
             return Finding("absent", count=len(matches))
         roots = [pair for pair in matches if pair[1].signature.role == "root"] or list(matches)
         line, match = min(roots, key=lambda pair: pair[0].time if not math.isnan(pair[0].time) else math.inf)
-        survived = (match.signature.fatal or self._when.recovers) and all(scene.run.outlived(one) for one, _ in matches)
+        lasting = match.signature.fatal or self._when.recovers
+        survived = (lasting and all(scene.run.outlived(one) for one, _ in matches)) or self._got_over(scene)
         steps = [one.step for one, _ in matches if one.step is not None]
         return Finding(
             "resolved" if survived else "present",
@@ -83,6 +90,25 @@ class LinesNode:
             line=line.line,
             rank=line.rank,
         )
+
+    def _got_over(self, scene: Scene) -> bool:
+        """Whether the program says behind every line, or in it, that it goes on."""
+        told: dict[str, list[int]] = {}
+        if self._when.got_over:
+            for line, match in chain.from_iterable(scene.matches.values()):
+                if match.signature.id == self._when.got_over:
+                    told.setdefault(line.file, []).append(line.line)
+        if not told:
+            return False
+        for numbers in told.values():
+            numbers.sort()
+        return all(_follows(line.line, told.get(line.file, [])) for line, _ in scene.matches[self._symptom])
+
+
+def _follows(line: int, told: Sequence[int]) -> bool:
+    """Whether one of the numbers `told`, which ascend, is `line` or stands shortly behind it."""
+    index = bisect_left(told, line)
+    return index < len(told) and told[index] - line <= _TOLD_WITHIN
 
 
 class CheckNode:

@@ -74,7 +74,9 @@ def condition(when: When) -> str:
         return _detected(when)
     if when.lines is not None:
         count = when.lines.at_least
-        return f"at least {count} log lines match its signatures" if count > 1 else "a log line matches one of its signatures"
+        over = "; it is over where the program says that it goes on" if when.lines.got_over else ""
+        matched = f"at least {count} log lines match its signatures" if count > 1 else "a log line matches one of its signatures"
+        return matched + over
     if when.check is not None:
         return f"`{when.check}`"
     if when.event is not None:

@@ -320,6 +320,8 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         own: symptoms of a user's own; they are told of whether or not a cause accounts for them.
     """
     problems = [f"signature {s.id}: no symptom {s.symptom!r}" for s in book.signatures.values() if s.symptom not in book.symptoms]
+    told = [(rule.id, part.lines.got_over) for rule in book.symptoms.values() for part in rule.when.walk() if part.lines]
+    problems += [f"symptom {name}: no signature {over!r}" for name, over in told if over and over not in book.signatures]
     known = {*book.symptoms, EVERY_SYMPTOM}
     for cause in book.causes.values():
         problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in known]

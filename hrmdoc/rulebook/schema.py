@@ -27,10 +27,11 @@ class Applies(Struct, forbid_unknown_fields=True, frozen=True):
 
 class LinesWhen(Struct, forbid_unknown_fields=True, frozen=True):
     """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes on behind the
-    last of them, as it always is for a fatal line."""
+    last of them, as it always is for a fatal line. `got_over`: the signature by which the program says so itself."""
 
     at_least: int = 1
     recovers: bool = False
+    got_over: str = ""
 
 
 class EventWhen(Struct, forbid_unknown_fields=True, frozen=True):

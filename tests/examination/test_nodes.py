@@ -8,9 +8,10 @@ from msgspec import convert
 
 from hrmdoc.examination.nodes import build
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.watching import strongest
-from hrmdoc.rulebook import When
-from hrmdoc.run import Event, Fact, Points, RoleGuess, Run, Tick
+from hrmdoc.rulebook import Signature, When
+from hrmdoc.run import Event, Fact, Line, Points, RoleGuess, Run, Tick
 
 
 def scene(values: list[float] | None = None, **more: object) -> Scene:
@@ -140,3 +141,30 @@ def test_beside_a_check_a_detector_tells_when_it_began() -> None:
     assert build(both, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
     either = When(any=(level("above", 5, 4), When(check="last(train.loss) > 0")))
     assert build(either, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
+
+
+def refusals(*lines: int, told: tuple[int, ...] = (), told_in: str = "x.log") -> Scene:
+    refused, over = Signature("refused", "oom", "x", ("x",), "x"), Signature("over", "pressure", "y", ("y",), "y", fatal=False)
+    matches = {
+        "oom": [(Line("x", "x.log", number), SignatureMatch(refused)) for number in lines],
+        "pressure": [(Line("y", told_in, number), SignatureMatch(over)) for number in told],
+    }
+    return scene(matches=matches)
+
+
+@pytest.mark.parametrize(
+    ("where", "state"),
+    [
+        (refusals(5), "present"),
+        (refusals(5, told=(4,)), "present"),
+        (refusals(5, told=(306,)), "present"),
+        (refusals(5, told=(6,), told_in="y.log"), "present"),
+        (refusals(5, 9, told=(6,)), "present"),
+        (refusals(5, told=(5,)), "resolved"),
+        (refusals(5, 9, told=(12, 6)), "resolved"),
+        (refusals(5, told=(305,)), "resolved"),
+    ],
+)
+def test_lines_are_over_where_the_program_says_behind_each_of_them_that_it_goes_on(where: Scene, state: str) -> None:
+    assert build(convert({"lines": {"got_over": "over"}}, When), "oom").look(where).state == state
+    assert build(convert({"lines": {}}, When), "oom").look(where).state == "present"

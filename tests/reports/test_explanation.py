@@ -35,6 +35,7 @@ def test_a_condition_inside_another_stands_in_brackets() -> None:
     assert condition(When(any=(lines, event))) == either
     assert condition(When(all=(check, When(any=(lines, event))))) == f"`lr > 1` and ({either})"
     assert condition(When(absent=check)) == "it is not so that `lr > 1`"
+    assert condition(When(lines=LinesWhen(got_over="said"))).endswith("; it is over where the program says that it goes on")
 
 
 def test_a_detector_is_told_with_its_patience_only_where_it_has_some() -> None:

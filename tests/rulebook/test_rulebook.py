@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook import Rulebook, SymptomRule, When
+from hrmdoc.rulebook import LinesWhen, Rulebook, SymptomRule, When
 
 REMEDY = """id: own
 title: {title}
@@ -113,3 +113,8 @@ def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
     book = Rulebook({"mine": SymptomRule("mine", "Mine", When(check="lr > 1"), "unknown")})
     assert rulebook.check(book) == ["symptom mine: no cause produces it"]
     assert rulebook.check(book, own={"mine"}) == []
+
+
+def test_a_symptom_that_ends_by_a_signature_that_is_not_there_is_told() -> None:
+    book = Rulebook({"mine": SymptomRule("mine", "Mine", When(lines=LinesWhen(got_over="said")), "unknown")})
+    assert rulebook.check(book, own={"mine"}) == ["symptom mine: no signature 'said'"]
