@@ -133,12 +133,13 @@ class Patient:
         problems: list[Damage] = []
         sources: Sequence[readers.Source] = readers.discover(paths, problems)
         self.run.extend(problems)
+        groups: Sequence[readers.RunGroup] = ()
         if len(paths) == 1:
             groups = readers.runs_in(sources)
             self.other_runs, sources = readers.told(groups), groups[-1].sources
-            self.run.extend(groups[-1].resumes())
         self.run.sighting = Sighting(time.time(), max((source.mtime for source in sources), default=0.0))
         readers.read_into(self.run, sources, self.matcher.wanted)
+        self.run.extend(groups[-1].resumes(self.run.events) if groups else ())
 
     def try_to_read(self, paths: Sequence[str]) -> None:
         """As `read`, but paths that exist and hold nothing readable leave a run without data.

@@ -135,7 +135,7 @@ def _choose(
         raise PatchError(f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {typed(path)}")
     for one in possible:  # a patch that was written already has taken the setting away that spoke for it
         assert one.patch is not None
-        _check_rerun(analysis, one.patch)
+        _check_rerun(analysis, one.patch, any_remedy=True)
     reasons: dict[str, list[str]] = {}
     for one in every:
         reasons.setdefault(one.obstacle or (BY_NAME if one.patch else BY_HAND), []).append(one.remedy.id)
@@ -164,8 +164,8 @@ def _send(patient: Patient, path: str, remedy: str | None) -> int:
     return 0 if answer.status == "done" else 1
 
 
-def _check_rerun(analysis: Analysis, patch: Patch) -> None:
-    """Refuses to apply a remedy again that was written after the run's last record: the run has not seen it yet.
+def _check_rerun(analysis: Analysis, patch: Patch, *, any_remedy: bool = False) -> None:
+    """Refuses to apply a remedy, or any, to a config that was patched after the run's last record: no run has seen that yet.
 
     Raises:
         PatchError: naming the file and how to go on.
@@ -174,11 +174,11 @@ def _check_rerun(analysis: Analysis, patch: Patch) -> None:
 
     ended = max((os.path.getmtime(file) for file in _records(analysis.run)), default=0.0)
     for edit in patch.edits:
-        if any(entry.remedy == patch.remedy and entry.time > ended for entry in store.history(edit.path)):
-            hint = "start the run again first; or take the patch back with --undo; or apply it once more with --force"
-            raise PatchError(
-                f"{patch.remedy} was written already, and no run has shown its effect yet", file=edit.path, hint=hint
-            )
+        for entry in store.history(edit.path):
+            if entry.time > ended and (any_remedy or entry.remedy == patch.remedy):
+                hint = "start the run again first; or take the patch back with --undo; or apply it once more with --force"
+                what = f"{entry.remedy} was written already, and no run has shown its effect yet"
+                raise PatchError(what, file=edit.path, hint=hint)
 
 
 def _records(run: Run) -> set[str]:

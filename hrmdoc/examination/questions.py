@@ -199,8 +199,10 @@ class Questions:
     def from_start(self, role: str) -> bool:
         """Whether the points begin where the run does: the first lies no further from step 0 than two points from one another."""
         series = self._series(role)
-        steps = np.unique(series.steps[self._part(series)])
-        return len(steps) > 1 and int(steps[0]) <= 2 * middle(np.diff(steps).astype(np.float64))
+        steps = np.sort(series.steps[self._part(series)])
+        gaps = np.diff(steps)
+        gaps = gaps[gaps > 0]  # np.unique would load numpy.ma
+        return len(gaps) > 0 and int(steps[0]) <= 2 * middle(gaps.astype(np.float64))
 
     def spread(self, role: str, after: int = 0) -> float:
         """Distance from the lowest to the highest value behind the first `after`, as a share of their median."""

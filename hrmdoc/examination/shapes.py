@@ -33,7 +33,7 @@ def replayed(values: FloatArray) -> int:
     for period in range(3, len(values) - FEWEST_AGAIN + 1):
         differs = np.flatnonzero(values[period:] != values[:-period])
         again = values[period + (int(differs[-1]) + 1 if len(differs) else 0) :]
-        if len(again) >= FEWEST_AGAIN and len(np.unique(again)) >= 3 and not np.array_equal(again, np.round(again, 3)):
+        if len(again) >= FEWEST_AGAIN and len(set(again.tolist())) >= 3 and not np.array_equal(again, np.round(again, 3)):
             return len(again)
     return 0
 

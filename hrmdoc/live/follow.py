@@ -137,7 +137,7 @@ class Follower:
 
     def _parts(self, group: readers.RunGroup) -> Sequence[Source]:
         """Its sources; where one part goes on with another the run learns of it once."""
-        self._run.extend(event for event in group.resumes() if event not in self._run.events)
+        self._run.extend(group.resumes(self._run.events))
         return group.sources
 
     def _supersede(self, source: Source) -> None:

@@ -28,6 +28,8 @@ _RUN_NAME = late.pattern(
 )
 _VERSION = late.pattern(r"version_\d+")
 _HEAD = 1 << 18
+_NEAR = 0.25
+"""A log tells the last step before a resume, which lies as far back as its last record."""
 _LATE = 3
 """A run that is new writes its first record after one interval; one that goes on, after many."""
 _RECORDS = frozenset({"text", "csv", "jsonl", "tfevents", "hf_state", "json_history", "wandb"})
@@ -61,9 +63,14 @@ class RunGroup(Struct, frozen=True):
     changed: float
     before: tuple[tuple[str, int], ...] = ()
 
-    def resumes(self) -> list[Event]:
-        """Where its parts begin."""
-        return [Event("resume", self.folder, step=step, detail=f"goes on where {older} ended") for older, step in self.before]
+    def resumes(self, told: Iterable[Event] = ()) -> list[Event]:
+        """Where its parts begin, but for what a log of the run has `told` already."""
+        known = [event.step for event in told if event.kind == "resume" and event.step is not None]
+        return [
+            Event("resume", self.folder, step=step, detail=f"goes on where {older} ended")
+            for older, step in self.before
+            if not any(abs(step - one) <= _NEAR * step for one in known)
+        ]
 
 
 def runs_in(sources: Sequence[Source]) -> list[RunGroup]:

@@ -54,6 +54,7 @@ class RankState(Struct):
         frames: its last frames, and whether each was kept already.
         fold: the exception of the line before, whose message may go on below it.
         summary: lines that may still belong to a launcher's failure summary.
+        resumed: line and step of the last word of a resume.
         config: lines that may still belong to a printed configuration.
         objects: what is open of a mapping of many lines, the innermost last.
         report, trial: the report of a trial that is being read, and whose reports and rows are.
@@ -85,6 +86,7 @@ class RankState(Struct):
     frames: deque[tuple[str, Mark, bool]] = field(default_factory=lambda: deque(maxlen=_MOST_FRAMES))
     fold: Fold | None = None
     summary: int = 0
+    resumed: tuple[int, int | None] | None = None
     config: int = 0
     objects: list[Part] = field(default_factory=list)
     report: Report | None = None

@@ -19,6 +19,8 @@ _EXCEPTION = late.pattern(
 )
 _ANY_LAST = late.pattern(r"[A-Za-z_][\w.]{0,200}(?::|\s*\Z)")
 _BLANKS = late.pattern(r" {3,}")
+_ONE_RESUME = 40
+"""A program tells one resume in several lines, as Lightning says that it restores and that it has restored."""
 _RULE = late.pattern(r"\s*(?:=|-){20,}\s*\Z")
 _FAILED = late.pattern(r"\S{1,300} FAILED\s*\Z")
 _STEP = late.pattern(r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE)
@@ -140,6 +142,11 @@ class TroubleReader:
             found = pattern.search(text)
             if found is None or (kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24)):
                 continue
+            told = state.resumed
+            if kind == "resume":
+                state.resumed = (mark.line, state.flow.step)
+                if told is not None and mark.line - told[0] <= _ONE_RESUME and told[1] == state.flow.step:
+                    return True
             self._event(kind, state, text.strip()[:300], mark, _STEP.search(text, found.start()))
             return True
         return False

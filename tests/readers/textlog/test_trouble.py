@@ -192,3 +192,9 @@ def test_an_exception_without_a_message_takes_none_from_another_thing(below: str
 def test_blanks_that_filled_a_terminal_do_not_push_a_message_out_of_its_line(read: Any) -> None:
     run = read(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\nOSError: first{" " * 3000}second\n')
     assert run.lines[-1].text == "OSError: first  second"
+
+
+def test_one_resume_told_in_two_lines_is_one_event(read: Any) -> None:
+    words = ["Restoring states from the checkpoint path at a.ckpt", "Restored all states from the checkpoint at a.ckpt"]
+    steps = [f"step {step} loss {2 - step / 100}" for step in range(60)]
+    assert [event.kind for event in read("\n".join([*words, *steps, *words])).events] == ["resume", "resume"]
