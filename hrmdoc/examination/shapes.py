@@ -13,6 +13,9 @@ from hrmdoc.run import FloatArray
 FEWEST_AGAIN = 4
 """Values that must come again, three of them different, before that is no accident."""
 
+MOST_PERIODS = 16
+"""So many distances are tried, the shortest first: where more fit the values stand still."""
+
 FEWEST_RISES = 3
 ONE_WRONG_IN = 10
 """A curve that turned once may move the other way at one of so many points."""
@@ -30,10 +33,17 @@ def replayed(values: FloatArray) -> int:
 
     0 where all of them have three decimals or fewer. `values` is finite, shape [n].
     """
-    for period in range(3, len(values) - FEWEST_AGAIN + 1):
+    last = len(values) - FEWEST_AGAIN
+    if last < 3:
+        return 0
+    same = np.ones(last - 2, np.bool_)  # windows that begin at 0 ... last - 3 and hold what the last one holds
+    for offset in range(FEWEST_AGAIN):
+        same &= values[offset : offset + last - 2] == values[last + offset]
+    for start in np.flatnonzero(same)[: -MOST_PERIODS - 1 : -1].tolist():
+        period = last - start
         differs = np.flatnonzero(values[period:] != values[:-period])
         again = values[period + (int(differs[-1]) + 1 if len(differs) else 0) :]
-        if len(again) >= FEWEST_AGAIN and len(set(again.tolist())) >= 3 and not np.array_equal(again, np.round(again, 3)):
+        if len(set(again.tolist())) >= 3 and not np.array_equal(again, np.round(again, 3)):
             return len(again)
     return 0
 

@@ -68,3 +68,10 @@ def test_a_peak_has_two_neighbours_less_than_half_as_high() -> None:
         0,
         0,
     ]
+
+
+def test_a_long_series_is_looked_through_at_once() -> None:
+    values = np.random.default_rng(0).random(400_000)
+    assert shapes.replayed(values) == 0
+    assert shapes.replayed(np.concatenate([values, values[-7:-2]])) == 5
+    assert shapes.replayed(np.full(400_000, 1.23456)) == 0
