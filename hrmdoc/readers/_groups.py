@@ -12,6 +12,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 from msgspec import Struct, structs
 
@@ -155,17 +156,19 @@ def _goes_on_at(older: RunGroup, newer: RunGroup) -> int | None:
 
 def _steps(group: RunGroup, most: int = sys.maxsize) -> list[int]:
     """The steps that its tables and event files record within their first `most` bytes, in order, each once."""
+    return sorted(frozenset().union(*(_steps_in(one, most) for one in group.sources if one.reader in ("csv", "tfevents"))))
+
+
+@lru_cache(maxsize=64)
+def _steps_in(source: Source, most: int) -> frozenset[int]:
+    """As above, of one file; a watch asks again and again, and a source tells by its size and time whether it changed."""
     found: set[int] = set()
-    for source in group.sources:
-        if source.reader not in ("csv", "tfevents"):
-            continue
-        session, left = readers.open_source(source), most
-        with suppress(OSError), source.file.open("rb") as file:
-            while left > 0 and (block := file.read(min(left, _HEAD))):
-                found |= _steps_of(session.feed(block))
-                left -= len(block)
-        found |= _steps_of(session.close())
-    return sorted(found)
+    session, left = readers.open_source(source), most
+    with suppress(OSError), source.file.open("rb") as file:
+        while left > 0 and (block := file.read(min(left, _HEAD))):
+            found |= _steps_of(session.feed(block))
+            left -= len(block)
+    return frozenset(found | _steps_of(session.close()))
 
 
 def _steps_of(records: Iterable[Record]) -> set[int]:

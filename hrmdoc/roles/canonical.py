@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.precisions import precision_of
 from hrmdoc.roles.framework import chain, detect
-from hrmdoc.roles.nested import ANYWHERE, nested
+from hrmdoc.roles.nested import ANYWHERE, loose, nested
 from hrmdoc.run import Fact, Value
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ class _Config:
 
     def __init__(self, run: Run) -> None:
         self._exact = {key: fact for (scope, key), fact in run.facts.items() if scope == "config"}
-        self._loose = {_loose(key): fact for key, fact in self._exact.items()}
+        self._loose = {loose(key): fact for key, fact in self._exact.items()}
 
     def get(self, key: str) -> Fact | None:
-        return self._exact.get(key) or self._loose.get(_loose(key))
+        return self._exact.get(key) or self._loose.get(loose(key))
 
     def known(self, framework: Framework) -> int:
         """How many of the framework's own keys are there."""
@@ -135,10 +135,6 @@ def _named(switch: str) -> str:
     """The precision in the name of a switch."""
     word = re.search(r"bf16|fp16|fp8", switch.lower())
     return word[0] if word else "bf16"
-
-
-def _loose(key: str) -> str:
-    return key.lower().replace("-", "_")
 
 
 def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:

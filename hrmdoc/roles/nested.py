@@ -41,13 +41,14 @@ def nested(names: Iterable[str], paths: Iterable[str]) -> list[str]:
     for path in paths:
         section, _, last = path.rpartition(".")
         if section and _ELSE.isdisjoint(re.split(r"[._\-]", section.lower())):
-            ends.setdefault(_loose(last), []).append(path)
+            ends.setdefault(loose(last), []).append(path)
     for name in names:
         telling = name in _PLAIN or ("_" in name and name not in _VAGUE)
-        if "." not in name and telling and (found := ends.get(_loose(name))):
+        if "." not in name and telling and (found := ends.get(loose(name))):
             return found
     return []
 
 
-def _loose(name: str) -> str:
+def loose(name: str) -> str:
+    """A key without what programs spell differently: case and hyphens."""
     return name.lower().replace("-", "_")
