@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -54,23 +54,18 @@ def _hrm(spec: Spec) -> list[str]:
 def start_process(command: Sequence[str], folder: Path) -> int:
     """Starts a shell that runs `command` in `folder`, as a user does: what the shell says of its end is in the log as well."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
-    with (folder / "train.log").open("wb") as log:
-        # The trailing command keeps bash from replacing itself, so that it tells of a killed child.
-        script = f"{shlex.join(command)}; status=$?; exit $status"
-        process = subprocess.Popen(
-            ["bash", "-c", script],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,
-        )
-    return process.pid
+    # The trailing command keeps bash from replacing itself, so that it tells of a killed child.
+    script = f"{shlex.join(command)}; status=$?; exit $status"
+    return _start(folder, lambda: os.execvpe("bash", ["bash", "-c", script], environment))
 
 
 def start_forked(spec: Spec, folder: Path) -> int:
     """Forks and runs the program's script in `folder` with its output in `train.log`."""
+    return _start(folder, lambda: _run_script(script_of(spec.program), spec))
+
+
+def _start(folder: Path, work: Callable[[], int]) -> int:
+    """A child in a session of its own, which whoever started it reaps: `subprocess` would reap ended children by itself."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -80,11 +75,12 @@ def start_forked(spec: Spec, folder: Path) -> int:
     try:
         os.setsid()
         os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         log = os.open("train.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(log, 1)
         os.dup2(log, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
-        status = _run_script(script_of(spec.program), spec)
+        status = work()
     finally:
         os._exit(status)
 

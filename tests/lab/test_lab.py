@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ import pytest
 from benchmarks.lab import execute, judge, report, spec
 from benchmarks.lab.faults import CAUSES, FAULTS, NEW_FAULTS, ONSETS, onset_of
 from benchmarks.lab.healthy import HEALTHY
+from benchmarks.lab.launch import start_process
 from benchmarks.lab.matrix import specs, twin_of
 from benchmarks.lab.spec import BLIND, HELD_OUT, LIBRARIES, TRAINING, Spec
 from hrmdoc import rulebook
@@ -55,6 +57,17 @@ def test_the_lab_runs_and_judges_a_healthy_run_and_two_faulty_ones(runs: Path) -
     before = (wanted[0].folder() / execute.DONE).stat().st_mtime_ns
     execute.execute(wanted)
     assert (wanted[0].folder() / execute.DONE).stat().st_mtime_ns == before
+
+
+def test_a_process_that_has_ended_is_still_there_to_be_asked_after_another_was_started(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    ended = start_process(["false"], first)
+    os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
+    other = start_process(["true"], second)
+    statuses = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in (ended, other)]
+    assert statuses == [1, 0]
 
 
 def test_every_cause_of_the_lab_is_one_that_a_rule_names() -> None:
