@@ -11,9 +11,10 @@ from hrmdoc import late
 from hrmdoc.readers._decimals import PlainText
 from hrmdoc.readers._textlog.epoch_bar import EpochBar
 from hrmdoc.readers._textlog.flow import Position
+from hrmdoc.readers._textlog.plan import Measure, Plan
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
-from hrmdoc.readers._textlog.template import Measure, Plan, Plans, split_numbers
+from hrmdoc.readers._textlog.template import Plans, split_numbers
 from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
 
 _ENDS_WITH_NAN = late.pattern(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")

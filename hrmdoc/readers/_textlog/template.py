@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from hrmdoc import late
 from hrmdoc.readers._textlog.forms import Forms
 from hrmdoc.readers._textlog.naming import FIRST_WORDS, UNIT, name_of, unit_after
 from hrmdoc.readers._textlog.plainer import plainer
+from hrmdoc.readers._textlog.plan import ORDINAL, Counter, Measure, Plan, with_labels
 from hrmdoc.readers._textlog.words import (
     EVALUATIONS,
     CounterKind,
@@ -65,53 +66,12 @@ _FRAMED = late.pattern(r"\[|=|#|--")
 _SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
 _SCORED = _SPLIT_NAMES | {"train", "training"}
+_NUMBERED = word_set("top task class agent head layer group expert player client modality branch domain")
+_LABELLED = late.pattern(r":? ?[A-Za-z]|[_-][A-Za-z]")
 _LETTERS = late.pattern(r"[^\W\d_]")
 _TRAILING = late.pattern(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))\s?(?:\||,|\Z)"
 )
-
-
-class Counter(Struct, frozen=True):
-    """A counter: positions of its value and its total among the line's numbers."""
-
-    kind: CounterKind
-    at: int
-    total: int | None
-
-
-class Measure(Struct, frozen=True):
-    """A named value: its position, what it is multiplied by, and the position of its denominator."""
-
-    name: str
-    at: int
-    scale: float = 1.0
-    over: int | None = None
-
-
-class Plan(Struct, frozen=True):
-    """How to read the lines of one template.
-
-    Attributes:
-        counters: step-like counters, in order.
-        measures: named values, in order.
-        strong: one of the measures bears a word that logs use for measures.
-        bare: nothing but counters and punctuation.
-        split: the split that the words before the first measure name, if any.
-        shape: what makes two lines alike.
-        leading: the line starts like a metric line: it is neither prose nor a command.
-        simple: name and position of every measure, when none is scaled or divided; else empty.
-        pure: the line is measures and their values, a result among them, and not a word or a number more.
-    """
-
-    counters: tuple[Counter, ...]
-    measures: tuple[Measure, ...]
-    strong: bool
-    bare: bool
-    split: str | None
-    shape: tuple[str, ...]
-    leading: bool
-    simple: tuple[tuple[str, int], ...]
-    pure: bool
 
 
 def split_numbers(text: str) -> list[str]:
@@ -127,6 +87,7 @@ class Plans:
 
     def __init__(self) -> None:
         self._plans: dict[tuple[str, ...], Plan] = {}
+        self._labelled: dict[tuple[Plan, tuple[str, ...]], Plan] = {}
         self._forms = Forms()
 
     def read(self, text: str, logger: str = "") -> tuple[Plan, list[str]] | None:
@@ -137,13 +98,25 @@ class Plans:
             known = self._forms.match(text)
         if known is not None:
             gaps, numbers = known
-            return self.of(gaps, logger), numbers
+            return self._filled(self.of(gaps, logger), numbers), numbers
         parts = split_numbers(text)
         if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
             return None
         gaps, numbers = tuple(parts[::2]), parts[1::2]
         self._forms.note(gaps, numbers)
-        return self.of(gaps, logger), numbers
+        return self._filled(self.of(gaps, logger), numbers), numbers
+
+    def _filled(self, plan: Plan, numbers: list[str]) -> Plan:
+        """The plan with the numbers in its names that this line has there."""
+        if not plan.labels:
+            return plan
+        told = tuple(numbers[at] for at in plan.labels)
+        filled = self._labelled.get((plan, told))
+        if filled is None:
+            if len(self._labelled) >= _MOST_PLANS:
+                self._labelled.clear()
+            filled = self._labelled[plan, told] = with_labels(plan, numbers)
+        return filled
 
     def of(self, gaps: tuple[str, ...], logger: str = "") -> Plan:
         """The plan of a template, see `plan_of`."""
@@ -176,6 +149,7 @@ class _Builder:
         self.header = self.split
         self.logger = logger
         self.named = ""
+        self.label: tuple[str, int] | None = None
         self.names: dict[int, str] = {}
 
     def plan(self) -> Plan:
@@ -197,7 +171,10 @@ class _Builder:
         plain = all(measure.scale == 1.0 and measure.over is None for measure in self.measures)
         simple = tuple((measure.name, measure.at) for measure in self.measures) if plain else ()
         counters, found = tuple(self.counters), tuple(self.measures)
-        return Plan(counters, found, strong, self._bare(), self.header, shape, self._short(), simple, self._pure())
+        whole = self._whole()
+        pure = whole and any(map(is_result, self.names.values()))
+        labels = tuple(measure.label for measure in found if measure.label is not None)
+        return Plan(counters, found, strong, self._bare(), self.header, shape, self._short(), simple, whole, pure, labels)
 
     def _clock(self, at: int) -> bool:
         """Whether the number is part of `1:02:03` or a date."""
@@ -228,13 +205,29 @@ class _Builder:
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
         if is_junk(name) or (total is not None and not measures(name)):
             return
+        if total is None and self._is_label(at, name):
+            self.label = name, at
+            return
         first, _, second = name.rpartition("/")
         if total is not None and measures(first) and measures(second):  # `train loss/acc = 0.8/0.5`
             names = first, f"{first.rpartition(' ')[0]} {second}".strip()
             self.measures += (Measure(self._with_split(one), where, scale) for one, where in zip(names, (at, total), strict=True))
             return
         self.names[at] = name
+        if self.label is not None and at == self.label[1] + 1 and _LABELLED.match(self.gaps[at]):
+            word, place = self.label
+            self.measures.append(Measure(self._with_split(f"{word} {ORDINAL} {name}"), at, scale, total, place))
+            return
         self.measures.append(Measure(self._with_split(name), at, scale, total))
+
+    def _is_label(self, at: int, name: str) -> bool:
+        """Whether the number is part of a name: `loss 1: 0.3`, `top 5 acc: 0.7`, `task 2: loss 0.9`."""
+        after = self.gaps[at + 1]
+        if at + 2 >= len(self.gaps) or name.lower() in _SPLIT_NAMES or (split_of(name) is not None and len(self.gaps) == 3):
+            return False
+        return (after.strip() in (":", "=") and measures(name)) or (
+            plain(name).rpartition(" ")[2] in _NUMBERED and _LABELLED.match(after) is not None
+        )
 
     def _unnamed_counter(self, at: int, total: int | None) -> CounterKind | None:
         """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`."""
@@ -254,7 +247,10 @@ class _Builder:
         """`2497/10042=0.2487` replaces the fraction before it, `Train loss 480 2.31`, `Validation loss 480: 2.31` and
         `Loss at step 480: 2.31` tell the step before the value, and `172000 tok/s` is named by what follows."""
         last = self.measures[-1] if self.measures else None
-        if self.named and total is None and self.gaps[at].strip() in _THEN:
+        if self.label is not None and self.label[1] == at - 1 and total is None:
+            word, place = self.label
+            self.measures.append(Measure(self._with_split(f"{word} {ORDINAL}"), at, label=place))
+        elif self.named and total is None and self.gaps[at].strip() in _THEN:
             self.measures.append(Measure(self._with_split(self.named), at))
             self.named = ""
         elif at == 1 and last is not None and last.at == 0 and not self.counters and self._after_step(self.gaps[1], last.name):
@@ -316,7 +312,7 @@ class _Builder:
             plain_loss = plain_loss or (own is None and "loss" in name.lower())
             seen.add(measure.name.lower())
             if name != measure.name:
-                self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
+                self.measures[index] = replace(measure, name=name)
 
     def _name_initials(self) -> None:
         """`T_loss 1 | V_loss 2`: beside each other, the same name behind a T and a V is of training and validation."""
@@ -326,14 +322,14 @@ class _Builder:
             initial, _, rest = plain(measure.name).partition(" ")
             if rest in pairs and initial in ("t", "v"):
                 name = f"{'train' if initial == 't' else 'val'}_{measure.name[2:]}"
-                self.measures[index] = Measure(name, measure.at, measure.scale, measure.over)
+                self.measures[index] = replace(measure, name=name)
 
     def _name_total(self) -> None:
         """`loss: x 27.0, y 28.6, conf 2786.2, total 2841.8`: the total of what stands under the heading is the loss."""
         heading = next((at for at, gap in enumerate(self.gaps) if _HEADING.search(gap)), len(self.gaps))
         for index, measure in enumerate(self.measures):
             if measure.at > heading and plain(measure.name) == "total":
-                self.measures[index] = Measure("total_loss", measure.at, measure.scale, measure.over)
+                self.measures[index] = replace(measure, name="total_loss")
 
     def _is_pair(self) -> bool:
         """Whether the line is a whole number, one name and a value."""
@@ -372,9 +368,9 @@ class _Builder:
                 return False
         return all(len(self.gaps[at]) < 48 for at in positions)
 
-    def _pure(self) -> bool:
-        """Whether each number is a measure's, a result among them, and each word part of a name: no prose and no table."""
-        if self.counters or len(self.names) != len(self.gaps) - 1 or not any(map(is_result, self.names.values())):
+    def _whole(self) -> bool:
+        """Whether each number is a measure's and each word part of a name: no prose and no table."""
+        if self.counters or len(self.names) != len(self.gaps) - 1:
             return False
         for at, gap in enumerate(self.gaps):
             unit = UNIT.match(gap) if at else None

@@ -1,0 +1,42 @@
+"""Numbers that belong to a name: which loss, which task, the best of how many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.readers.textlog.metrics import points
+
+
+@pytest.mark.parametrize(
+    ("line", "curves"),
+    [
+        ("epoch {0}, loss 1: 0.{0}, loss 2: 0.9", {"loss 1": 0.3, "loss 2": 0.9}),
+        ("epoch {0} loss 1 = 0.{0}", {"loss 1": 0.3}),
+        ("epoch {0}: task 1 loss: 0.{0}, task 2 loss: 0.8", {"task 1 loss": 0.3, "task 2 loss": 0.8}),
+        ("epoch {0}, head 0: loss 0.{0}", {"head 0 loss": 0.3}),
+        ("episode {0} agent 0 reward 12.{0} agent 1 reward 3.0", {"agent 0 reward": 12.3, "agent 1 reward": 3.0}),
+        ("epoch {0}/9, val top 1 acc: 0.{0} val top 5 acc: 0.7", {"val top 1 acc": 0.3, "val top 5 acc": 0.7}),
+    ],
+)
+def test_a_number_between_a_name_and_its_value_is_part_of_the_name(read: Any, line: str, curves: dict[str, float]) -> None:
+    run = read("".join(line.format(at) + "\n" for at in range(1, 4)))
+    assert {series.key.metric: points(run, series.key.metric)[-1][1] for series in run.series.values()} == curves
+
+
+def test_one_name_with_numbers_of_its_own_on_lines_of_one_form_is_several_curves(read: Any) -> None:
+    run = read("".join(f"Epoch: {epoch}/5, top {k} acc: 0.{k}{epoch}\n" for epoch in (1, 2, 3) for k in (1, 5)))
+    assert points(run, "top 1 acc") == [(1, 0.11), (2, 0.12), (3, 0.13)]
+    assert points(run, "top 5 acc") == [(1, 0.51), (2, 0.52), (3, 0.53)]
+
+
+def test_a_long_number_before_the_value_counts_something_and_names_nothing(read: Any) -> None:
+    run = read("".join(f"epoch 1, loss {step}: 0.{step}\n" for step in range(100, 400, 100)))
+    assert {series.key.metric for series in run.series.values()} == {"loss"}
+    assert [value for _, value in points(run, "loss")] == [0.1, 0.2, 0.3]
+
+
+def test_a_value_that_another_name_follows_stays_a_value(read: Any) -> None:
+    run = read("".join(f"epoch {at} loss 1 acc 0.5, lr: 1\n" for at in range(1, 4)))
+    assert {series.key.metric for series in run.series.values()} == {"loss", "acc", "lr"}
