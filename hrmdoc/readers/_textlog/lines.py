@@ -15,7 +15,7 @@ from hrmdoc.readers._textlog.plan import Measure, Plan
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import Held, RankState
 from hrmdoc.readers._textlog.template import Plans, split_numbers
-from hrmdoc.readers._textlog.words import EVALUATIONS, split_of
+from hrmdoc.readers._textlog.words import EVALUATIONS, is_result, plain, split_of
 
 _ENDS_WITH_NAN = late.pattern(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
 _MOST_SHAPES = 4096
@@ -28,6 +28,7 @@ _SPLIT_LOGGERS = {
     "dev": "dev",
 }
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
+_SETTINGS = frozenset({"coef", "coefficient", "weight", "scale", "factor", "lambda", "beta", "decay", "threshold"})
 _ALIKE = 3
 """So many lines of one shape without a step are needed before they count as metric lines."""
 _ALIKE_IN_RUN = 2
@@ -40,6 +41,7 @@ class _Candidate(Struct, frozen=True):
     values: list[tuple[str, float]]
     position: Position
     mark: Mark
+    whole: bool
     pure: bool
 
 
@@ -138,7 +140,7 @@ class LineReader:
             in_run = position.silent and (state.flow.step is not None or state.flow.epoch is not None)
             if not (in_run and plan.pure) and len(held) + 1 < (_ALIKE_IN_RUN if in_run else _ALIKE):
                 then = _at(state) if position.silent else position
-                self._hold(key, held, _Candidate(values, then, mark, plan.pure and position.silent))
+                self._hold(key, held, _Candidate(values, then, mark, plan.whole, plan.pure and position.silent))
                 return False
             now = state.flow.step, state.flow.epoch
             told = self._sink.metrics() if held else set()
@@ -208,18 +210,35 @@ class LineReader:
         state.epoch_shapes.clear()
 
     def finish(self) -> None:
-        """Measures that came twice and stood alone on their lines are believed once no third one can come."""
+        """Measures that came twice and stood alone on their lines are believed once no third one can come.
+
+        Those that came once are, too, in a log that tells nothing more than once: a few lines that somebody copied.
+        """
         known = self._sink.metrics()
-        for held in self._seen.values():
-            if held is not None and len(held) + 1 >= _ALIKE:
-                for candidate in held:
-                    told = candidate.values if candidate.pure else ()
-                    new = [(name, value) for name, value in told if name not in known]
-                    self._emit(new, None, "index", candidate.mark)
+        waiting = [(held, [one for one in held if one.pure]) for held in self._seen.values() if held]
+        once = self._sink.single() and all(len(held) < 2 for held, _ in waiting)
+        once = once and _tells(known, [one for _, pure in waiting for one in pure])
+        for held, pure in waiting:
+            whole = [one for one in held if one.whole and not _sets(one)] if once else pure if len(held) + 1 >= _ALIKE else []
+            for candidate in whole:
+                new = [(name, value) for name, value in candidate.values if name not in known]
+                self._emit(new, None, "index", candidate.mark)
         self._seen.clear()
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
+
+
+def _tells(known: set[str], pure: list[_Candidate]) -> bool:
+    """Whether results that stand alone on their lines are more than one number, or no number at all."""
+    told = {name for candidate in pure for name, _ in candidate.values if is_result(name)}
+    broken = any(not math.isfinite(value) for candidate in pure for _, value in candidate.values)
+    return bool(told) and (len(told | known) > 1 or broken)
+
+
+def _sets(candidate: _Candidate) -> bool:
+    """Whether one of its names is that of a setting, such as `aux_loss_coef`."""
+    return any(plain(name).rpartition(" ")[2] in _SETTINGS for name, _ in candidate.values)
 
 
 def _at(state: RankState) -> Position:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from hrmdoc import late
@@ -17,6 +18,10 @@ _TUPLE = late.pattern(
 )
 _AVERAGES = late.pattern(r", tot_loss\[[^\]]{0,2000}\]")
 _DARTS = late.pattern(r"(train|valid|test) (\d{3,7}) (\d\.\d{6}e[-+]\d\d) (\d{1,3}\.\d{6}) (\d{1,3}\.\d{6})\s{0,8}\Z")
+_NAMED = late.pattern(r"\s{0,8}(?:key|metric|name|tag): {0,4}([\w./-]{1,80}), {0,4}value: {0,4}", re.IGNORECASE)
+_NET_OUTPUT = late.pattern(
+    r"\s{0,12}(Train|Test) net output #\d{1,3}: ([\w./@-]{1,80}) = ([-+.\w]{1,24})( \(\* [^)]{1,80}\))?\s{0,8}\Z"
+)
 _ENGLISH = {
     "训练": " train ",
     "验证": " val ",
@@ -87,6 +92,20 @@ def _darts(text: str) -> str:
     return _DARTS.sub(r"\1 step \2: loss=\3 top1=\4 top5=\5", text)
 
 
+def _named(text: str) -> str:
+    """`Key: avg_train_loss, Value: 0.5` at the end of a fine-tuning of llama-recipes."""
+    return _NAMED.sub(r"\1: ", text, count=1)
+
+
+def _net_output(text: str) -> str:
+    """Caffe's `Test net output #1: loss = 0.7 (* 1 = 0.7 loss)`. The loss of a training step is told on the line before, too."""
+    found = _NET_OUTPUT.match(text)
+    if found is None:
+        return text
+    part, name, value, weighted = found.groups()
+    return "" if part == "Train" and weighted and name == "loss" else f"{part.lower()} {name} = {value}"
+
+
 def _translated(text: str) -> str:
     """Names in Chinese, and the signs between them."""
     return " ".join(_CHINESE.sub(lambda found: _ENGLISH[found.group()], _ROUND.sub(r" epoch \1, ", text)).split())
@@ -101,6 +120,8 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("tot_loss[", _icefall),
     ("e+00 ", _darts),
     ("e-01 ", _darts),
+    ("alue: ", _named),
+    (" net output #", _net_output),
     ("损失", _translated),
     ("准确率", _translated),
     ("('", _tuple),

@@ -21,7 +21,7 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (METRIC, ("'s l", "'s r", "valid", "test ", "core metric", "sequence length", "evaluat", "kl ", "  all  ", "learn: ")),
     (METRIC, ("\tbest: ", "run summary:", " rate, ", "cost", " for minibatches ", "]\t", '": {\n', "': {\n", "result for ")),
     (METRIC, ("eprew", "epret", "return", "dice", "miou", " iou", "val:", "train:", "test:", "training |")),
-    (METRIC, ("损失", "准确率", "学习率")),
+    (METRIC, ("损失", "准确率", "学习率", "completions/")),
     (METRIC, ("g   0.", "g    0.", "g     0.", "g      0.", "g       nan")),  # YOLO's rows, `0/9  2.1G  0.08 ...`
     (BAR, ("%|", "% ━", "% ─")),
     (TROUBLE, ("traceback", "error", "exception", "interrupt", "systemexit", "timeout", ' file "', "failed", "overflow")),

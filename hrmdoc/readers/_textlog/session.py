@@ -14,6 +14,7 @@ from hrmdoc.readers._textlog.bars import Bar, bars_of
 from hrmdoc.readers._textlog.dicts import Mapping, mapping_of, mappings_of
 from hrmdoc.readers._textlog.epoch_bar import EpochBar
 from hrmdoc.readers._textlog.lines import LineReader
+from hrmdoc.readers._textlog.lists import Lists
 from hrmdoc.readers._textlog.pieces import PIECE_LIMIT, Block, Splitter
 from hrmdoc.readers._textlog.prefix import Message, Peeler
 from hrmdoc.readers._textlog.progress import ProgressReader
@@ -68,6 +69,7 @@ class TextSession:
         self._records = RecordReader(self._sink)
         self._rich = RichBar(self._sink, self._lines)
         self._tables = TableReader(self._sink)
+        self._lists = Lists(self._sink)
         self._trouble = TroubleReader(self._sink)
         self._facts: dict[tuple[str, str], Value] = {}
         self._framework, self._looks = 0, _LOOKS
@@ -100,7 +102,10 @@ class TextSession:
             self._report(state, "", Mark(self._splitter.line))
             self._lines.close(state)
             self._trouble.flush(state)
+            if state.column is not None:
+                self._lists.end(state.column)
         self._lines.finish()
+        self._lists.finish()
         if self._splitter.overlong is not None:
             what = f"a line is longer than {PIECE_LIMIT // 1024} KiB; only its beginning was read"
             self._sink.record(Damage(self._context.path, self._splitter.overlong, what))
@@ -230,6 +235,11 @@ class TextSession:
 
     def _message(self, state: RankState, message: Message, mark: Mark, kinds: int, kept: bool) -> None:
         text = message.rest
+        if state.column is not None:
+            if self._lists.take(state.column, text):
+                return
+            self._lists.end(state.column)
+            state.column = None
         if kinds & scan.BAR and (bars := bars_of(text)):
             self._bars(state, bars, mark, kinds, kept)
             return
@@ -273,6 +283,8 @@ class TextSession:
             if mapping.step is None and text[0] != "{":
                 mapping.step = self._lines.step_in(text[: text.index("{")])
             return self._mapping(state, mapping, mark)
+        if "[" in text and self._lists.read(text, mark):
+            return True
         if (state.table is not None or text.startswith("|")) and self._tables.box(state, text, mark):
             return True
         if (state.report or text.startswith("Result for ")) and self._report(state, self._whole if state.report else text, mark):
@@ -288,6 +300,7 @@ class TextSession:
             return True
         if self._lines.read(state, text, logger, mark) or self._tables.header(state, text):
             return True
+        state.column = self._lists.heading(text, mark)
         state.block = max(0, state.block - _BLOCK_COST)
         return False
 

@@ -55,6 +55,10 @@ class Sink:
         """Names of all metrics so far."""
         return {metric for metric, _, _ in self._rows}
 
+    def single(self) -> bool:
+        """Whether no metric has come twice or bears a step."""
+        return all(rows.axis == "index" and rows.last < 1 for rows in self._rows.values())
+
     def point(self, metric: str, value: float, step: int | None, axis: Axis, mark: Mark, precision: int = 1) -> None:
         """Adds one point; `step` None means that the source tells none."""
         self.points(((metric, value),), step, axis, mark, precision)

@@ -10,6 +10,7 @@ from hrmdoc.readers._textlog.bars import MainBar
 from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.flow import Flow
 from hrmdoc.readers._textlog.folds import Fold
+from hrmdoc.readers._textlog.lists import Column
 from hrmdoc.readers._textlog.objects import Part
 from hrmdoc.readers._textlog.reports import Report
 from hrmdoc.readers._textlog.sink import Mark
@@ -60,6 +61,7 @@ class RankState(Struct):
         report, trial: the report of a trial that is being read, and whose reports and rows are.
         frame: the lines of a Rich bar that is not whole yet.
         best, score: the best value that CatBoost told last, and whether more of it is better.
+        column: numbers alone, one to a line, under a heading.
         filed: the log holds Composer's own rows, which its bars repeat.
     """
 
@@ -92,6 +94,7 @@ class RankState(Struct):
     report: Report | None = None
     trial: str = ""
     frame: list[str] = field(default_factory=list)
+    column: Column | None = None
     filed: bool = False
     best: float | None = None
     score: bool = False
@@ -104,5 +107,6 @@ class RankState(Struct):
             or bool(self.summary or self.block or self.rows or self.config or self.objects or self.frame)
             or self.table is not None
             or self.report is not None
+            or self.column is not None
             or self.fold is not None
         )

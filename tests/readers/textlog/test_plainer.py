@@ -46,3 +46,27 @@ def test_what_python_2_prints_of_several_arguments_is_a_metric_line(read: Any) -
     assert [at for at, _ in points(read(rows), "finished with reward")] == [0, 100, 200]
     quoted = "".join(f"('Epoch:', '000{i}', 'cost=', '0.{9 - i}')\n" for i in range(3))
     assert points(read(quoted), "cost") == [(0, 0.9), (1, 0.8), (2, 0.7)]
+
+
+def test_a_summary_may_tell_each_name_and_its_value_apart(read: Any) -> None:
+    run = read("Key: avg_train_loss, Value: nan\nMetric: avg_eval_loss, value: 0.75\nKey: the sort order, Value: 3\n")
+    assert repr(points(run, "avg_train_loss")) == "[(0, nan)]"
+    assert {key.metric for key in run.series} <= {"avg_train_loss", "avg_eval_loss"}
+
+
+def test_what_a_net_of_caffe_gives_out_is_of_its_phase(read: Any) -> None:
+    step = (
+        "I0102 03:04:05.6 78 solver.cpp:228] Iteration {0}, loss = {1}\n"
+        "I0102 03:04:05.6 78 solver.cpp:244]     Train net output #0: accuracy = {2}\n"
+        "I0102 03:04:05.6 78 solver.cpp:244]     Train net output #1: loss = {1} (* 1 = {1} loss)\n"
+    )
+    run = read("".join(step.format(20 * i, 4.5 - i, 0.25 * i) for i in range(3)))
+    assert points(run, "loss") == [(0, 4.5), (20, 3.5), (40, 2.5)]
+    assert points(run, "train accuracy") == [(0, 0.0), (20, 0.25), (40, 0.5)]
+    test = (
+        "I0102 03:04:05.6 78 solver.cpp:404]     Test net output #0: accuracy = 0.{0}\n"
+        "I0102 03:04:05.6 78 solver.cpp:404]     Test net output #1: loss = {0}.5 (* 1 = {0}.5 loss)\n"
+    )
+    run = read("".join(test.format(9 - i) for i in range(3)))
+    assert points(run, "test loss") == [(0, 9.5), (1, 8.5), (2, 7.5)]
+    assert points(run, "test accuracy") == [(0, 0.9), (1, 0.8), (2, 0.7)]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -96,12 +97,21 @@ def test_other_settings_and_records_are_none(line: str, read: Any) -> None:
     assert read(f"Epoch 3\n{line}\n").points == 0
 
 
+def test_results_that_came_once_are_read_where_nothing_came_more_often(read: Any) -> None:
+    run = read("reward: 0.0   reward_std: 0.0   loss: 0.0   grad_norm: 0.0\n\ncompletions/clipped_ratio: 1.0\n")
+    assert {key.metric for key in run.series} == {"reward", "reward_std", "loss", "grad_norm", "completions/clipped_ratio"}
+    assert points(read("loss: inf\n"), "loss") == [(0, math.inf)]
+    for alone in ("loss: 0.5\n", "best loss: inf\n", "The loss was 0.5 and the accuracy 0.25, which is good.\n"):
+        assert read(alone).points == 0
+    assert {key.metric for key in read("loss: 0.5\naccuracy: 0.5\nstep 1 ppl 2.5\nstep 2 ppl 2.0\n").series} == {"ppl"}
+
+
 def test_results_that_came_twice_without_a_position_are_read_at_the_end(read: Any) -> None:
     part = "... (iteration a)\nMean value_function loss: {0}\nMean reward: {1}\naux_loss_coef: 0.1\n-----\n"
     run = read(part.format(0.5, 12) + part.format(8e12, -900.5))
     assert points(run, "Mean reward") == [(0, 12.0), (1, -900.5)]
     assert {key.metric for key in run.series} == {"Mean reward", "Mean value_function loss"}
-    assert read(part.format(0.5, 12)).points == 0
+    assert {key.metric for key in read(part.format(0.5, 12)).series} == {"Mean reward", "Mean value_function loss"}
 
 
 def test_batches_in_brackets_far_behind_the_epoch_are_counted(read: Any) -> None:
