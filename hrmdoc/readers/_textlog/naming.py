@@ -55,6 +55,7 @@ def name_of(gap: str, first: bool) -> str:
     if "(" in name and ")" not in name and not first:
         name = name.rpartition("(")[2].strip()
     words = name.lower().split(" ")
-    if len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS or not _PROSE.isdisjoint(words):
+    prose = not _PROSE.isdisjoint(words) and not (words == ["it"] and explicit)  # `it=300` counts iterations
+    if prose or len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS:
         return ""
     return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

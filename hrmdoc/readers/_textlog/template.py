@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from msgspec.structs import replace
-
 from hrmdoc import late
+from hrmdoc.readers._textlog.apart import SPLIT_NAMES, told_apart
 from hrmdoc.readers._textlog.forms import Forms
 from hrmdoc.readers._textlog.naming import FIRST_WORDS, UNIT, name_of, unit_after
 from hrmdoc.readers._textlog.plainer import plainer
@@ -23,7 +22,6 @@ from hrmdoc.readers._textlog.words import (
     is_result,
     measures,
     plain,
-    quality,
     split_of,
     word_set,
 )
@@ -61,12 +59,15 @@ _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _CALL = late.pattern(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _THEN = ("is", ":", "=", "was", "", "->")
 _OPTION = late.pattern(r" --(?=\w)")
-_HEADING = late.pattern(r"\bloss(?:es)?: [A-Za-z]+ \Z", re.IGNORECASE)
 _FRAMED = late.pattern(r"\[|=|#|--")
-_SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
-_SCORED = _SPLIT_NAMES | {"train", "training"}
 _NUMBERED = word_set("top task class agent head layer group expert player client modality branch domain")
+_COUNTED = late.pattern(
+    r"(?P<name>.{3,80}?)\s(?:(?P<after>after)|(?:over|of|for|in)(?: the)? (?:last|past|previous)|last)\s\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_AT_OR_AFTER = late.pattern(r" (?:at|after) ")
+_NOUN = late.pattern(r"\s(?P<noun>(?:mini-?)?batches|iterations|iters|steps|updates|episodes|epochs)\s?[:=]\s?\Z", re.IGNORECASE)
 _LABELLED = late.pattern(r":? ?[A-Za-z]|[_-][A-Za-z]")
 _LETTERS = late.pattern(r"[^\W\d_]")
 _TRAILING = late.pattern(
@@ -150,6 +151,7 @@ class _Builder:
         self.logger = logger
         self.named = ""
         self.label: tuple[str, int] | None = None
+        self.awaited: dict[int, str] = {}
         self.names: dict[int, str] = {}
 
     def plan(self) -> Plan:
@@ -164,7 +166,7 @@ class _Builder:
                 self._take(at, total)
                 at += 1 if total is None else 2
         self._lead()
-        self._tell_apart()
+        self.measures = told_apart(self.measures, self.gaps)
         names = [measure.name for measure in self.measures]
         strong = any(measures(name) for name in names)
         shape = (*(counter.kind for counter in self.counters), *names)
@@ -183,6 +185,11 @@ class _Builder:
         return (after == ":" and not last) or (before == ":" and at > 0)
 
     def _take(self, at: int, total: int | None) -> None:
+        if self._counted(at):
+            return
+        if (value_of := self.awaited.pop(at, None)) is not None:
+            self.measures.append(Measure(self._with_split(value_of), at))
+            return
         unit = unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
         kind = counter_kind(name) if name else None
@@ -194,7 +201,7 @@ class _Builder:
             self._see_split(self.gaps[at])
             if unit is None or unit == "%":
                 self.counters.append(Counter(kind, at, total))
-                self.named = name.rpartition(" at ")[0]
+                self.named = _AT_OR_AFTER.split(name)[0] if _AT_OR_AFTER.search(name) else ""
             return
         scale = 1.0 if unit is None or unit.lower() in _UNITS else _SCALES.get(unit)
         if scale is None:
@@ -220,10 +227,21 @@ class _Builder:
             return
         self.measures.append(Measure(self._with_split(name), at, scale, total))
 
+    def _counted(self, at: int) -> bool:
+        """`Loss after 300 iterations: 0.4`, `mean loss over the last 100 batches: 0.4`: of how many stands before the value."""
+        found, noun = _COUNTED.search(self.gaps[at]), _NOUN.match(self.gaps[at + 1])
+        if found is None or noun is None or at + 2 >= len(self.gaps) or not measures(name := name_of(found["name"], at == 0)):
+            return False
+        kind = counter_kind(noun["noun"].lower().removesuffix("s"))
+        if found["after"] and kind is not None:
+            self.counters.append(Counter(kind, at, None))
+        self.awaited[at + 1] = name
+        return True
+
     def _is_label(self, at: int, name: str) -> bool:
         """Whether the number is part of a name: `loss 1: 0.3`, `top 5 acc: 0.7`, `task 2: loss 0.9`."""
         after = self.gaps[at + 1]
-        if at + 2 >= len(self.gaps) or name.lower() in _SPLIT_NAMES or (split_of(name) is not None and len(self.gaps) == 3):
+        if at + 2 >= len(self.gaps) or name.lower() in SPLIT_NAMES or (split_of(name) is not None and len(self.gaps) == 3):
             return False
         return (after.strip() in (":", "=") and measures(name)) or (
             plain(name).rpartition(" ")[2] in _NUMBERED and _LABELLED.match(after) is not None
@@ -285,51 +303,6 @@ class _Builder:
         elif len(gaps) >= 4 and [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
             self.measures = [measure for measure in self.measures if measure.at > 2]
             self.counters[:] = [Counter("epoch", 0, None), Counter("batch", 1, 2)]
-
-    def _tell_apart(self) -> None:
-        """`val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
-
-        Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
-        `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
-        """
-        self._name_initials()
-        self._name_total()
-        split, plain_loss = "", False
-        scores = any(plain(measure.name) == "train" for measure in self.measures)
-        seen: set[str] = set()
-        for index, measure in enumerate(self.measures):
-            name = measure.name
-            own = split_of(name)
-            if own in EVALUATIONS and name.lower() in _SPLIT_NAMES and not scores and any("loss" in one for one in seen):
-                name = f"{name}_loss"
-            elif own and scores and name.lower() in _SCORED:
-                name = f"{name}_score"
-            elif scores or own is not None or split not in EVALUATIONS:
-                pass
-            elif name.lower() in seen or (quality(name) and not plain_loss):
-                name = f"{split}_{name}"
-            split = own or split
-            plain_loss = plain_loss or (own is None and "loss" in name.lower())
-            seen.add(measure.name.lower())
-            if name != measure.name:
-                self.measures[index] = replace(measure, name=name)
-
-    def _name_initials(self) -> None:
-        """`T_loss 1 | V_loss 2`: beside each other, the same name behind a T and a V is of training and validation."""
-        names = {plain(measure.name) for measure in self.measures}
-        pairs = {name[2:] for name in names if name.startswith("t ")} & {name[2:] for name in names if name.startswith("v ")}
-        for index, measure in enumerate(self.measures):
-            initial, _, rest = plain(measure.name).partition(" ")
-            if rest in pairs and initial in ("t", "v"):
-                name = f"{'train' if initial == 't' else 'val'}_{measure.name[2:]}"
-                self.measures[index] = replace(measure, name=name)
-
-    def _name_total(self) -> None:
-        """`loss: x 27.0, y 28.6, conf 2786.2, total 2841.8`: the total of what stands under the heading is the loss."""
-        heading = next((at for at, gap in enumerate(self.gaps) if _HEADING.search(gap)), len(self.gaps))
-        for index, measure in enumerate(self.measures):
-            if measure.at > heading and plain(measure.name) == "total":
-                self.measures[index] = replace(measure, name="total_loss")
 
     def _is_pair(self) -> bool:
         """Whether the line is a whole number, one name and a value."""

@@ -69,7 +69,7 @@ def counter_kind(name: str) -> CounterKind | None:
     if kind is not None:
         return kind
     head, _, last = words.rpartition(" ")
-    if head and last in _COUNTERS and (head in _BEFORE_COUNTER or head.rpartition(" ")[2] in ("at", "training")):
+    if head and last in _COUNTERS and (head in _BEFORE_COUNTER or head.rpartition(" ")[2] in ("at", "after", "training")):
         return _COUNTERS[last]
     return None
 

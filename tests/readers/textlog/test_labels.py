@@ -40,3 +40,29 @@ def test_a_long_number_before_the_value_counts_something_and_names_nothing(read:
 def test_a_value_that_another_name_follows_stays_a_value(read: Any) -> None:
     run = read("".join(f"epoch {at} loss 1 acc 0.5, lr: 1\n" for at in range(1, 4)))
     assert {series.key.metric for series in run.series.values()} == {"loss", "acc", "lr"}
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "step"),
+    [
+        ("Loss after {0}00 iterations: 0.{0}", "Loss", 300),
+        ("Cost after iteration {0}00: 0.{0}", "Cost", 300),
+        ("train loss after epoch {0}: 0.{0}", "train loss", 3),
+        ("epoch {0}: mean loss over the last 50 batches: 0.{0}", "mean loss", 3),
+        ("it={0}00 loss=0.{0}", "loss", 300),
+    ],
+)
+def test_how_many_stands_between_the_name_and_the_value(read: Any, line: str, name: str, step: int) -> None:
+    run = read("".join(line.format(at) + "\n" for at in range(1, 4)))
+    assert {series.key.metric for series in run.series.values()} == {name}
+    assert points(run, name)[-1] == (step, 0.3)
+
+
+def test_two_letters_for_training_and_test_beside_each_other_name_the_split(read: Any) -> None:
+    run = read("".join(f"Ep {at} TrLoss 0.{at} TrAcc 0.8 TeLoss 0.5 TeAcc 0.7\n" for at in range(1, 4)))
+    assert {series.key.metric for series in run.series.values()} == {"train_Loss", "train_Acc", "test_Loss", "test_Acc"}
+
+
+def test_one_of_the_letters_alone_names_nothing(read: Any) -> None:
+    run = read("".join(f"Ep {at} TeLoss 0.{at} VaAcc 0.8\n" for at in range(1, 4)))
+    assert {series.key.metric for series in run.series.values()} == {"TeLoss", "VaAcc"}
