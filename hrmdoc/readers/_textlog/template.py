@@ -241,7 +241,7 @@ class _Builder:
     def _is_label(self, at: int, name: str) -> bool:
         """Whether the number is part of a name: `loss 1: 0.3`, `top 5 acc: 0.7`, `task 2: loss 0.9`."""
         after = self.gaps[at + 1]
-        if at + 2 >= len(self.gaps) or name.lower() in SPLIT_NAMES or (split_of(name) is not None and len(self.gaps) == 3):
+        if at + 2 >= len(self.gaps) or name.lower() in SPLIT_NAMES or (after != " " and self._after_step(after, name)):
             return False
         return (after.strip() in (":", "=") and measures(name)) or (
             plain(name).rpartition(" ")[2] in _NUMBERED and _LABELLED.match(after) is not None
@@ -280,8 +280,9 @@ class _Builder:
             self.measures.append(Measure(found.group(1), at))
 
     def _after_step(self, gap: str, name: str) -> bool:
-        """Whether the first number is a step: `Train loss 480 2.31`; before a colon only of a split (not `Acc 5: 0.9`)."""
-        return gap == " " or (gap.strip() == ":" and len(self.gaps) == 3 and split_of(name) is not None)
+        """Whether the first number is a step: `Train loss 480 2.31`; before a colon of a loss or a split (not `Acc 5: 0.9`)."""
+        alone = gap.strip() == ":" and len(self.gaps) == 3
+        return gap == " " or (alone and (split_of(name) is not None or plain(name).rpartition(" ")[2] in ("loss", "cost")))
 
     def _lead(self) -> None:
         """Steps without a name: `250 val 3.28`, `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""

@@ -50,6 +50,7 @@ def test_a_value_that_another_name_follows_stays_a_value(read: Any) -> None:
         ("train loss after epoch {0}: 0.{0}", "train loss", 3),
         ("epoch {0}: mean loss over the last 50 batches: 0.{0}", "mean loss", 3),
         ("it={0}00 loss=0.{0}", "loss", 300),
+        ("Loss {0}0: 0.{0}", "Loss", 30),
     ],
 )
 def test_how_many_stands_between_the_name_and_the_value(read: Any, line: str, name: str, step: int) -> None:
