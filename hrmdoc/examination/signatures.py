@@ -125,6 +125,7 @@ class Session:
         self._unsure: list[tuple[Line, SignatureMatch]] = []
         self._wordless: list[tuple[Line, SignatureMatch]] = []
         self._ended: dict[tuple[str, int | None], tuple[Line, Place, set[str]]] = {}
+        self._fatal: dict[str, int] = {}  # by file, the line of the last message that ends a program
 
     def match(self, line: Line) -> list[SignatureMatch]:
         """Signatures that `line` matches.
@@ -154,11 +155,18 @@ class Session:
         if found and found[0].signature.fallback and line.text.rstrip().endswith(":"):
             self._wordless = [*self._wordless[1 - _NEAR_THE_END :], (line, found[0])]  # what it says stands below, or nowhere
             return []
+        if any(one.signature.fatal and not one.signature.fallback for one in found):
+            self._fatal[line.file] = line.line
         return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
-        """What can be told only now that the run, of so many `lines`, is over."""
-        cut = [(line, match) for line in self._tracebacks.close() for match in self._matcher.match(line)]
+        """What can be told only now that the run, of so many `lines`, is over.
+
+        A traceback that was cut off behind a message that ended the program is one of those that follow it.
+        """
+        last = self._fatal
+        torn = [one for one in self._tracebacks.close() if not 0 < one.line - last.get(one.file, one.line) <= _NEAR_THE_END]
+        cut = [(line, match) for line in torn for match in self._matcher.match(line)]
         late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
         wordless, self._unsure, self._wordless = self._wordless, [], []
         return cut + wordless + late

@@ -29,6 +29,7 @@ _PREFIX = late.pattern(
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
     r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,64} [\w.@/-]{1,64}(?:\[\d{1,9}\])?: ?"  # syslog, journald
     r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
+    r"|# ?(?=\[(?:rank|default|Rank )?\d{1,6}\]:?|Traceback \(most| {1,8}File \")"  # a log that was commented out as a whole
     r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: |:(?=[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
     r"|\[\d{1,5},(?:mpirank:)?\d{1,6}(?:,[\w.-]{1,60})?\](?:<std(?:err|out)>)?:? ?"  # mpirun
     r"|std(?:err|out) [FP] "  # containers of Kubernetes

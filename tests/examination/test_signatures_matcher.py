@@ -181,6 +181,17 @@ def test_a_traceback_that_is_cut_off_is_told_of_at_the_end(matcher: SignatureMat
     assert closed(matcher.session(), *frames, "ValueError: x") == ["any", "/"]
 
 
+def test_a_traceback_that_is_cut_off_right_behind_what_ended_the_program_tells_nothing_more(matcher: SignatureMatcher) -> None:
+    texts = ("out of memory. Tried 5 MiB", HEADER, '  File "a.py", line 3, in f')
+    session = matcher.session()
+    assert ids(session, *texts) == ["oom", "memory"]
+    assert session.close(len(texts)) == []
+    session = matcher.session()
+    for number, text in zip((1, 90, 91), texts, strict=True):
+        session.match(Line(text, "a.log", number))
+    assert [match.signature.id for _, match in session.close(91)] == ["cut"]
+
+
 def test_what_was_told_at_the_end_is_not_told_again(matcher: SignatureMatcher) -> None:
     session = matcher.session()
     assert closed(session, HEADER) == ["/", "cut"]
