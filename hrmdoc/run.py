@@ -6,6 +6,7 @@ A reader yields records; `Run.add` sorts them into series, lines, facts and even
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -194,6 +195,15 @@ _FAR_DENSER = 20
 """An exact series is worth more than a rounded one with up to so many times its points."""
 
 
+_OF_THE_WHOLE = frozenset({"total", "mean", "avg", "average", "sum", "overall", "all", "combined", "full", "joint"})
+_WORDS = re.compile(r"[a-z]+")
+
+
+def _names_the_whole(metric: str) -> bool:
+    """Whether a name says that it sums up others: `mean_loss` beside `wall_loss` and `inlet_loss`."""
+    return not _OF_THE_WHOLE.isdisjoint(_WORDS.findall(metric.lower()))
+
+
 def _tells_less(series: Series, other: Series) -> bool:
     """Whether `other` tells a part of the run that `series` leaves out, or has far more points.
 
@@ -291,14 +301,19 @@ class Run:
     def with_role(self, role: str, rank: int | None = None) -> list[Series]:
         """All series of `role`, best first: known before guessed, those that tell all of it first, then precise, then long.
 
-        Only series of the lowest rank that has the role are returned, unless `rank` asks for one.
+        Of guessed ones that are level, one that is named as the whole of them comes first. Only series of the lowest rank that
+        has the role are returned, unless `rank` asks for one.
         """
         found = [series for series in self.series.values() if series.role.role == role and len(series)]
         if found:
             wanted = min(-1 if s.key.rank is None else s.key.rank for s in found) if rank is None else rank
             found = [s for s in found if (-1 if s.key.rank is None else s.key.rank) == wanted]
         short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
-        return sorted(found, key=lambda s: (s.role.guessed, short[s.key], -s.precision, -len(s), s.key.metric, s.key.source))
+        part = {s.key: s.role.guessed and not _names_the_whole(s.key.metric) for s in found}
+        return sorted(
+            found,
+            key=lambda s: (s.role.guessed, short[s.key], -s.precision, -len(s), part[s.key], s.key.metric, s.key.source),
+        )
 
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record is added."""

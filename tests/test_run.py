@@ -47,6 +47,14 @@ def test_a_source_that_counts_otherwise_is_judged_by_its_number_of_points() -> N
     assert chosen(run_of(exact=(range(40), 3, "step"), printed=(range(100), 0, "index"))) == "printed"
 
 
+def test_of_guessed_names_that_are_level_the_one_of_the_whole_comes_first() -> None:
+    run = Run(role_of=lambda metric: RoleGuess("train.loss", guessed=bool(metric)))
+    at = np.arange(10)
+    for name in ("inlet_loss", "outlet_loss", "summary_loss", "total_loss", "wall_loss"):
+        run.add(Points(name, at, np.ones(10), np.full(10, np.nan), "log.csv"))
+    assert chosen(run) == "total_loss", "`summary` is no sum"
+
+
 def test_a_known_name_comes_before_a_guessed_one_however_precise() -> None:
     assert chosen(run_of(guessed=(range(100), 3, "step"), printed=(range(10), 0, "step"))) == "printed"
 

@@ -1,8 +1,8 @@
-"""The evaluation loss rises from its best while the training loss goes on falling."""
+"""The evaluation gets worse than its best while the training loss goes on falling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 
@@ -17,19 +17,27 @@ class Overfit(WholeSeries):
     scatter is taken off. Three points are enough for a verdict, but there the last one stands alone and counts a third.
 
     Args:
+        goal: whether lower or higher is better; of a score, falls are meant.
         falling: relative fall of the other role since the best that is asked for.
         sustained: share of the run (two blocks at least) over which the rise must last.
         progress: share of the progress made that joins the denominator.
-        given_back: share of the progress that must be lost where the role still lies below the other one.
+        given_back: share of the progress that must be lost where a loss still lies below the other one.
     """
 
     NAME = "overfit"
     COLUMNS = 2
 
     def __init__(
-        self, *, falling: float = 0.05, sustained: float = 0.1, progress: float = 0.05, given_back: float = 0.15
+        self,
+        *,
+        goal: Literal["min", "max"] = "min",
+        falling: float = 0.05,
+        sustained: float = 0.1,
+        progress: float = 0.05,
+        given_back: float = 0.15,
     ) -> None:
         super().__init__()
+        self._sign = 1.0 if goal == "min" else -1.0
         self._falling = falling
         self._sustained = sustained
         self._progress = progress
@@ -39,7 +47,7 @@ class Overfit(WholeSeries):
         if blocks.count < 3:
             return float("nan")
         width = max(2, round(self._sustained * blocks.count)) if blocks.count > 3 else 1
-        values, other = blocks.means[:, 0], blocks.means[:, 1]
+        values, other = self._sign * blocks.means[:, 0], blocks.means[:, 1]
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
         scatter = noise(values) if width > 1 else 0.0  # the turn itself is the only bend that three points have
@@ -47,7 +55,7 @@ class Overfit(WholeSeries):
         if float(values[-width:].min()) <= best:
             return 0.0
         progress = max(middle(values[:3]) - best, 0.0)
-        if middle(values[-width:]) < middle(other[-width:]) and rise < self._given_back * progress:
+        if self._sign > 0 and middle(values[-width:]) < middle(other[-width:]) and rise < self._given_back * progress:
             return 0.0
         yardstick = abs(best) + self._progress * progress
         if rise <= 0 or not self._fell(other, best_at, width):

@@ -10,6 +10,8 @@ from hrmdoc.detectors.trailing import Tail, median_column, over_windows, upper_s
 LEVEL_WINDOW, LEVEL_STRIDE = 11, 4
 SCALE_STRIDE = 16
 FIRST_PIECE, LAST_PIECE = 64, 8192
+FARTHEST = 1000.0
+"""The start of a series counts as no higher than so many times its level: what began astronomically high can spike as well."""
 
 
 class Spike(Detector):
@@ -17,7 +19,8 @@ class Spike(Detector):
 
     From a score of `hold` on, median and scatter stay as they were before the rise until the series is back within
     `recovered`, so the length of the episode tells whether the spike passed fast, slowly or never. The scatter is never
-    taken smaller than a share of the level, nor than a share of the progress made: what loses hardly anything is no spike.
+    taken smaller than a share of the level, nor than a share of the progress made: what loses hardly anything is no spike. The
+    progress counts up to a thousand times the level.
     The principle is that of modified z-scores (Iglewicz and Hoaglin) with a baseline that leaves out the current point, as
     in OLMo-core's SkipStep.
 
@@ -116,6 +119,6 @@ class Spike(Detector):
         ends = window_ends(seen, len(strays), self._window, SCALE_STRIDE)
         usual = over_windows(joined, first, ends, self._window, upper_scale)[:, 0]
         start = sorted(self._opening)[len(self._opening) // 2]
-        progress = np.maximum(start - level, 0.0)
+        progress = np.maximum(np.minimum(start, FARTHEST * np.abs(level)) - level, 0.0)
         floor = np.maximum(self._floor * np.abs(level), self._progress_floor * progress)
         return np.maximum(np.maximum(usual, floor), 1e-12)

@@ -169,6 +169,8 @@ def told_of(finding: Finding, series: Series) -> Finding:
         "highest": float(finite.max()) if len(finite) else math.nan,
         "points": len(series),
     }
+    if not len(finite):
+        numbers |= {"value": float(series.values[-1]), "duration": len(series)}
     role, metric = series.role.role or "", series.key.metric
     return replace(finding, role=role, metric=metric, values={**numbers, **finding.values})
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.detectors.pyramid import middle
-from hrmdoc.examination import ranks, shapes
+from hrmdoc.examination import ranks, shapes, terms
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.rulebook import expressions
 from hrmdoc.run import FloatArray, Series
@@ -211,9 +211,9 @@ class Questions:
             raise expressions.MissingInput(f"more points of {role}")
         return shapes.spread(values)
 
-    def peaks(self, role: str) -> int:
-        """How many values lie at more than twice both of their neighbours."""
-        return shapes.peaks(self._finite(role))
+    def peaks(self, role: str, times: float = shapes.PEAK) -> int:
+        """How many values lie at more than so many `times` both of their neighbours."""
+        return shapes.peaks(self._finite(role), times)
 
     def turned(self, role: str) -> float:
         """Share of the gain that has been given back by a curve that fell, turned once and rises; else 0."""
@@ -231,6 +231,18 @@ class Questions:
         values = self._finite(role)
         other = np.flatnonzero(values != values[-1])
         return len(values) - (int(other[-1]) + 1 if len(other) else 0)
+
+    def never_finite(self, role: str) -> bool:
+        """Whether a term of the role was no number at any point, and no whole that is known says otherwise; never missing."""
+        return self._told_by(terms.never_finite(self.scene.run, role))
+
+    def at_even_guess(self, role: str) -> bool:
+        """Whether one of its terms costs what an even guess does at all points while another moves; never missing."""
+        return self._told_by(terms.at_even_guess(self.scene.run, role))
+
+    def at_clip(self) -> bool:
+        """Whether a loss of any name stays at the logarithm of a number that probabilities are clipped at; never missing."""
+        return self._told_by(terms.at_clip(self.scene.run))
 
     def rank_ratio(self, role: str) -> float:
         """The highest rank's level over the median of all ranks."""
@@ -282,6 +294,11 @@ class Questions:
         if len(levels) < least or usual == 0:
             raise expressions.MissingInput(f"{role} of {least} ranks")
         return levels, usual
+
+    def _told_by(self, series: Series | None) -> bool:
+        if series is not None:
+            self.asked.append(series)
+        return series is not None
 
     def _by_then(self, finding: Finding) -> bool:
         """Whether it had begun at the step that is asked about, as far as anybody knows."""

@@ -54,9 +54,9 @@ def spread(values: FloatArray) -> float:
     return float(values.max() - values.min()) / level if level > 0 else 0.0
 
 
-def peaks(values: FloatArray) -> int:
-    """How many inner values of shape [n] lie at more than `PEAK` times both of their neighbours."""
-    return int((values[1:-1] > PEAK * np.maximum(values[:-2], values[2:])).sum()) if len(values) > 2 else 0
+def peaks(values: FloatArray, times: float = PEAK) -> int:
+    """How many inner values of shape [n] lie at more than so many `times` both of their neighbours."""
+    return int((values[1:-1] > times * np.maximum(values[:-2], values[2:])).sum()) if len(values) > 2 else 0
 
 
 def turned(values: FloatArray) -> float:

@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc import late
-from hrmdoc.readers._table import SPLIT_KEYS, split_named, with_split
+from hrmdoc.readers._table import EPOCH_KEYS, SPLIT_KEYS, STEP_KEYS, split_named, with_split
 
 _METRIC = late.pattern(r"loss|acc|reward|return|perplexity|ppl|grad_?norm|nll|learning_rate", re.IGNORECASE)
 _TAG = late.pattern(r"^run-.*?-?tag-")
 _DOWNLOAD = ["step", "value", "wall time"]
+_NO_NAME = late.pattern(r"(?:\d{1,3}|y|values?|data|column_?\d|unnamed: \d|0\.0)\Z", re.IGNORECASE)
+"""What heads the only column of a series that a program never named: pandas counts, others say that it is a value."""
+_COUNTERS = frozenset(key.lower() for key in (*STEP_KEYS, *EPOCH_KEYS))
+_INDEX = frozenset({"", "x", "index", "unnamed: 0"})
 _MONITOR = {"r": "episode_reward", "l": "episode_length", "t": "elapsed"}
 _NAMING = ("metric", "metric_name", "name", "key", "tag", "variable")
 
@@ -32,6 +36,18 @@ def renamed(names: list[str], path: str, comment: str) -> list[str]:
         return [tag if name.strip().lower() == "value" else name for name in names]
     if comment.startswith('{"t_start"'):
         return [_MONITOR.get(name.strip(), name) for name in names]
+    return _named_by_file(names, path)
+
+
+def _named_by_file(names: list[str], path: str) -> list[str]:
+    """A counter, or no name, and one column without a name of its own, whose metric the file's name tells."""
+    metric = metric_of(path)
+    if len(names) == 2 and metric and _NO_NAME.match(names[1].strip()):
+        first = names[0].strip()
+        if first.lower() in _COUNTERS:
+            return [names[0], metric]
+        if first.lower() in _INDEX:
+            return ["step", metric]
     return names
 
 

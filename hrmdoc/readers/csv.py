@@ -63,11 +63,13 @@ def sniff(path: Path, head: bytes) -> float:
         return 0.9
     header = lines[0].decode("utf-8", "replace")
     delimiter = _delimiter(header)
-    names = _cells(header, delimiter)
+    names = renamed(_cells(header, delimiter), path.name, "")
     if named and _is_row(names) and len(lines) > 2:
         return 0.3  # columns of numbers without names
     if len(lines) > 2 and metric_of(path.name) and all(_is_number(line.decode("utf-8", "replace")) for line in lines[:-1]):
         return 0.5  # a column of numbers whose name the file has
+    if named and len(names) == 1 and len(lines) > 3 and _METRIC.search(names[0]) and _is_header(names):
+        return 0.7 if all(_is_number(line.decode("utf-8", "replace")) for line in lines[1:-1]) else 0.0
     if len(names) < 2 or not _is_header(names):
         return 0.0
     rows = [_cells(line.decode("utf-8", "replace"), delimiter) for line in lines[1 : 10 if head.endswith(b"\n") else -1]]
@@ -180,18 +182,22 @@ class _Session(LineSession):
             return 1
         delimiter = _delimiter(text)
         names = _cells(text, delimiter)
-        if self._header is None and _is_row(names):
+        whole = renamed(names, self._context.path, self._comment) if self._header is None else names
+        if self._header is None and _is_row(names) and whole == names:
             above = _cells(self._comment, delimiter)  # as numpy's savetxt writes them
             if len(above) == len(names) and _is_header(above):
                 self._header = _Header(above, delimiter, split_of(self._context.path), self._decimals)
                 return 0
-            if len(names) == 1 and (named := metric_of(self._context.path)):
-                self._header = _Header([named], delimiter, split_of(self._context.path), self._decimals)
+            named = metric_of(self._context.path)
+            if named and text.strip() == "0":
+                return 1  # the name that pandas gives the only column of a list
+            if named and (len(names) == 1 or (len(names) == 2 and number(names[0]) in (0, 1))):
+                self._header = _Header(["step", named][-len(names) :], delimiter, split_of(self._context.path), self._decimals)
                 return 0
             self._header = _Header([f"col{at}" for at in range(1, len(names) + 1)], delimiter, "", self._decimals)
             self._header.damages.append((number_, _NAMELESS.format(len(names))))
             return 0
-        if not _is_header(names):
+        if not _is_header(whole):
             return 1 if self._header is None else 0
         if self._header:
             list(self._notes())

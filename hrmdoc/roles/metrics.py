@@ -70,6 +70,9 @@ _LAST_WORD = {
     "gradnorm": "grad_norm",
     "lr": "lr",
 }
+_AT = late.pattern(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
+"""Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for recall."""
+_ERRORS = frozenset({"error", "err"})
 _EVAL_ROLES = {"perplexity": "eval.perplexity"}
 
 
@@ -156,6 +159,10 @@ class RoleMap:
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
         """The role of the words that remain, on the part of the data that the others told."""
         found = self._exact.get("_".join(words)) or self._exact.get("".join(words)) or _by_last_word(words)
+        if found is None and part in ("eval", "test") and words[-1] in _ERRORS and not set(words) & _NO_CURVE:
+            return RoleGuess("eval.error", guessed=True)
+        if found is None and "@" in words[-1] and _AT.match(words[-1]):
+            found = RoleGuess("train.score", guessed=True)
         if found is None or found.role is None:
             return RoleGuess(None)
         role = found.role if part in ("", "train") else evaluated(found.role)

@@ -241,6 +241,10 @@ class TestOverfit:
     def test_a_rise_against_a_fall_scores_by_its_share_of_the_best(self) -> None:
         assert last("overfit", "1x5 0.5x5 1x10", "1-0.04x20") == pytest.approx(1.0, rel=0.1)
 
+    def test_of_a_score_a_fall_counts_as_a_share_of_the_best(self) -> None:
+        assert last("overfit", "0.2x5 0.8x5 0.4x10", "3-0.1x20", goal="max") == pytest.approx(0.48, rel=0.05)
+        assert last("overfit", "0.2x5 0.8x15", "3-0.1x20", goal="max") == 0
+
 
 class TestGap:
     def test_the_larger_one_is_the_yardstick(self) -> None:

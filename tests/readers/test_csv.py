@@ -269,3 +269,30 @@ def test_a_loss_that_vanishes_while_the_rest_goes_on_has_become_nan(cuts: tuple[
     never = curves(read(",loss,accuracy,val_loss\n0,,0.1,\n1,,0.1,\n2,,0.1,\n", cuts))
     assert never["loss"] == [(0, "nan")]
     assert "val_loss" not in never
+
+
+@pytest.mark.parametrize("header", [",0", "Unnamed: 0,0", "step,value", "index,Values", "x,y", "iteration,loss"])
+def test_one_column_without_a_name_is_the_metric_that_the_file_is_named_after(header: str) -> None:
+    found = curves(read(f"{header}\n0,2.9\n5,2.75\n10,2.5\n", path="out/loss.csv"))
+    assert found["loss"] == [(0, "2.9"), (5, "2.75"), (10, "2.5")]
+
+
+def test_columns_of_a_file_that_names_no_metric_and_several_columns_stay_without_a_name() -> None:
+    assert list(curves(read(",0\n0,2.9\n1,2.75\n", path="weights.csv"))) == ["col1", "col2"]
+    assert "loss" not in curves(read(",0,1\n0,2.9,1\n1,2.75,2\n", path="loss.csv"))
+
+
+def test_a_table_of_numbers_alone_that_counts_from_its_start_holds_the_metric_of_its_name() -> None:
+    assert curves(read("0,2.9\n1,2.75\n2,2.5\n", path="val_loss.csv"))["val_loss"] == [(0, "2.9"), (1, "2.75"), (2, "2.5")]
+    assert list(curves(read("2.9,3.1\n2.75,3\n", path="loss.csv"))) == ["col1", "col2"]
+
+
+def test_a_list_that_pandas_wrote_is_headed_by_a_zero_that_is_no_value() -> None:
+    assert [value for _, value in curves(read("0\n2.9\n2.75\n", path="loss_history.csv"))["loss_history"]] == ["2.9", "2.75"]
+
+
+def test_a_single_column_under_the_name_of_a_metric_is_read(tmp_path: Path) -> None:
+    (path := tmp_path / "run.csv").write_text("loss\n2.9\n2.75\n2.5\n")
+    assert csv.sniff(path, path.read_bytes()) > 0.5
+    (other := tmp_path / "words.csv").write_text("loss\nof words\nand more\nand more\n")
+    assert csv.sniff(other, other.read_bytes()) == 0

@@ -246,3 +246,21 @@ def test_settling_twice_changes_nothing() -> None:
 @pytest.mark.parametrize("metric", ["val_dice_mean", "val_iou", "valid/mIoU", "val_map50", "eval_bleu"])
 def test_a_score_of_an_evaluation_is_one_whatever_it_counts(metric: str) -> None:
     assert ROLE(metric).role == "eval.score"
+
+
+@pytest.mark.parametrize(
+    ("metric", "role"),
+    [
+        ("Model test error", "eval.error"),
+        ("valid/angle_err", "eval.error"),
+        ("td_error", None),
+        ("best_val_angle_error", None),
+        ("test/ndcg@10", "eval.score"),
+        ("val_recall@20", "eval.score"),
+        ("val_prec", "eval.score"),
+        ("val_recall", None),
+        ("val_precision", None),
+    ],
+)
+def test_an_error_and_a_ranking_of_held_out_data_are_what_their_words_say(metric: str, role: str | None) -> None:
+    assert ROLE(metric).role == role

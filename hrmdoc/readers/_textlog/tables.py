@@ -109,7 +109,8 @@ class TableReader:
         return True
 
     def header(self, state: RankState, text: str) -> bool:
-        """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits."""
+        """Whether the line names columns: a counter among them and a measure, or measures alone that tell their splits, or bars
+        between names of which two are measures, as Baselines heads the losses of its passes over one batch."""
         text = _unmetered(text.translate(_BORDERS)).strip()
         if len(text) > _LONGEST:
             return False
@@ -131,7 +132,8 @@ class TableReader:
         known = [measures(cell) for cell in cells]
         if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):
             return False
-        if not any(map(counter_kind, cells)) and not (all(known) and any(split_of(cell) for cell in cells)):
+        barred = known.count(True) >= 2 and text.strip("| ").count("|") == len(cells) - 1 and all(map(_COLUMN.match, cells))
+        if not any(map(counter_kind, cells)) and not (all(known) and any(split_of(cell) for cell in cells)) and not barred:
             return False
         state.columns, state.rows = tuple(_evaluated(cells)), _PATIENCE
         return True

@@ -42,6 +42,14 @@ def test_rows_under_measures_alone_are_counted_where_a_split_is_named(read: Any)
     assert read("loss   acc   score of\n  1.20    0.90    0.50\n  0.80    0.85    0.60\n").points == 0
 
 
+def test_rows_under_names_with_bars_between_them_are_counted_where_two_of_them_are_measures(read: Any) -> None:
+    run = read("  surr | vf_loss |    kl |   ent\n 0.91 |    3.4 | 0.012 | -0.35\n 0.52 |    3.1 | 1.25 | -0.36\n")
+    assert points(run, "kl") == [(0, 0.012), (1, 1.25)]
+    assert points(run, "vf_loss") == [(0, 3.4), (1, 3.1)]
+    assert not points(read("surr vf_loss kl ent\n0.91 3.4 0.012 -0.35\n0.52 3.1 1.25 -0.36\n"), "kl")
+    assert not points(read("  kl | beta | size\n 0.01 | 3.4 | 12\n"), "kl")
+
+
 def test_a_name_that_comes_again_belongs_to_the_split_named_in_between(read: Any) -> None:
     line = "Epoch {0} | Train Loss: 0.{1} | Acc: 0.7 | Val Loss: 0.8 | Acc: 0.6\n"
     run = read("".join(line.format(epoch, 9 - epoch) for epoch in range(4)))

@@ -1,0 +1,69 @@
+"""What the single terms of a loss tell that the one curve which rules look at does not. Pure functions over a run.
+
+A role is read from its best series. Where a program logs each term of its loss under a name of its own and no whole, the best of
+them may be the only one that is sound.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from hrmdoc.run import FloatArray, Run, Series
+
+FEWEST = 3
+"""Points of a term before anything is said about it."""
+
+STILL = 1e-4
+"""Relative difference up to which values are the same: no loss of a model that learns moves so little."""
+
+MOST_CLASSES = 20
+"""Logarithms of larger numbers lie so close together that some loss is near one by chance."""
+
+FEWEST_CLIPPED = 5
+CLIPS = tuple(-math.log(10.0**-exponent) for exponent in (6, 7, 8, 9, 10, 12, 15, 16, 20))
+"""What programs add inside a logarithm, or clip probabilities at, costs so much."""
+
+_LOSS = re.compile(r"loss|nll|entropy", re.IGNORECASE)
+
+
+def never_finite(run: Run, role: str) -> Series | None:
+    """A term of the role that was no number at any of its points; None where there is none.
+
+    A whole that is known by its name and finite says that what is no number is no part of it.
+    """
+    found = run.with_role(role)
+    if not found or (not found[0].role.guessed and np.isfinite(found[0].values).any()):
+        return None
+    return next((s for s in found if len(s) >= FEWEST and not np.isfinite(s.values).any()), None)
+
+
+def at_even_guess(run: Run, role: str) -> Series | None:
+    """A term that lies at the logarithm of a whole number, what an even guess among as many classes costs, at all its points.
+
+    None where there is none, or where no other series of the role moves by a tenth: then it is the whole that stands still.
+    """
+    found = [series for series in run.with_role(role) if len(series) >= FEWEST]
+    if not any(_moves(series.values) for series in found):
+        return None
+    return next((s for s in found if any(_all_at(s.values, math.log(n)) for n in range(2, MOST_CLASSES + 1))), None)
+
+
+def at_clip(run: Run) -> Series | None:
+    """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where there is none."""
+    for series in run.series.values():
+        values = series.values[-max(FEWEST_CLIPPED, len(series) // 2) :]
+        if len(values) >= FEWEST_CLIPPED and _LOSS.search(series.key.metric) and any(_all_at(np.abs(values), c) for c in CLIPS):
+            return series
+    return None
+
+
+def _all_at(values: FloatArray, level: float) -> bool:
+    return bool((np.abs(values - level) <= STILL * level).all())
+
+
+def _moves(values: FloatArray) -> bool:
+    finite = values[np.isfinite(values)]
+    return len(finite) > 1 and float(np.ptp(finite)) > 0.1 * float(np.abs(finite).max())

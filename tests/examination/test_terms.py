@@ -1,0 +1,64 @@
+"""hrmdoc.examination.terms: one sound curve does not hide what the other terms of a loss tell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hrmdoc.examination import terms
+from hrmdoc.examination.questions import Questions
+from hrmdoc.examination.scene import Scene
+from hrmdoc.run import Points, RoleGuess, Run
+
+NAN = [math.nan] * 4
+FALLS = [0.9, 0.7, 0.5, 0.4]
+
+
+def run_of(**curves: list[float]) -> Run:
+    """A run whose metrics are guessed to be training losses, but for `loss`, which is known, and those that hold `free`."""
+
+    def role(metric: str) -> RoleGuess:
+        return RoleGuess(None) if "free" in metric else RoleGuess("train.loss", guessed=metric != "loss")
+
+    run = Run(role_of=role)
+    for name, values in curves.items():
+        at = np.arange(len(values))
+        run.add(Points(name, at, np.array(values), np.full(len(at), math.nan), "history.json"))
+    return run
+
+
+def name_of(found: object) -> str:
+    return getattr(getattr(found, "key", None), "metric", "")
+
+
+def test_a_term_that_was_never_a_number_is_found_behind_a_sound_one() -> None:
+    assert name_of(terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN), "train.loss")) == "shape_loss"
+    assert Questions(Scene(run_of(box_loss=FALLS, shape_loss=NAN))).never_finite("train.loss")
+
+
+def test_a_known_whole_that_is_finite_does_not_hold_a_term_that_is_no_number() -> None:
+    assert terms.never_finite(run_of(loss=FALLS, shape_loss=NAN), "train.loss") is None
+    assert name_of(terms.never_finite(run_of(loss=NAN, shape_loss=NAN), "train.loss"))
+
+
+def test_a_term_that_was_a_number_once_or_has_few_points_is_no_such_term() -> None:
+    assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=[math.nan, 1.0, math.nan]), "train.loss") is None
+    assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN[:2]), "train.loss") is None
+    assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN), "eval.loss") is None
+
+
+def test_a_head_at_the_price_of_an_even_guess_is_found_while_another_learns() -> None:
+    pinned = [0.693151, 0.693148, 0.693147]
+    assert name_of(terms.at_even_guess(run_of(loss=FALLS, order_loss=pinned), "train.loss")) == "order_loss"
+    assert terms.at_even_guess(run_of(loss=[0.7, 0.69, 0.7], order_loss=pinned), "train.loss") is None
+    assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.6931, 0.6921, 0.691]), "train.loss") is None
+    assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.71] * 5), "train.loss") is None
+
+
+def test_a_loss_of_no_role_at_the_logarithm_of_a_clip_is_found_by_its_last_half() -> None:
+    clipped = [-1.4, -3.0, -9.0, *[-math.log(1e10)] * 7]
+    assert name_of(terms.at_clip(run_of(loss=FALLS, free_loss_real=clipped))) == "free_loss_real"
+    assert terms.at_clip(run_of(loss=FALLS, free_reward=clipped)) is None
+    assert terms.at_clip(run_of(loss=FALLS, free_loss_real=[*clipped, -20.0])) is None
+    assert Questions(Scene(run_of(free_loss_real=clipped))).at_clip()
