@@ -126,6 +126,8 @@ class LineReader:
 
     def _accept(self, state: RankState, plan: Plan, position: Position, values: list[tuple[str, float]], mark: Mark) -> bool:
         if position.silent and state.block and len(values) == 1:
+            if state.flow.step is None and _counts_all(*values[0]):  # W&B's last values, as at `train/global_step 120`
+                state.flow.step = int(values[0][1])
             self._emit(values, state.flow.step, "step", mark)
             return True
         if not position.silent and plan.strong:
@@ -227,6 +229,11 @@ class LineReader:
 
     def _emit(self, values: list[tuple[str, float]], step: int | None, axis: str, mark: Mark) -> None:
         self._sink.points(values, step, axis, mark)  # type: ignore[arg-type]
+
+
+def _counts_all(name: str, value: float) -> bool:
+    """Whether a value that stands alone is the step that a whole run came to."""
+    return plain(name).endswith("global step") and value.is_integer() and 0 < value < 1e18
 
 
 def _tells(known: set[str], pure: list[_Candidate]) -> bool:

@@ -151,3 +151,10 @@ def test_a_rate_without_a_name_lends_its_unit_to_no_name(read: Any) -> None:
     run = read("".join(map(head.format, (1, 2, 3))))
     assert [value for _, value in points(run, "LR")] == [0.000061, 0.000062, 0.000063]
     assert len(points(read("Epoch: 1/Iter 5 loss: 0.5\nEpoch: 1/Iter 10 loss: 0.4\n"), "loss")) == 2
+
+
+def test_the_last_values_of_a_run_stand_at_the_step_that_it_came_to(read: Any) -> None:
+    run = read("wandb: Run summary:\nwandb:  train/global_step 120\nwandb:  train/grad_norm 0.5\nwandb:  train/loss 2.5\n")
+    assert points(run, "train/loss") == [(120, 2.5)]
+    told = "wandb: Run summary:\nwandb:  train/global_step 1.5\nwandb:  train/loss 2.5\n"
+    assert points(read(told), "train/loss") == [(0, 2.5)]
