@@ -131,7 +131,7 @@ class Patient:
             InputError: a path does not exist, or nothing at all could be read.
         """
         problems: list[Damage] = []
-        sources: Sequence[readers.Source] = readers.discover(paths, problems)
+        sources: Sequence[readers.Source] = readers.discover(paths, problems, archives=True)
         self.run.extend(problems)
         groups: Sequence[readers.RunGroup] = ()
         if len(paths) == 1:

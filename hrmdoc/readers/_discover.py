@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hrmdoc import readers
-from hrmdoc.errors import InputError
-from hrmdoc.readers import _names
+from hrmdoc.errors import InputError, UsageError
+from hrmdoc.readers import _archives, _names
 from hrmdoc.readers._decode import codec_of, plain_head
 from hrmdoc.readers._source import STDIN, Source
 from hrmdoc.run import Damage
@@ -28,15 +28,17 @@ _LATE_READERS = frozenset({"configs", "run_json"})  # the file that a user edits
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 
-def discover(paths: Paths, problems: list[Damage] | None = None) -> list[Source]:
+def discover(paths: Paths, problems: list[Damage] | None = None, *, archives: bool = False) -> list[Source]:
     """Every readable source of a run, in the order in which they are to be read.
 
     Args:
         paths: files, folders or `-` (standard input), one or several.
         problems: receives what was passed by although it looked like part of a run (unreadable, empty, unknown, too many).
+        archives: a zip or tar file that was named is unpacked and walked as a folder; `logs.zip/run-2` names a part of it.
 
     Raises:
         InputError: a named path does not exist or is no file or folder, or nothing at all can be read.
+        UsageError: an archive was named where none can be read.
     """
     named = [paths] if isinstance(paths, str | PathLike) else list(paths)
     if not named:
@@ -45,7 +47,7 @@ def discover(paths: Paths, problems: list[Damage] | None = None) -> list[Source]
     found: list[Source] = []
     seen: set[tuple[int, int]] = set()
     for path in named:
-        found += _named(os.fspath(path), seen, noted)
+        found += _named(os.fspath(path), seen, noted, archives=archives)
     if problems is not None:
         problems += noted
     if not found:
@@ -58,7 +60,7 @@ def discover(paths: Paths, problems: list[Damage] | None = None) -> list[Source]
     return sorted(_newest_states(found), key=_order)
 
 
-def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
+def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage], *, archives: bool) -> Iterator[Source]:
     """Sources of one path that the user named."""
     if path == STDIN:
         yield Source(STDIN, "", STDIN)
@@ -69,11 +71,16 @@ def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterat
         if inside := list(_one_run(path, seen, noted)):
             yield from inside
             return
+        if (holder := _archives.holder_of(path)) and _is_archive(holder[0]):
+            yield from _packed(*holder, seen, noted, archives=archives)
+            return
         raise InputError(
             "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}", file=path
         ) from error
     if stat.S_ISDIR(status.st_mode):
         yield from _walk(path, seen, noted)
+    elif stat.S_ISREG(status.st_mode) and _is_archive(path):
+        yield from _packed(path, "", seen, noted, archives=archives)
     elif stat.S_ISREG(status.st_mode):
         yield from _file(path, status, seen, noted, explicit=True)
     else:
@@ -82,6 +89,32 @@ def _named(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterat
             file=path,
             hint="to read a stream, pass `-` and redirect it to standard input",
         )
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        return _archives.is_archive(path, _read_head(path))
+    except OSError:
+        return False
+
+
+def _packed(archive: str, place: str, seen: set[tuple[int, int]], noted: list[Damage], *, archives: bool) -> Iterator[Source]:
+    """Sources inside an archive, by names that begin with its own."""
+    if not archives:
+        raise UsageError("is an archive, which does not grow", file=archive, hint=f"hrmdoc analyze {archive}")
+    root = os.fspath(_archives.unpacked(archive, noted))
+    inside = os.path.normpath(os.path.join(root, place))
+    if not os.path.exists(inside) or not (inside + os.sep).startswith(root + os.sep):
+        raise InputError(f"holds no {place!r} that may be a record", file=archive)
+    met: list[Damage] = []
+    found = _walk(inside, seen, met) if os.path.isdir(inside) else _file(inside, os.stat(inside), seen, met, explicit=True)
+    for source in found:
+        if hasattr(readers.reader(source.reader), "runs"):
+            met.append(Damage(source.path, None, "a database inside an archive is not read; unpack it first"))
+            continue
+        path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
+        yield replace(source, path=path, logger=logger, stored=source.path)
+    noted += [Damage(one.file.replace(root, archive, 1), one.line, one.what) for one in met]
 
 
 def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
@@ -196,7 +229,7 @@ def _newest_states(found: list[Source]) -> list[Source]:
     best: dict[str, tuple[int, Source]] = {}
     for source in found:
         if source.reader == "hf_state":
-            step = _state_step(source.path)
+            step = _state_step(os.fspath(source.file))
             if source.logger not in best or step > best[source.logger][0]:
                 best[source.logger] = step, source
     return [source for source in found if source.reader != "hf_state" or best[source.logger][1] is source]

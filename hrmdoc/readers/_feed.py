@@ -92,9 +92,9 @@ def _opened(source: Source) -> BinaryIO:
         if sys.stdin is None:
             raise InputError("standard input is closed", file=STDIN)
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    if not stat.S_ISREG(os.stat(source.path).st_mode):
+    if not stat.S_ISREG(os.stat(source.file).st_mode):
         raise InputError("is no longer a regular file", file=source.path)
-    return open(source.path, "rb")
+    return open(source.file, "rb")
 
 
 def _sniffed(source: Source, first: bytes) -> Source:

@@ -22,6 +22,7 @@ class Source(Struct, frozen=True):
         size: bytes on disk when it was found.
         codec: compression or UTF-16, see `hrmdoc.readers._decode`.
         part: which run of a database the user named, as in `mlflow.db#first-try`; empty for the newest.
+        stored: where the bytes lie, when `path` names a place inside an archive; else empty.
     """
 
     path: str
@@ -33,8 +34,9 @@ class Source(Struct, frozen=True):
     size: int = 0
     codec: str = ""
     part: str = ""
+    stored: str = ""
 
     @property
     def file(self) -> Path:
-        """`path` as a Path."""
-        return Path(self.path)
+        """The file to open."""
+        return Path(self.stored or self.path)
