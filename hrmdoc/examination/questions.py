@@ -121,6 +121,10 @@ class Questions:
         nonzero = values[values > 0]
         return float(middle(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
 
+    def kept_until_zero(self, role: str) -> float:
+        """The lowest value before the zeros at the end, as a share of the first; 0 where there are others, or none at the end."""
+        return shapes.before_zeros(self._finite(role))
+
     def rises(self, role: str) -> float:
         """Share of the points that lie above the one before them."""
         values = self._finite(role)
@@ -239,6 +243,10 @@ class Questions:
     def at_even_guess(self, role: str) -> bool:
         """Whether one of its terms costs what an even guess does at all points while another moves; never missing."""
         return self._told_by(terms.at_even_guess(self.scene.run, role))
+
+    def idle_term(self, role: str) -> bool:
+        """Whether a term of the loss was exactly zero at all points while the whole, of this role, was not; never missing."""
+        return self._told_by(terms.idle(self.scene.run, role))
 
     def at_clip(self) -> bool:
         """Whether a loss of any name stays at the logarithm of a number that probabilities are clipped at; never missing."""

@@ -48,6 +48,18 @@ def replayed(values: FloatArray) -> int:
     return 0
 
 
+def before_zeros(values: FloatArray) -> float:
+    """Lowest of the values before the zeros at the end, as a share of the first one; shape [n], n >= 1.
+
+    0 where the end is no zero, where a value before it was none or less, or where nothing stands before it.
+    """
+    other = np.flatnonzero(values)
+    if values[-1] != 0 or not len(other):
+        return 0.0
+    before = values[: int(other[-1]) + 1]
+    return max(0.0, float(before.min() / before[0])) if before[0] > 0 else 0.0
+
+
 def spread(values: FloatArray) -> float:
     """Distance from the lowest to the highest value as a share of their median; shape [n], n >= 1."""
     level = abs(middle(values))

@@ -19,6 +19,9 @@ FEWEST = 3
 STILL = 1e-4
 """Relative difference up to which values are the same: no loss of a model that learns moves so little."""
 
+FEWEST_IDLE = 4
+"""Points at which a term must have been zero before it is called idle."""
+
 MOST_CLASSES = 20
 """Logarithms of larger numbers lie so close together that some loss is near one by chance."""
 
@@ -51,6 +54,14 @@ def at_even_guess(run: Run, role: str) -> Series | None:
     return next((s for s in found if any(_all_at(s.values, math.log(n)) for n in range(2, MOST_CLASSES + 1))), None)
 
 
+def idle(run: Run, role: str) -> Series | None:
+    """A loss of no role that was exactly zero at all its points, beside the role's best series, which never was; else None."""
+    whole = run.best(role)
+    if whole is None or len(whole) < FEWEST_IDLE or not (whole.values > 0).all():
+        return None
+    return next((s for s in run.series.values() if s is not whole and len(s) == len(whole) and _is_idle(s)), None)
+
+
 def at_clip(run: Run) -> Series | None:
     """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where there is none."""
     for series in run.series.values():
@@ -62,6 +73,10 @@ def at_clip(run: Run) -> Series | None:
 
 def _all_at(values: FloatArray, level: float) -> bool:
     return bool((np.abs(values - level) <= STILL * level).all())
+
+
+def _is_idle(series: Series) -> bool:
+    return _LOSS.search(series.key.metric) is not None and not series.values.any()
 
 
 def _moves(values: FloatArray) -> bool:

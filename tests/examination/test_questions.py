@@ -48,6 +48,10 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("median_of", [9, 1, 2], 2),
         ("before_zero", [4, 2, 1, 1, 1, 1, 1, 0, 0], 0.25),
         ("before_zero", [0, 0], math.inf),
+        ("kept_until_zero", [4, 3, NAN, 5, 0, 0], 0.75),
+        ("kept_until_zero", [4, 3, 0, 5, 0], 0.0),
+        ("kept_until_zero", [4, 3, 2], 0.0),
+        ("kept_until_zero", [0, 0], 0.0),
         ("before_break", [1, 1, 1, 1, 1, 4, 4, 6, 6, 6, NAN, 90], 6.0),
         ("rises", [1, 2, 1, 3, 4], 0.75),
         ("rises", [1], 0.0),
@@ -88,7 +92,7 @@ def test_ranks_are_compared_with_their_median() -> None:
 
 
 OF_NO_SERIES = {"count", "finite", "per_error", "present", "seen", "episodes", "peak", "began"}
-OF_TERMS = {"never_finite", "at_even_guess", "at_clip"}
+OF_TERMS = {"never_finite", "at_even_guess", "at_clip", "idle_term"}
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - OF_NO_SERIES - OF_TERMS))

@@ -62,3 +62,12 @@ def test_a_loss_of_no_role_at_the_logarithm_of_a_clip_is_found_by_its_last_half(
     assert terms.at_clip(run_of(loss=FALLS, free_reward=clipped)) is None
     assert terms.at_clip(run_of(loss=FALLS, free_loss_real=[*clipped, -20.0])) is None
     assert Questions(Scene(run_of(free_loss_real=clipped))).at_clip()
+
+
+def test_a_term_that_was_always_zero_beside_a_whole_that_never_was_is_idle() -> None:
+    assert name_of(terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0] * 4), "train.loss")) == "free_letters_loss"
+    assert terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0, 0.0, 0.01, 0.0]), "train.loss") is None
+    assert terms.idle(run_of(loss=FALLS[:3], free_letters_loss=[0.0] * 3), "train.loss") is None
+    assert terms.idle(run_of(loss=[*FALLS[:3], 0.0], free_letters_loss=[0.0] * 4), "train.loss") is None
+    assert terms.idle(run_of(loss=FALLS, free_count=[0.0] * 4), "train.loss") is None
+    assert Questions(Scene(run_of(loss=FALLS, free_letters_loss=[0.0] * 4))).idle_term("train.loss")
