@@ -111,3 +111,22 @@ def test_many_threads_may_be_the_first_to_analyze(tmp_path: Path) -> None:
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", THREADS], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, f"{['healthy'] * 8}\n")
+
+
+@pytest.mark.parametrize("folds", [2, 5, 10])
+def test_folds_in_one_log_are_several_runs_and_no_fault(tmp_path: Path, folds: int) -> None:
+    rows = [
+        {
+            "epoch": epoch,
+            "train_loss": 2 * 0.9**epoch + 0.1 + 0.01 * (fold * epoch % 3),
+            "val_loss": 2 * 0.9**epoch + 0.2 + 0.01 * fold,
+        }
+        for fold in range(folds)
+        for epoch in range(20)
+    ]
+    (log := tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = hrmdoc.analyze(log)
+    assert found.verdict in ("healthy", "info")
+    assert [one.id for one in found.symptoms if one.seen and one.id in ("several-runs", "overfitting", "loss-relapse")] == [
+        "several-runs"
+    ]

@@ -46,5 +46,5 @@ class Scene:
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back; found once for all rules that look."""
         if id(series) not in self._falls:
-            self._falls[id(series)] = rewinds(series.steps)
+            self._falls[id(series)] = rewinds(series.steps, series.values)
         return self._falls[id(series)]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc.detectors.pyramid import middle
 from hrmdoc.run import FloatArray, IntArray
 
-# A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch), not restarts.
+# A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch), not restarts, unless
+# the values begin anew as well, as those of the folds of a cross-validation do.
 MAX_FRESH_STARTS = 3
+_HEAD = 3
+_FEWEST_OF_A_RUN = 6
+_ANEW = 0.8  # share of the falls at which they must
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +28,11 @@ class Rewinds:
     wraps: bool = False
 
 
-def rewinds(steps: IntArray) -> Rewinds:
+def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
     """Finds the indices at which `steps`, shape [n], falls back.
 
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so often that the
-    counter must be one of batches within an epoch.
+    counter must be one of batches within an epoch, and the `values`, shape [n], do not begin anew each time.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -38,9 +44,33 @@ def rewinds(steps: IntArray) -> Rewinds:
         top = int(steps[:index].max()) if index < 4096 else int(steps[max(0, index - 4096) : index].max())
         near = first + max(1, round(0.02 * (top - first)))
         (fresh if int(steps[index]) <= near and top - first >= 5 else resumed).append(index)
-    if len(fresh) > MAX_FRESH_STARTS or len(falls) > 64:
+    if len(falls) > 64 or (len(fresh) > MAX_FRESH_STARTS and (values is None or not _begin_anew(values, fresh))):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
+
+
+def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
+    """Whether `values` are at nearly all `starts` again where they first began, not where they had come to."""
+    bounds = [0, *starts, len(values)]
+    if min(stop - start for start, stop in pairwise(bounds[:-1])) < _FEWEST_OF_A_RUN:
+        return False
+    first, anew = middle(values[:_HEAD]), 0
+    for start in starts:
+        here, before = middle(values[start : start + _HEAD]), middle(values[start - _HEAD : start])
+        anew += abs(here - first) < 0.5 * abs(here - before)
+    return anew >= _ANEW * len(starts)
+
+
+def paired_by_run(
+    own: tuple[IntArray, FloatArray, tuple[int, ...]], other: tuple[IntArray, FloatArray, tuple[int, ...]], *, closed: bool
+) -> FloatArray:
+    """`paired` for each of several runs in one file by itself; both are steps, values, and where runs begin, equally many."""
+    cuts, others = ([0, *starts, len(steps)] for steps, _, starts in (own, other))
+    parts = [
+        paired(own[0][a:b], own[1][a:b], other[0][c:d], other[1][c:d], closed=closed or b < len(own[0]))
+        for (a, b), (c, d) in zip(pairwise(cuts), pairwise(others), strict=True)
+    ]
+    return np.concatenate(parts)
 
 
 def paired(steps: IntArray, values: FloatArray, other_steps: IntArray, other_values: FloatArray, *, closed: bool) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from hrmdoc import detectors
 from hrmdoc.detectors.trigger import Episode, Trigger
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.examination.tracks import PHASES, paired, phases
+from hrmdoc.examination.tracks import PHASES, Rewinds, paired, paired_by_run, phases
 from hrmdoc.rulebook import When
 from hrmdoc.run import FloatArray, Series
 
@@ -84,21 +84,27 @@ class _Watch:
             return Finding("not_evaluated", role=self._role, missing=(f"a {self._when.against} of its own",))
         falls = scene.falls(series)
         warmup, total = scene.facts.get("schedule.warmup_steps"), scene.facts.get("run.total_steps")
-        identity = (series, other, falls.fresh, falls.wraps, *((warmup, total) if self._phases else ()))
+        there = scene.falls(other).fresh if other is not None else ()
+        alike = bool(there) and len(there) == len(falls.fresh)
+        identity = (series, other, falls.fresh, falls.wraps, alike, *((warmup, total) if self._phases else ()))
         if identity != self._identity and (self._taken or not self._identity):
             stale = self._identity[:2] != identity[:2] or any(i < self._taken for i in falls.fresh if i not in self._offsets)
             if stale or self._identity[4:] != identity[4:] or (falls.wraps and len(self._offsets) > 1):
                 self._reset()
         self._identity = identity
-        self._feed(series, other, falls.fresh, falls.wraps, scene, warmup, total)
+        self._feed(series, other, falls, there if alike else (), scene, warmup, total)
         return self._finding(series)
 
     def _feed(
-        self, series: Series, other: Series | None, fresh: tuple[int, ...], wraps: bool, scene: Scene, warmup: Any, total: Any
+        self, series: Series, other: Series | None, falls: Rewinds, there: tuple[int, ...], scene: Scene, warmup: Any, total: Any
     ) -> None:
         values: FloatArray = series.values
-        steps = np.arange(len(values), dtype=np.int64) if wraps else series.steps
-        if other is not None:
+        fresh = falls.fresh
+        steps = np.arange(len(values), dtype=np.int64) if falls.wraps else series.steps
+        if other is not None and there:
+            own, beside = (steps, values, fresh), (other.steps, other.values, there)
+            values = paired_by_run(own, beside, closed=scene.closed)
+        elif other is not None:
             values = paired(steps, values, other.steps, other.values, closed=scene.closed)
             fresh = ()
         stop = len(values)

@@ -23,6 +23,15 @@ _MONITOR = {"r": "episode_reward", "l": "episode_length", "t": "elapsed"}
 _NAMING = ("metric", "metric_name", "name", "key", "tag", "variable")
 
 
+RUN_KEYS = frozenset(
+    (
+        *("fold", "kfold", "k_fold", "cv_fold", "fold_id", "fold_idx", "model", "model_name", "run", "run_id", "run_name"),
+        *("experiment", "experiment_name", "exp", "exp_name", "seed", "trial", "trial_id", "arch", "architecture", "algorithm"),
+    )
+)
+"""Columns that tell which of several runs a row belongs to, where another one counts its steps or epochs."""
+
+
 def metric_of(path: str) -> str:
     """The metric that a file's name tells (`train_loss.txt`, `run-fold1-tag-val_loss.csv`), else empty."""
     stem = _TAG.sub("", PurePath(path).stem)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hrmdoc import late
 from hrmdoc.readers._decimals import Decimals, comma_in, with_point
 from hrmdoc.readers._grid import Grid, column, json_rows, matrix
-from hrmdoc.readers._labels import Labels, metric_of, renamed, sums
+from hrmdoc.readers._labels import RUN_KEYS, Labels, metric_of, renamed, sums
 from hrmdoc.readers._lines import LineSession
 from hrmdoc.readers._table import (
     AXES,
@@ -219,17 +219,28 @@ class _Session(LineSession):
         steps, axes = self._counter.steps(step, epoch, np.full(count, place.step in RESTARTING))
         place_of = _Places(np.arange(first, first + count), steps, axes, times, numbers)
         filled = ~np.isnan(grid) | header.nans
+        for run, own in header.runs(grid):
+            self._columns_of(header, grid, filled & own[:, None], place_of, run)
+        for at, row in header.vanished.see(filled):
+            header.gaps[at] = place_of.only(row)
+
+    def _columns_of(self, header: _Header, grid: Grid, filled: NDArray[np.bool_], place_of: _Places, run: str) -> None:
+        """Adds the cells that are `filled`, of the rows of one run."""
+        place, times = header.place, place_of.times
         for at, metric, source in header.metrics():
             values, here = grid[:, at], filled[:, at]
             if header.names[at] == place.time:
                 here = here & np.isnan(times)  # seconds of the run, not of the world, are a metric
-            named = f"{self._context.source or self._context.path}#{source}" if source else ""
+            named = self._source(source or run)
             for label, rows in header.labels.of(metric, at):
                 self._take(label, values, here if rows is None else here & rows, place_of, named)
-        for at, row in header.vanished.see(filled):
-            header.gaps[at] = place_of.only(row)
         for metric, parts in header.sums.items():
-            self._take(metric, grid[:, parts].sum(axis=1), np.logical_and.reduce(filled[:, parts], axis=1), place_of, "")
+            whole = np.logical_and.reduce(filled[:, parts], axis=1)
+            self._take(metric, grid[:, parts].sum(axis=1), whole, place_of, self._source(run))
+
+    def _source(self, run: str) -> str:
+        """The name of the source of a run among several in the file."""
+        return f"{self._context.source or self._context.path}#{run}" if run else ""
 
     def _take(self, metric: str, values: FloatArray, here: NDArray[np.bool_], rows: _Places, source: str) -> None:
         """Adds the values of the rows that are `here` to a metric."""
@@ -283,6 +294,9 @@ class _Header:
         self.labels = Labels(self.names)
         self.sums = sums(self.names)
         self.vanished = Vanished(self.names, self.place)
+        counted = self.place.step is not None or self.place.epoch is not None
+        self._run = [at for at, name in enumerate(self.names) if counted and name.lower() in RUN_KEYS]
+        self._cells: list[tuple[str, ...]] = []
         self.gaps: dict[int, _Places] = {}
 
     def at(self, name: str | None) -> int:
@@ -298,10 +312,19 @@ class _Header:
         epoch = found.epoch or next((lowered[key] for key in EPOCH_KEYS if key in lowered), None)
         return Places(step, epoch, found.time or next((lowered[key] for key in TIME_KEYS if key in lowered), None))
 
+    def runs(self, grid: Grid) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """The runs that the rows last read belong to, each with its own of them, shape [n]; one without a name for all."""
+        if not self._run:
+            yield "", np.ones(len(grid), np.bool_)
+            return
+        cells = self._cells or [tuple(f"{value:g}" for value in row) for row in grid[:, self._run].tolist()]
+        for run in dict.fromkeys(cells):
+            yield " ".join(run), np.array([cell == run for cell in cells])
+
     def metrics(self) -> Iterator[tuple[int, str, str]]:
         """Column, metric and run of every column that holds a metric; exports name the run in front of the metric."""
         for at, name in enumerate(self.names):
-            if not name or name == self.place.step or _SPREAD.search(name):
+            if not name or name == self.place.step or at in self._run or _SPREAD.search(name):
                 continue
             found = _RUN_PREFIX.match(name)
             if found and self.names.index(name) == at:
@@ -319,6 +342,7 @@ class _Header:
         if fast is not None:
             self.nans = np.zeros(fast.shape, np.bool_)
             self.labels.see(())
+            self._cells = []
             return fast, self._clock(fast), np.arange(first, first + len(fast))
         rows: list[list[str]] = []
         numbers: list[int] = []
@@ -332,6 +356,7 @@ class _Header:
                     continue
             rows.append(self._plain(cells[:width]))
             numbers.append(first + offset)
+        self._cells = [tuple(row[at].strip() for at in self._run) for row in rows] if self._run else []
         if not rows:
             return np.zeros((0, width)), np.zeros(0), np.zeros(0, np.int64)
         columns = list(zip(*rows, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import paired, phases, rewinds
+from hrmdoc.examination.tracks import paired, paired_by_run, phases, rewinds
 
 
 def ints(*values: int) -> np.ndarray:
@@ -33,6 +33,29 @@ def test_a_counter_that_falls_back_every_epoch_counts_batches() -> None:
     found = rewinds(np.tile(np.arange(40), 10))
     assert found.wraps
     assert found.fresh == ()
+
+
+def test_folds_whose_values_begin_anew_are_fresh_starts_however_many() -> None:
+    steps, fold = np.tile(np.arange(12), 6), np.linspace(3.0, 1.0, 12)
+    folds = np.concatenate([fold + shift for shift in (0, 0.1, -0.1, 0.2, 0, 0.1)])
+    assert rewinds(steps, folds).fresh == (12, 24, 36, 48, 60)
+    whole = np.linspace(3.0, 1.0, 72)
+    assert rewinds(steps, whole).wraps, "batches of an epoch go on where the epoch before ended"
+    assert rewinds(steps, whole + 0.3 * np.sin(7.0 * np.arange(72))).wraps
+
+
+def test_short_stretches_are_no_folds() -> None:
+    steps = np.concatenate([np.arange(0, 20, 5)] * 6)
+    assert rewinds(steps, np.tile([3.0, 2.0, 1.5, 1.0], 6)).wraps
+
+
+def test_each_run_of_a_file_is_paired_by_itself() -> None:
+    steps, other = ints(1, 2, 1, 2), ints(1, 2, 1, 2)
+    values, beside = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 6.0, 7.0, 8.0])
+    pairs = paired_by_run((steps, values, (2,)), (other, beside, (2,)), closed=True)
+    assert pairs.tolist() == [[1, 5], [2, 6], [3, 7], [4, 8]]
+    waiting = paired_by_run((steps, values, (2,)), (other[:3], beside[:3], (2,)), closed=False)
+    assert waiting.tolist() == [[1, 5], [2, 6], [3, 7]]
 
 
 def test_a_pair_holds_the_mean_of_the_other_role_since_the_point_before() -> None:

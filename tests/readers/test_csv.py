@@ -296,3 +296,23 @@ def test_a_single_column_under_the_name_of_a_metric_is_read(tmp_path: Path) -> N
     assert csv.sniff(path, path.read_bytes()) > 0.5
     (other := tmp_path / "words.csv").write_text("loss\nof words\nand more\nand more\n")
     assert csv.sniff(other, other.read_bytes()) == 0
+
+
+@pytest.mark.parametrize("kind", ["fold", "Model", "seed"])
+def test_rows_of_several_runs_are_kept_apart_by_the_column_that_names_them(kind: str) -> None:
+    text = f"{kind},epoch,loss\n1,0,2.5\n2,0,2.0\n1,1,2.25\n2,1,1.5\n"
+    for cuts in ((), (20, 31)):
+        points = [r for r in read(text, cuts) if isinstance(r, Points) and r.metric == "loss"]
+        found = {
+            source: [v for p in points if p.source == source for v in p.values.tolist()] for source in (p.source for p in points)
+        }
+        assert found == {"metrics.csv#1": [2.5, 2.25], "metrics.csv#2": [2.0, 1.5]}
+
+
+def test_runs_may_have_words_for_names_and_a_table_that_counts_nothing_is_one() -> None:
+    found = [r for r in read("arch,epoch,loss\nsmall,0,2.5\nlarge,0,2.0\nsmall,1,2.25\n") if isinstance(r, Points)]
+    assert {p.source: p.values.tolist() for p in found if p.metric == "loss"} == {
+        "metrics.csv#small": [2.5, 2.25],
+        "metrics.csv#large": [2.0],
+    }
+    assert curves(read("trial,loss\n1,2.5\n2,2.0\n"))["loss"] == [(0, "2.5"), (1, "2.0")]
