@@ -9,6 +9,10 @@ from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 if TYPE_CHECKING:
     from hrmdoc.detectors.base import FloatArray
 
+SCATTER = 0.5
+FEW, FEW_SCATTER = 10, 1.0
+"""Of few points the best one is the luckiest: more of the scatter is taken off."""
+
 
 class Overfit(WholeSeries):
     """Rise of the role above its best, sustained, as a share of that best; 0 while the role beside it has not fallen since.
@@ -51,7 +55,7 @@ class Overfit(WholeSeries):
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
         scatter = noise(values) if width > 1 else 0.0  # the turn itself is the only bend that three points have
-        rise = middle(values[-width:]) - best - 0.5 * scatter
+        rise = middle(values[-width:]) - best - (FEW_SCATTER if blocks.count < FEW else SCATTER) * scatter
         if float(values[-width:].min()) <= best:
             return 0.0
         progress = max(middle(values[:3]) - best, 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from hrmdoc.detectors.base import Detector, FloatArray, IntArray
@@ -16,12 +18,13 @@ class Relapse(Detector):
     `hold` on, level and gain stay as they were before the rise until the series is back at that level.
 
     Args:
+        goal: whether lower or higher is better; of a reward, falls are meant.
         least: points needed before the first judgement, this one included.
         within: points that the rise may take.
         beyond: how many times the largest earlier rise it must be.
         material: gain, as a share of the first value, from which on there is something to lose.
         hold: score that freezes level and gain.
-        small: a series that starts below this counts as having started there, since what is nearly zero has little to lose.
+        small: a loss that starts below this counts as having started there, since what is nearly zero has little to lose.
     """
 
     NAME = "relapse"
@@ -29,6 +32,7 @@ class Relapse(Detector):
     def __init__(
         self,
         *,
+        goal: Literal["min", "max"] = "min",
         least: int = 4,
         within: int = 2,
         beyond: float = 4.0,
@@ -38,12 +42,13 @@ class Relapse(Detector):
     ) -> None:
         if within < 1 or least < 2 or hold <= 0:
             raise ValueError("within is at least 1, least at least 2, and hold is positive")
+        self._sign = 1.0 if goal == "min" else -1.0
         self._least = least
         self._within = within
         self._beyond = beyond
         self._material = material
         self._hold = hold
-        self._small = small
+        self._small = small if goal == "min" else -np.inf
         self._values = Tail(2 * within)
         self._start = np.nan
         self._usual = 0.0
@@ -51,6 +56,7 @@ class Relapse(Detector):
 
     def score(self, steps: IntArray, values: FloatArray) -> FloatArray:
         del steps
+        values = self._sign * values
         scores = np.empty(len(values))
         position = 0
         while position < len(values):

@@ -81,6 +81,11 @@ class TestRelapse:
     def test_a_rise_within_two_points_counts_as_one(self) -> None:
         assert last("relapse", "3 2.5 2 1.5 1 1.6 2.2") == pytest.approx(0.6)
 
+    def test_a_reward_is_lost_by_a_fall_wherever_zero_lies(self) -> None:
+        assert last("relapse", "-3 -2.5 -2 -1.5 -1 -2", goal="max") == pytest.approx(0.5)
+        assert last("relapse", "7 7.5 8 8.5 9 8", goal="max") == pytest.approx(0.5)
+        assert last("relapse", "1 1.5 2 2.5 3 3.5", goal="max") == 0
+
 
 class TestPlateau:
     def test_a_long_plateau_ends_when_the_loss_falls(self) -> None:
