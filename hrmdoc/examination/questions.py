@@ -248,6 +248,10 @@ class Questions:
         """Whether a term of the loss was exactly zero at all points while the whole, of this role, was not; never missing."""
         return self._told_by(terms.idle(self.scene.run, role))
 
+    def idle_boxes(self) -> bool:
+        """Whether each loss that places boxes was exactly zero at all points; never missing."""
+        return self._told_by(terms.idle_boxes(self.scene.run))
+
     def at_clip(self) -> bool:
         """Whether a loss of any name stays at the logarithm of a number that probabilities are clipped at; never missing."""
         return self._told_by(terms.at_clip(self.scene.run))

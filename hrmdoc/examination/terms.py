@@ -29,6 +29,10 @@ FEWEST_CLIPPED = 5
 CLIPS = tuple(-math.log(10.0**-exponent) for exponent in (6, 7, 8, 9, 10, 12, 15, 16, 20))
 """What programs add inside a logarithm, or clip probabilities at, costs so much."""
 
+_BOXES = re.compile(
+    r"(?:^|[_/ .-])(?:b?box|loc|[gcd]?iou|dfl)(?:$|[_/ .-]loss|[_/ .-]reg)|loss[_/ .-](?:\w+[_/ .-])?(?:b?box|loc|[gcd]?iou)",
+    re.IGNORECASE,
+)
 _LOSS = re.compile(r"loss|nll|entropy", re.IGNORECASE)
 
 
@@ -60,6 +64,12 @@ def idle(run: Run, role: str) -> Series | None:
     if whole is None or len(whole) < FEWEST_IDLE or not (whole.values > 0).all():
         return None
     return next((s for s in run.series.values() if s is not whole and len(s) == len(whole) and _is_idle(s)), None)
+
+
+def idle_boxes(run: Run) -> Series | None:
+    """One of the losses that place boxes, where all of them were exactly zero at all their points; None where one was not."""
+    found = [series for series in run.series.values() if _BOXES.search(series.key.metric) and len(series)]
+    return found[0] if found and not any(series.values.any() for series in found) else None
 
 
 def at_clip(run: Run) -> Series | None:

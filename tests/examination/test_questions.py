@@ -92,7 +92,7 @@ def test_ranks_are_compared_with_their_median() -> None:
 
 
 OF_NO_SERIES = {"count", "finite", "per_error", "present", "seen", "episodes", "peak", "began"}
-OF_TERMS = {"never_finite", "at_even_guess", "at_clip", "idle_term"}
+OF_TERMS = {"never_finite", "at_even_guess", "at_clip", "idle_term", "idle_boxes"}
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - OF_NO_SERIES - OF_TERMS))

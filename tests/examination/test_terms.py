@@ -71,3 +71,21 @@ def test_a_term_that_was_always_zero_beside_a_whole_that_never_was_is_idle() -> 
     assert terms.idle(run_of(loss=[*FALLS[:3], 0.0], free_letters_loss=[0.0] * 4), "train.loss") is None
     assert terms.idle(run_of(loss=FALLS, free_count=[0.0] * 4), "train.loss") is None
     assert Questions(Scene(run_of(loss=FALLS, free_letters_loss=[0.0] * 4))).idle_term("train.loss")
+
+
+def test_losses_that_place_boxes_are_known_by_many_names() -> None:
+    for name in (
+        "box_loss",
+        "train/box_loss",
+        "loss_bbox",
+        "loss_box_reg",
+        "loss_rpn_loc",
+        "rpn_box",
+        "giou_loss",
+        "dfl_loss",
+        "box",
+    ):
+        assert name_of(terms.idle_boxes(run_of(loss=FALLS, **{name: [0.0] * 4}))) == name
+    for name in ("cls_loss", "mailbox_size", "local_loss_weight", "miou", "location"):
+        assert terms.idle_boxes(run_of(loss=FALLS, **{name: [0.0] * 4})) is None
+    assert terms.idle_boxes(run_of(box_loss=[0.0] * 4, rpn_box=[0.0, 0.1])) is None

@@ -6,6 +6,8 @@ it may be steps behind. So a record without a step waits for that redraw.
 
 from __future__ import annotations
 
+import math
+
 from hrmdoc.readers._textlog.dicts import Mapping
 from hrmdoc.readers._textlog.sink import Mark, Sink
 from hrmdoc.readers._textlog.state import RankState
@@ -120,5 +122,8 @@ class RecordReader:
         for key, value in mapping.values.items():
             if key.startswith("train_"):
                 self._sink.record(Fact(key, value, "config", file, mark.line))
+        mean = mapping.values.get("train_loss", 0.0)
+        if not math.isfinite(mean):  # one value that is no number, anywhere in the run, makes the mean of all none
+            self._sink.point("train_loss", mean, state.flow.step, "step", mark)
         detail = f"train_runtime {mapping.values['train_runtime']:g} s"
         self._sink.record(Event("end", file, mark.line, state.flow.step, mark.time, mark.rank, detail))
