@@ -35,6 +35,12 @@ _PREFIX = late.pattern(
     r"|std(?:err|out) [FP] "  # containers of Kubernetes
     r"|\[\d{1,6}/[\w-]{1,40}/\d{1,9} \(pid \d{1,9}\)\] (?:\[[0-9a-f-]{36}\] ?)?"  # Metaflow
     r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
+    r"|E {6,8}(?=[A-Za-z_])"  # pytest
+    r"|(?:ERROR|CRITICAL) {1,4}[\w.]{1,60}:[\w.]{1,60}\.py:\d{1,6} "  # pytest's own log
+    r"|wandb: (?=Traceback|  File|[\w.]{1,80}(?:Error|Exception)\b)"
+    r"|(?i:training|trainer|run|job|experiment|process|script|program|execution)(?: [\w./'\"-]{1,40})? "
+    r"(?:failed|crashed|aborted|stopped|ended|terminated)(?: (?:with|due to|because of)(?: an?)?(?: error| exception)?)?[:,] "
+    r"(?=(?:[a-z_]\w{0,40}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b)"
     r"|\d{1,5}: ?(?=\S))"
 )
 _RANK = late.pattern(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
