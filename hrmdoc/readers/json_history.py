@@ -18,6 +18,7 @@ import numpy as np
 from hrmdoc import late
 from hrmdoc.readers import _json
 from hrmdoc.readers._labels import metric_of
+from hrmdoc.readers._layouts import TRAINED, of_catboost, of_pandas
 from hrmdoc.readers._names import checkpoint_number
 from hrmdoc.readers._rows import Rows
 from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
@@ -38,7 +39,8 @@ _METRIC = late.pattern(
 _SERIES_NAME = late.pattern(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
 _FINAL = late.pattern(r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE)
 _NO_METRIC = late.pattern(r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE)
-_TRAINED = late.pattern(r"loss|reward|perplexity|ppl", re.IGNORECASE)
+_LISTED = late.pattern(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
+_SPLIT_TABLE = late.pattern(rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE)
 _MAX_LENGTH = 10_000_000
 _NUMBERED = late.pattern(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
 
@@ -54,9 +56,11 @@ def sniff(path: Path, head: bytes) -> float:
         return 0.7  # numbers, or steps with numbers, whose name the file has
     if b'"learn_metrics"' in head and b'"iteration_count"' in head:
         return 0.9  # CatBoost's catboost_training.json
+    if metric_of(path.name) and _LISTED.match(head):
+        return 0.7  # lists of numbers whose metric the file names
     found = _METRIC.search(head)
     if not found:
-        return 0.0
+        return 0.6 if _SPLIT_TABLE.search(head) else 0.0
     if path.suffix != ".json":
         return 0.2
     listed = b"[" in found[1] or start == b"[" or b'"history"' in head or b"metrics" in head
@@ -69,7 +73,7 @@ def open_session(context: Context) -> Whole:
 
 
 def _read(context: Context, tree: Any) -> Iterator[Record]:
-    tree = _counted(tree)
+    tree = _named_by_file(context, _counted(of_pandas(tree)))
     if isinstance(tree, list):
         name = metric_of(context.path)
         if name and (values := _column(tree)) is not None:
@@ -79,7 +83,19 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
         else:
             yield from _list(context, "", tree)
     elif isinstance(tree, dict):
-        yield from _mapping(context, _of_catboost(tree))
+        yield from _mapping(context, of_catboost(tree))
+
+
+def _named_by_file(context: Context, tree: Any) -> Any:
+    """Lists by the part of the data or by the model alone, with the metric that the file's name tells behind each."""
+    word = TRAINED.search(metric_of(context.path)) if isinstance(tree, dict) else None
+    if word is None or not all(isinstance(cells, list) and _column(cells) is not None for cells in tree.values()):
+        return tree
+    if any(_FINAL.search(name) for name in tree):
+        return tree
+    return {
+        name if name in STEP_KEYS or name in EPOCH_KEYS else f"{name}_{word[0].lower()}": cells for name, cells in tree.items()
+    }
 
 
 def _counted(tree: Any) -> Any:
@@ -92,7 +108,7 @@ def _counted(tree: Any) -> Any:
         return {key: _counted(value) for key, value in tree.items()}
     counter = next((one[1] for one in found if one and one[1]), None)
     if counter is None:  # bare numbers may be classes; a loss of theirs is not usual
-        if not _TRAINED.search(" ".join(key for key, _ in flatten(next(iter(tree.values()))))):
+        if not TRAINED.search(" ".join(key for key, _ in flatten(next(iter(tree.values()))))):
             return tree
         counter = "step"
     return [{counter.lower(): count, **row} for count, row in zip(at, tree.values(), strict=True)]
@@ -148,28 +164,6 @@ def _pairs(cells: Sequence[Any]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], F
     if (steps != np.floor(steps)).any() or (np.diff(steps) < 0).any():
         return None
     return steps.astype(np.int64), values
-
-
-def _of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
-    """CatBoost's `{"meta": {"learn_metrics": [...]}, "iterations": [{"learn": [0.6], ...}]}` as rows of named values."""
-    meta, rows = tree.get("meta"), tree.get("iterations")
-    if not isinstance(meta, dict) or not isinstance(rows, list) or not isinstance(meta.get("learn_metrics"), list):
-        return tree
-    listed = {split: meta.get(f"{split}_metrics") for split in ("learn", "test")}
-    names = {
-        split: [str(one.get("name", "loss")) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-        for split, found in listed.items()
-    }
-    told: list[dict[str, Any]] = []
-    for row in rows:
-        if isinstance(row, dict):
-            told.append({"step": row.get("iteration")})
-            for split, prefix in (("learn", "train"), ("test", "val")):
-                values = row.get(split)
-                told[-1] |= {
-                    f"{prefix}_{n}": v for n, v in zip(names[split], values if isinstance(values, list) else (), strict=False)
-                }
-    return {"history": told}
 
 
 def _curve(

@@ -148,3 +148,34 @@ def test_catboost_names_its_metrics_beside_their_values() -> None:
 @pytest.mark.parametrize("rows", [None, [], [3], [{"learn": 0.6}], [{"learn": [0.6]}, {"iteration": "x"}]])
 def test_a_damaged_file_of_catboost_is_no_error(rows: object) -> None:
     read({"meta": {"learn_metrics": ["Logloss", {}], "test_metrics": None}, "iterations": rows}, "catboost_training.json")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"loss": {"0": 2.5, "1": 2.0, "2": 1.5}, "val_loss": {"0": 3.0, "1": 2.5, "2": 2.0}},
+        {"columns": ["loss", "val_loss"], "index": [0, 1, 2], "data": [[2.5, 3.0], [2.0, 2.5], [1.5, 2.0]]},
+    ],
+)
+def test_tables_that_pandas_wrote_are_lists_by_name(tree: dict[str, object], tmp_path: Path) -> None:
+    found = curves(read(tree))
+    assert found["loss"][2] == ["2.5", "2.0", "1.5"]
+    assert found["val_loss"][2] == ["3.0", "2.5", "2.0"]
+    (path := tmp_path / "history.json").write_text(json.dumps(tree))
+    assert json_history.sniff(path, path.read_bytes()) >= 0.6
+
+
+def test_scores_by_class_are_no_table_of_epochs() -> None:
+    assert curves(read({"precision": {"0": 0.5, "1": 0.25}, "recall": {"0": 0.75, "1": 0.5}})).keys() == set()
+
+
+@pytest.mark.parametrize("names", [("train", "val"), ("small", "large")])
+def test_lists_by_part_or_model_get_the_metric_that_the_file_is_named_after(names: tuple[str, str], tmp_path: Path) -> None:
+    tree = {names[0]: [2.5, 2.0], names[1]: [3.0, 2.5]}
+    assert {name: values for name, (_, _, values) in curves(read(tree, "out/loss_history.json")).items()} == {
+        f"{names[0]}_loss": ["2.5", "2.0"],
+        f"{names[1]}_loss": ["3.0", "2.5"],
+    }
+    assert set(curves(read(tree, "out/history.json"))) == set(names)
+    (path := tmp_path / "losses.json").write_text(json.dumps(tree))
+    assert json_history.sniff(path, path.read_bytes()) >= 0.6
