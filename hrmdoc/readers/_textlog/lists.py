@@ -21,7 +21,10 @@ _LIST = late.pattern(
     r"(?<![\w.])[\"']?([A-Za-z_][\w ./-]{0,60}?)[\"']?\s{0,4}[:=]\s{0,4}(?:(?:np\.|numpy\.)?array\(|tensor\()?"
     r"\[([^\[\]\"'=:]{5,60000})\]"
 )
-_OPENS = late.pattern(r"[:=]\s{0,4}(?:[\w.]{1,12}\()?\[")
+_OPENS = late.pattern(
+    r"[:=]\s{0,4}(?:[\w.]{1,12}\()?\[\s{0,4}(?:(?:tensor|(?:np\.)?float\d\d)\()?[-+.\dnNiI][\w.+-]{0,30}\)?[,\s]"
+)
+"""Two elements at least: `Epoch: [3][10/50]` is no list."""
 _WRAPPED = late.pattern(r"(?:tensor|(?:np\.)?float\d\d)\(([^()]{1,40})\)")
 _ALONE = late.pattern(rf"\s{{0,8}}(?:\d{{1,4}}[.):]\s{{1,4}})?({_NUMBER}),?\s{{0,8}}\Z")
 _MEASURE = late.pattern(
