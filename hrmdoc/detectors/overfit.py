@@ -9,7 +9,6 @@ from hrmdoc.detectors.pyramid import Pyramid, WholeSeries, middle, noise, smooth
 if TYPE_CHECKING:
     from hrmdoc.detectors.base import FloatArray
 
-SCATTER = 0.5
 FEW, FEW_SCATTER = 10, 1.0
 """Of few points the best one is the luckiest: more of the scatter is taken off."""
 
@@ -26,6 +25,7 @@ class Overfit(WholeSeries):
         sustained: share of the run (two blocks at least) over which the rise must last.
         progress: share of the progress made that joins the denominator.
         given_back: share of the progress that must be lost where a loss still lies below the other one.
+        scatters: how many times the usual scatter is taken off; the best of many points lies several times that off the level.
     """
 
     NAME = "overfit"
@@ -39,6 +39,7 @@ class Overfit(WholeSeries):
         sustained: float = 0.1,
         progress: float = 0.05,
         given_back: float = 0.15,
+        scatters: float = 0.5,
     ) -> None:
         super().__init__()
         self._sign = 1.0 if goal == "min" else -1.0
@@ -46,6 +47,7 @@ class Overfit(WholeSeries):
         self._sustained = sustained
         self._progress = progress
         self._given_back = given_back
+        self._scatters = scatters
 
     def judge(self, blocks: Pyramid) -> float:
         if blocks.count < 3:
@@ -55,7 +57,7 @@ class Overfit(WholeSeries):
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
         scatter = noise(values) if width > 1 else 0.0  # the turn itself is the only bend that three points have
-        rise = middle(values[-width:]) - best - (FEW_SCATTER if blocks.count < FEW else SCATTER) * scatter
+        rise = middle(values[-width:]) - best - max(self._scatters, FEW_SCATTER if blocks.count < FEW else 0.0) * scatter
         if float(values[-width:].min()) <= best:
             return 0.0
         progress = max(middle(values[:3]) - best, 0.0)
