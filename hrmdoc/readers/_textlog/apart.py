@@ -23,11 +23,13 @@ def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
     `val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the split named last.
     Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is. A split alone after a loss, as in
     `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1, Train: 0.3, Val: 0.3`, where all three are scores.
+    In `train 1 val 2` nothing tells what they are.
     """
     split, plain_loss = "", False
     apart: list[Measure] = []
     measures = _with_total(_with_initials(measures), gaps)
-    scores = any(plain(measure.name) == "train" for measure in measures)
+    losses = any("loss" in measure.name.lower() for measure in measures)
+    scores = losses and any(plain(measure.name) == "train" for measure in measures)
     seen: set[str] = set()
     for measure in measures:
         name = measure.name

@@ -25,6 +25,7 @@ _TOTAL_KEYS = ("total_steps", "max_steps")
 _COUNTER_KEYS = (*_STEP_KEYS, *_TOTAL_KEYS)
 _END_KEYS = ("train_runtime",)
 _NOT_MEASURES = ("percentage", "total_flos")
+_CERTAIN = ({"eval_loss", "eval_runtime"}, {"loss", "grad_norm"}, {"loss", "learning_rate"}, {"loss", "reward"})
 _FLOATS, _NUMBERS = {float}, {float, int}
 
 
@@ -37,6 +38,7 @@ class Shape(Struct, frozen=True):
         evaluation: its measures are of an evaluation.
         measured: one of its keys bears a word that logs use for measures.
         other: its keys that name no measure.
+        certain: nothing but a trainer prints these keys beside each other, so that one record is believed.
     """
 
     counters: tuple[str, ...]
@@ -44,6 +46,7 @@ class Shape(Struct, frozen=True):
     evaluation: bool
     measured: bool
     other: frozenset[str]
+    certain: bool
 
 
 class Mapping(Struct):
@@ -67,6 +70,7 @@ def _shape_of(keys: tuple[str, ...]) -> Shape:
         evaluation=evaluation,
         measured=any(measures(key) for key in names),
         other=frozenset(key for key in names if key in _NOT_MEASURES or (evaluation and key == "epoch")),
+        certain=any(pair.issubset(names) for pair in _CERTAIN),
     )
 
 

@@ -32,7 +32,7 @@ class RecordReader:
         if not mapping.shape.measured:
             return False
         placed = mapping.step is not None or (mapping.epoch is not None and len(mapping.values) > 1)
-        if not placed and not self._repeated(state, mapping, mark):
+        if not placed and not mapping.shape.certain and not self._repeated(state, mapping, mark):
             return False
         if mapping.total:
             self._sink.record(Fact("run.total_steps", mapping.total, "run", self._sink.file, mark.line))

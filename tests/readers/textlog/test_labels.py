@@ -67,3 +67,20 @@ def test_two_letters_for_training_and_test_beside_each_other_name_the_split(read
 def test_one_of_the_letters_alone_names_nothing(read: Any) -> None:
     run = read("".join(f"Ep {at} TeLoss 0.{at} VaAcc 0.8\n" for at in range(1, 4)))
     assert {series.key.metric for series in run.series.values()} == {"TeLoss", "VaAcc"}
+
+
+def test_two_splits_without_a_loss_beside_them_may_be_anything(read: Any) -> None:
+    run = read("".join(f"[eval] iter {at}00: train 9.{at} val 9.8\n[train] iter {at}00: loss 7.{at}\n" for at in range(1, 4)))
+    assert not {series.role.role for series in run.series.values()} & {"eval.accuracy", "train.accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        ("{'eval_loss': nan, 'eval_runtime': 14.8, 'eval_samples_per_second': 17.5}\n", "eval_loss"),
+        ("{'loss': 0.0, 'grad_norm': nan}\n", "grad_norm"),
+    ],
+)
+def test_one_record_that_only_a_trainer_prints_is_believed(read: Any, text: str, metric: str) -> None:
+    assert metric in {series.key.metric for series in read(text).series.values()}
+    assert not read(text.replace("loss", "cost").replace("grad_norm", "size").replace("eval_", "")).series
