@@ -253,7 +253,9 @@ class Questions:
         return self._told_by(terms.idle_boxes(self.scene.run))
 
     def at_clip(self) -> bool:
-        """Whether a loss of any name stays at the logarithm of a number that probabilities are clipped at; never missing."""
+        """Whether a loss of any name stays at the logarithm of a number that probabilities are clipped at."""
+        if not terms.has_loss(self.scene.run):
+            raise expressions.MissingInput("train.loss")
         return self._told_by(terms.at_clip(self.scene.run))
 
     def rank_ratio(self, role: str) -> float:

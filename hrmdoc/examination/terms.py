@@ -72,6 +72,11 @@ def idle_boxes(run: Run) -> Series | None:
     return found[0] if found and not any(series.values.any() for series in found) else None
 
 
+def has_loss(run: Run) -> bool:
+    """Whether anything is logged that calls itself a loss."""
+    return any(_LOSS.search(series.key.metric) for series in run.series.values())
+
+
 def at_clip(run: Run) -> Series | None:
     """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where there is none."""
     for series in run.series.values():

@@ -102,7 +102,9 @@ def _packed(archive: str, place: str, seen: set[tuple[int, int]], noted: list[Da
     """Sources inside an archive, by names that begin with its own."""
     if not archives:
         raise UsageError("is an archive, which does not grow", file=archive, hint=f"hrmdoc analyze {archive}")
-    root = os.fspath(_archives.unpacked(archive, noted))
+    from hrmdoc.readers._unpack import unpacked  # few logs come as archives
+
+    root = os.fspath(unpacked(archive, noted))
     inside = os.path.normpath(os.path.join(root, place))
     if not os.path.exists(inside) or not (inside + os.sep).startswith(root + os.sep):
         raise InputError(f"holds no {place!r} that may be a record", file=archive)

@@ -14,7 +14,7 @@ import pytest
 import hrmdoc
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
-from hrmdoc.readers import _archives
+from hrmdoc.readers import _archives, _unpack
 from hrmdoc.run import Damage
 
 LOG = "".join(f"step {at} loss {3 - at / 100:.3f}\n" for at in range(1, 200))
@@ -132,13 +132,13 @@ def test_weights_are_no_archive_of_logs(tmp_path: Path) -> None:
 
 
 def test_what_grows_beyond_all_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_archives, "_SMALL", 1 << 16)
+    monkeypatch.setattr(_unpack, "_SMALL", 1 << 16)
     with pytest.raises(InputError, match="expands more than"):
         _found(_zip(tmp_path / "logs.zip", {"a.log": "0" * (16 << 20)}))
 
 
 def test_more_files_than_anybody_has_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_archives, "_MOST_FILES", 2)
+    monkeypatch.setattr(_unpack, "_MOST_FILES", 2)
     found, problems = _found(_zip(tmp_path / "logs.zip", {f"{at}.log": LOG for at in range(4)}))
     assert len(found) == 2
     assert "cut there" in problems[0].what
