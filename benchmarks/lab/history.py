@@ -1,4 +1,4 @@
-"""Figures of earlier commits on the very same runs, so that a change of rules can be judged: benchmarks/lab/history.csv."""
+"""Figures of earlier commits on the runs of one matrix, so that a change of rules can be judged: benchmarks/lab/history.csv."""
 
 from __future__ import annotations
 

@@ -83,7 +83,9 @@ def _history(verdicts: Sequence[Verdict]) -> str:
     if not rows:
         return ""
     text = (
-        "The very same runs under the rules of several commits. What harm a fault did is read with that commit's own readers.\n\n"
+        "The runs of one matrix under the rules of several commits. What harm a fault did is read with that commit's own\n"
+        "readers. The runs were trained anew, with the same seeds on another machine, before 6df205d: compare within the rows\n"
+        "before it, and within those from it on.\n\n"
     )
     return text + tables.table(("commit", "programs", *tables.COLUMNS), rows)
 
