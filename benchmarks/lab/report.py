@@ -84,7 +84,7 @@ def _history(verdicts: Sequence[Verdict]) -> str:
         return ""
     text = (
         "The runs of one matrix under the rules of several commits. What harm a fault did is read with that commit's own\n"
-        "readers. The runs were trained anew, with the same seeds on another machine, before 6df205d: compare within the rows\n"
+        "readers. The runs were trained anew with the same seeds before 6df205d: compare within the rows\n"
         "before it, and within those from it on.\n\n"
     )
     return text + tables.table(("commit", "programs", *tables.COLUMNS), rows)
