@@ -116,8 +116,10 @@ def _in_zip(path: str, file: IO[bytes]) -> Iterator[Member]:
                 raise InputError("it is encrypted; unpack it first", file=path)
             if info.file_size > _SMALL + _RATIO * info.compress_size:
                 raise InputError(f"{info.filename!r} expands more than {_RATIO} times", file=path)
-            with suppress(ValueError):
-                yield Member(info.filename, datetime(*info.date_time).timestamp(), partial(archive.open, info))
+            written = 0.0  # a month of 0, as some tools write it, is no reason to leave a file out
+            with suppress(ValueError, OverflowError):
+                written = datetime(*info.date_time).timestamp()
+            yield Member(info.filename, written, partial(archive.open, info))
 
 
 def _in_tar(file: IO[bytes], codec: str) -> Iterator[Member]:
