@@ -1,4 +1,5 @@
-"""A frequency with its uncertainty, from counts of measured runs and what was held usual before: a Beta distribution."""
+"""A frequency with its uncertainty, from counts of measured runs and what was held usual before: a Beta
+distribution."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""`make calibrate`: measures the `leak` of symptoms and `w` of causes, and tells in benchmarks/calibration.md whether they help.
+"""`make calibrate`: measures the `leak` of symptoms and `w` of causes, and tells in benchmarks/calibration.md
+whether they help.
 
-Learns from the lab's training programs alone (`benchmarks.lab.spec.TRAINING`), from what the last `python -m benchmarks.lab`
-examined. Every rate is the mean of a Beta distribution that starts at the value written in its rule, worth some number of runs,
-and moves with the counts. That number, and whether leaks, weights or both are measured, is chosen by leaving out one family of
-training programs after the other and diagnosing it by the rates of the others. The result goes to rules/rates.yaml only if the
-programs that were never learnt from are diagnosed better by it, in the logarithmic and in the Brier score; else there is no such
-file. Runs that differ only in their seed count as one, since they are not independent.
+Learns from the lab's training programs alone (`benchmarks.lab.spec.TRAINING`), from what the last `python -m
+benchmarks.lab` examined. Every rate is the mean of a Beta distribution that starts at the value written in
+its rule, worth some number of runs, and moves with the counts. That number, and whether leaks, weights or
+both are measured, is chosen by leaving out one family of training programs after the other and diagnosing it
+by the rates of the others. The result goes to rules/rates.yaml only if the programs that were never learnt
+from are diagnosed better by it, in the logarithmic and in the Brier score; else there is no such file. Runs
+that differ only in their seed count as one, since they are not independent.
 """
 
 from __future__ import annotations
@@ -30,9 +32,7 @@ from hrmdoc.rulebook import RATES, Rate, Rulebook, with_rates
 
 ROOT = Path(__file__).parents[1]
 REPORT = Path(__file__).with_name("calibration.md")
-HEADER = (
-    "Written by `make calibrate` from measured runs; do not edit. It takes the place of the rates in the rules of the same names."
-)
+HEADER = "Written by `make calibrate` from measured runs; do not edit. It takes the place of the rates in the rules of the same names."
 
 FAMILIES_NEEDED = 2
 """What was seen on a single program is not carried over to others."""
@@ -90,10 +90,15 @@ def across_programs(training: Sequence[Run], book: Rulebook) -> tuple[Scores, li
     """How programs that were left out fare by the written rates, and by those measured on the others."""
     families = sorted({family(spec.program) for spec, _ in training})
     parts = [
-        ([run for run in training if family(run[0].program) != one], [run for run in training if family(run[0].program) == one])
+        (
+            [run for run in training if family(run[0].program) != one],
+            [run for run in training if family(run[0].program) == one],
+        )
         for one in families
     ]
-    before = pooled([scores(left_out, book) for _, left_out in parts], [len(left_out) for _, left_out in parts])
+    before = pooled(
+        [scores(left_out, book) for _, left_out in parts], [len(left_out) for _, left_out in parts]
+    )
     whats: tuple[What, ...] = ("leaks", "weights", "both")
     choices = []
     for what, worth in product(whats, WORTHS):
@@ -126,19 +131,24 @@ def rates(runs: Sequence[Run], book: Rulebook, what: What, worth: float) -> tupl
 
 
 def measured_leaks(runs: Sequence[Run], book: Rulebook, worth: float = USUAL_WORTH) -> Leaks:
-    """How often each symptom shows where nothing that is there is said to produce it: in healthy runs, and in other faults.
+    """How often each symptom shows where nothing that is there is said to produce it: in healthy runs, and in
+    other faults.
 
-    Faults count as well, since what they bring about beyond their list is what would otherwise be taken for a second fault.
+    Faults count as well, since what they bring about beyond their list is what would otherwise be taken for a
+    second fault.
     """
     excused, can_show = _excused(book), _shown_anywhere(runs)
     written: dict[Key, float] = {
-        (name,): book.symptoms[name].leak.p for name in can_show & book.symptoms.keys() - rulebook.good_signs(book)
+        (name,): book.symptoms[name].leak.p
+        for name in can_show & book.symptoms.keys() - rulebook.good_signs(book)
     }
     counts: dict[Key, Counts] = {}
     for key in written:
         name = key[0]
         others = [
-            run for run in runs if not any(name in book.causes[one].produces for one in run[0].causes if one in book.causes)
+            run
+            for run in runs
+            if not any(name in book.causes[one].produces for one in run[0].causes if one in book.causes)
         ]
         if found := _count(others, lambda one, name=name: _shows(one, name, excused)):  # type: ignore[misc]
             counts[key] = found
@@ -167,8 +177,12 @@ def _shown_anywhere(runs: Iterable[Run]) -> set[str]:
     return {symptom.id for _, one in runs for symptom in one.symptoms if symptom.seen}
 
 
-def _estimates(counts: dict[Key, Counts], written: dict[Key, float], worth: float, what: str) -> dict[Key, Rate]:
-    usable = {key: found for key, found in counts.items() if 0 < written[key] < 1 and len(found) >= FAMILIES_NEEDED}
+def _estimates(
+    counts: dict[Key, Counts], written: dict[Key, float], worth: float, what: str
+) -> dict[Key, Rate]:
+    usable = {
+        key: found for key, found in counts.items() if 0 < written[key] < 1 and len(found) >= FAMILIES_NEEDED
+    }
     rates = {}
     for key, found in usable.items():
         hits, total = (sum(column) for column in zip(*found.values(), strict=True))
@@ -188,7 +202,8 @@ def _excused(book: Rulebook) -> dict[str, set[str]]:
 
 
 def _shows(one: Examined, name: str, excused: dict[str, set[str]]) -> bool | None:
-    """Whether a symptom shows in a run; None where it could not be evaluated, or where something harmless explains it."""
+    """Whether a symptom shows in a run; None where it could not be evaluated, or where something harmless
+    explains it."""
     states = [symptom for symptom in one.symptoms if symptom.id == name and symptom.state != "not_evaluated"]
     if not states:
         return None
@@ -199,17 +214,22 @@ def _shows(one: Examined, name: str, excused: dict[str, set[str]]) -> bool | Non
 
 
 def _count(runs: Iterable[Run], shows: Callable[[Examined], bool | None]) -> Counts:
-    """By family, hits and kinds of runs; a kind (what is done to a program) counts once, by the share of its seeds."""
+    """By family, hits and kinds of runs; a kind (what is done to a program) counts once, by the share of its
+    seeds."""
     kinds: dict[str, dict[tuple[str, ...], list[bool]]] = defaultdict(lambda: defaultdict(list))
     for spec, one in runs:
         if (seen := shows(one)) is not None:
             what = (spec.program, spec.fault, spec.note, str(sorted(spec.settings.items())))
             kinds[family(spec.program)][what].append(seen)
-    return {name: (round(sum(sum(seen) / len(seen) for seen in found.values())), len(found)) for name, found in kinds.items()}
+    return {
+        name: (round(sum(sum(seen) / len(seen) for seen in found.values())), len(found))
+        for name, found in kinds.items()
+    }
 
 
 def family(program: str) -> str:
-    """Programs that share their code, such as the sizes of the reference patient, are one when rates are to carry over."""
+    """Programs that share their code, such as the sizes of the reference patient, are one when rates are to
+    carry over."""
     return program.split("-")[0]
 
 
@@ -226,7 +246,8 @@ def write_rates(path: Path, leaks: Leaks, weights: Weights) -> None:
     data = {
         "leaks": {name: plain(rate) for name, rate in sorted(leaks.items())},
         "weights": {
-            cause: {name: plain(rate) for name, rate in sorted(found.items())} for cause, found in sorted(weights.items())
+            cause: {name: plain(rate) for name, rate in sorted(found.items())}
+            for cause, found in sorted(weights.items())
         },
     }
     yaml = YAML(typ="safe", pure=True)
@@ -238,7 +259,11 @@ def write_rates(path: Path, leaks: Leaks, weights: Weights) -> None:
 
 
 def _words(choice: Choice) -> str:
-    measured = {"leaks": "leaks measured", "weights": "weights measured", "both": "leaks and weights measured"}[choice.what]
+    measured = {
+        "leaks": "leaks measured",
+        "weights": "weights measured",
+        "both": "leaks and weights measured",
+    }[choice.what]
     return f"{measured}, a written rate worth {choice.worth:g} runs"
 
 
@@ -281,13 +306,19 @@ def report(
         "",
         "| symptom | written | measured | counts |",
         "|---|---|---|---|",
-        *(f"| {name} | {written.symptoms[name].leak.p:g} | {_interval(rate)} | {rate.basis} |" for name, rate in moved),
+        *(
+            f"| {name} | {written.symptoms[name].leak.p:g} | {_interval(rate)} | {rate.basis} |"
+            for name, rate in moved
+        ),
         "",
         "## Weights that moved most",
         "",
         "| cause | symptom | written | measured | counts |",
         "|---|---|---|---|---|",
-        *(f"| {c} | {s} | {written.causes[c].produces[s]:g} | {_interval(rate)} | {rate.basis} |" for c, s, rate in pairs[:25]),
+        *(
+            f"| {c} | {s} | {written.causes[c].produces[s]:g} | {_interval(rate)} | {rate.basis} |"
+            for c, s, rate in pairs[:25]
+        ),
     ]
     return "\n".join(lines) + "\n"
 

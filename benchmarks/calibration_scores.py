@@ -1,4 +1,5 @@
-"""How good stated probabilities are: proper scores over all causes of a run, and the calibration error of what is named."""
+"""How good stated probabilities are: proper scores over all causes of a run, and the calibration error of
+what is named."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from hrmdoc.rulebook import Rulebook
 Run = tuple[Spec, Examined]
 
 LEAST = 0.005
-"""What is not named was given at most WORTH_NAMING; for the logarithm it counts as this, and nothing counts as surer."""
+"""What is not named was given at most WORTH_NAMING; for the logarithm it counts as this, and nothing counts
+as surer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,11 @@ class Scores:
     """Means over runs.
 
     Attributes:
-        log: logarithmic score in nats, lower is better: minus the log of what was given to the truth, over all causes.
+        log: logarithmic score in nats, lower is better: minus the log of what was given to the truth, over
+            all causes.
         brier: squared distance between probabilities and truth, summed over causes.
-        error: expected calibration error: how far stated probabilities of named faults lie from their frequencies.
+        error: expected calibration error: how far stated probabilities of named faults lie from their
+            frequencies.
         ranks: place of the true cause of each faulty run.
         false: healthy runs with a verdict of warning or worse, and how many there are.
         found: the same for faulty runs.
@@ -57,7 +61,16 @@ class Scores:
         )
 
 
-HEADINGS = ("log score", "Brier", "calibration error", "found", "named first", "among three", "MRR", "false alarms")
+HEADINGS = (
+    "log score",
+    "Brier",
+    "calibration error",
+    "found",
+    "named first",
+    "among three",
+    "MRR",
+    "false alarms",
+)
 
 
 def scores(runs: Sequence[Run], book: Rulebook) -> Scores:
@@ -77,7 +90,8 @@ def scores(runs: Sequence[Run], book: Rulebook) -> Scores:
 
 
 def _scores_of(verdict: Verdict) -> tuple[float, float]:
-    """Log score and Brier score of one run. Where the rules split one defect, either name is right, and they count as one."""
+    """Log score and Brier score of one run. Where the rules split one defect, either name is right, and they
+    count as one."""
     true = set(verdict.spec.causes)
     missed, log, brier = 1.0, 0.0, 0.0
     for cause, p in verdict.faults:
@@ -93,7 +107,8 @@ def _scores_of(verdict: Verdict) -> tuple[float, float]:
 
 
 def calibration_error(verdicts: Sequence[Verdict]) -> float:
-    """Mean distance between stated and true over bins of the faults that were named, weighted by their number."""
+    """Mean distance between stated and true over bins of the faults that were named, weighted by their
+    number."""
     pairs = [(p, cause in v.spec.causes) for v in verdicts for cause, p in v.faults]
     bins = reliability([p for p, _ in pairs], [y for _, y in pairs])
     return sum(one.count * abs(one.stated - one.true) for one in bins) / max(1, len(pairs))

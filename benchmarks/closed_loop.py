@@ -1,9 +1,10 @@
-"""The closed loop: a fault that a config can mend, the diagnosis, its top remedy, the rerun, and whether that helped.
+"""The closed loop: a fault that a config can mend, the diagnosis, its top remedy, the rerun, and whether that
+helped.
 
-`python -m benchmarks.closed_loop` trains each patient (see patients.py) with each fault in its config, applies the first patch
-that the diagnosis offers, trains again, and asks the remedy's own `verify`. Where it does not help, the patch is undone and that
-of the next hypothesis tried. Two baselines: no change, and a random remedy. Results go to closed_loop.md; runs that are kept are
-not trained again.
+`python -m benchmarks.closed_loop` trains each patient (see patients.py) with each fault in its config,
+applies the first patch that the diagnosis offers, trains again, and asks the remedy's own `verify`. Where it
+does not help, the patch is undone and that of the next hypothesis tried. Two baselines: no change, and a
+random remedy. Results go to closed_loop.md; runs that are kept are not trained again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Loop:
     def look(self, run: Path) -> Analysis:
         """The diagnosis of a run, with the remedies as they would change the config."""
         found = analyze(run, settings=Settings())
-        return replace(found, prescriptions=prescribe(found.run, found.situation, found.diagnosis, found.book, self.config))
+        return replace(
+            found,
+            prescriptions=prescribe(found.run, found.situation, found.diagnosis, found.book, self.config),
+        )
 
     def attempt(self, patch: Patch, sick: Analysis, name: str) -> Trial:
         """Applies a patch, trains, judges, and takes the patch back."""
@@ -69,7 +73,9 @@ class Loop:
         if not run.is_dir():
             return Trial(patch.remedy, f"{changes}: refused by the trainer", float("inf"), verified=False)
         after = self.look(run)
-        return Trial(patch.remedy, changes, final_loss(after), verified(sick.book.remedies[patch.remedy], sick, after))
+        return Trial(
+            patch.remedy, changes, final_loss(after), verified(sick.book.remedies[patch.remedy], sick, after)
+        )
 
     def treat(self, healthy: float) -> Outcome:
         """The whole loop."""
@@ -112,7 +118,8 @@ class Loop:
 
 
 def final_loss(analysis: Analysis) -> float:
-    """The last evaluation loss where there are three or more, else the mean training loss of the last tenth of the run.
+    """The last evaluation loss where there are three or more, else the mean training loss of the last tenth
+    of the run.
 
     Infinite when there is none or it is not finite.
     """
@@ -127,7 +134,8 @@ def final_loss(analysis: Analysis) -> float:
 
 
 def patches(analysis: Analysis) -> Iterator[Patch]:
-    """The first patch of each hypothesis that the doctor would apply by himself, the likeliest first, each change once."""
+    """The first patch of each hypothesis that the doctor would apply by himself, the likeliest first, each
+    change once."""
     seen: set[tuple[tuple[str, str], ...]] = set()
     for offered in analysis.prescriptions.values():
         for patch in (one.patch for one in offered if one.patch is not None and not one.unsure):
@@ -139,7 +147,8 @@ def patches(analysis: Analysis) -> Iterator[Patch]:
 
 
 def verified(remedy: Remedy, before: Analysis, after: Analysis) -> bool:
-    """Whether the symptoms that showed and that the remedy says must be gone are gone; not when it spoke of none that showed."""
+    """Whether the symptoms that showed and that the remedy says must be gone are gone; not when it spoke of
+    none that showed."""
     showed = {symptom.id for symptom in before.symptoms if symptom.state == "present"}
     shows = {symptom.id for symptom in after.symptoms if symptom.state == "present"}
     due = set(remedy.verify.gone) & showed
@@ -168,7 +177,11 @@ def main() -> int:
     with ThreadPoolExecutor(options.workers) as pool:
         for patient in chosen:
             healthy = dict(
-                zip(patient.seeds, pool.map(lambda seed, p=patient: healthy_loss(p, seed), patient.seeds), strict=True)
+                zip(
+                    patient.seeds,
+                    pool.map(lambda seed, p=patient: healthy_loss(p, seed), patient.seeds),
+                    strict=True,
+                )
             )
             for into, faults in ((outcomes, patient.faults), (milder, patient.milder)):
                 loops = [Loop(patient, fault, seed) for fault in faults for seed in patient.seeds]

@@ -32,7 +32,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one fault. `place` is that of the true cause among the hypotheses, 0 when it is not named."""
+    """What became of one fault. `place` is that of the true cause among the hypotheses, 0 when it is not
+    named."""
 
     fault: str
     cause: str
@@ -48,7 +49,8 @@ class Outcome:
         return bool(np.isfinite(loss)) and loss <= ENOUGH * self.healthy
 
     def gap_closed(self, loss: float) -> float:
-        """Share of the distance between sick and healthy that was made good; 0 when it got worse, 1 when all of it."""
+        """Share of the distance between sick and healthy that was made good; 0 when it got worse, 1 when all
+        of it."""
         if not np.isfinite(loss):
             return 0.0
         if not np.isfinite(self.sick):
@@ -67,7 +69,10 @@ def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Seq
     """The page. `milder` faults have a table of their own and count in no share of the first."""
     total = len(outcomes)
     best = sum(any(one.recovered(trial.loss) for trial in one.trials) for one in outcomes)
-    kept = sum(bool(one.trials) and one.trials[-1].verified and one.recovered(one.trials[-1].loss) for one in outcomes)
+    kept = sum(
+        bool(one.trials) and one.trials[-1].verified and one.recovered(one.trials[-1].loss)
+        for one in outcomes
+    )
     untouched = sum(one.recovered(one.sick) for one in outcomes)
     chance = sum(one.random is not None and one.recovered(one.random.loss) for one in outcomes)
     trials = [(one, trial) for one in outcomes for trial in one.trials]
@@ -102,7 +107,9 @@ def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Seq
 
 def _mended(outcomes: Sequence[Outcome]) -> Proportion:
     """How many of them the top remedy brought back."""
-    return wilson(sum(bool(one.trials) and one.recovered(one.trials[0].loss) for one in outcomes), len(outcomes))
+    return wilson(
+        sum(bool(one.trials) and one.recovered(one.trials[0].loss) for one in outcomes), len(outcomes)
+    )
 
 
 def _rows(one: Outcome) -> list[str]:
@@ -111,7 +118,12 @@ def _rows(one: Outcome) -> list[str]:
     rows += [(f"random: {one.random.remedy}", one.random)] if one.random else []
     lines = []
     for number, (remedy, trial) in enumerate(rows):
-        head = [one.fault, f"`{one.cause}`, {one.place or 'not named'}", f"{one.healthy:.3f}", f"{one.sick:.3f}"]
+        head = [
+            one.fault,
+            f"`{one.cause}`, {one.place or 'not named'}",
+            f"{one.healthy:.3f}",
+            f"{one.sick:.3f}",
+        ]
         marks = [f"{one.gap_closed(trial.loss):.0%}", "yes" if trial.verified else "no"]
         marks.append("yes" if one.recovered(trial.loss) else "no")
         cells = [*(head if not number else [""] * 4), remedy, trial.changes, f"{trial.loss:.3f}", *marks]

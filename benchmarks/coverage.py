@@ -1,7 +1,8 @@
 """Which rule, cause, remedy, playbook section and test carries each row of the documents that hrmdoc encodes.
 
-The table is data (`coverage.yaml`); `python -m benchmarks.coverage` writes it as `coverage.md`. `problems` tells what in it is
-not so: an id, an anchor, a phrase, a threshold or a test that does not exist. tests/test_coverage.py keeps that list empty.
+The table is data (`coverage.yaml`); `python -m benchmarks.coverage` writes it as `coverage.md`. `problems`
+tells what in it is not so: an id, an anchor, a phrase, a threshold or a test that does not exist.
+tests/test_coverage.py keeps that list empty.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import msgspec
 from msgspec import Struct
 
 from hrmdoc import rulebook
+from hrmdoc.examination.cases import load_cases
 from hrmdoc.reports.pages import sections
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.rulecases import load_cases
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -61,7 +62,8 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Detection(Struct, forbid_unknown_fields=True, frozen=True):
-    """A detection that some published tool makes, and the rules that make it here; `outside` says why there is none."""
+    """A detection that some published tool makes, and the rules that make it here; `outside` says why there
+    is none."""
 
     says: str
     number: int = 0
@@ -131,9 +133,13 @@ def _detection(one: Detection, book: Rulebook) -> Iterator[str]:
     yield from _places(one.code, one.tests)
 
 
-def _ids(symptoms: Iterable[str], causes: Iterable[str], remedies: Iterable[str], book: Rulebook) -> Iterator[str]:
+def _ids(
+    symptoms: Iterable[str], causes: Iterable[str], remedies: Iterable[str], book: Rulebook
+) -> Iterator[str]:
     yield from (f"no symptom {name!r}" for name in symptoms if name not in book.symptoms)
-    yield from (f"no case that shows {name!r}" for name in symptoms if name in book.symptoms and not case_of(name))
+    yield from (
+        f"no case that shows {name!r}" for name in symptoms if name in book.symptoms and not case_of(name)
+    )
     yield from (f"no cause {name!r}" for name in causes if name not in book.causes)
     yield from (f"no remedy {name!r}" for name in remedies if name not in book.remedies)
 
@@ -145,7 +151,9 @@ def _links(row: Row, book: Rulebook) -> Iterator[str]:
         if row.symptoms and not set(row.symptoms) & set(cause.produces):
             yield f"{cause.id} produces none of {', '.join(row.symptoms)}"
     offered = {name for cause in causes for name in cause.remedies}
-    yield from (f"no cause of the row offers {name!r}" for name in row.remedies if causes and name not in offered)
+    yield from (
+        f"no cause of the row offers {name!r}" for name in row.remedies if causes and name not in offered
+    )
 
 
 def _places(code: Iterable[str], tests: Iterable[str]) -> Iterator[str]:
@@ -233,7 +241,15 @@ def _lines(coverage: Coverage) -> Iterator[str]:
 def _table_row(row: Row) -> str:
     says = row.says + (f" ({row.note})" if row.note else "")
     places = [*row.playbook, *row.code]
-    return _cells(row.where, says, _code(row.symptoms), _code(row.causes), _code(row.remedies), _code(places), _shown(row))
+    return _cells(
+        row.where,
+        says,
+        _code(row.symptoms),
+        _code(row.causes),
+        _code(row.remedies),
+        _code(places),
+        _shown(row),
+    )
 
 
 def _detection_row(one: Detection, number: str) -> str:

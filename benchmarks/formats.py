@@ -1,4 +1,5 @@
-"""The table of formats in benchmarks/formats.md: what was read from the artefacts and samples of each, measured, not claimed.
+"""The table of formats in benchmarks/formats.md: what was read from the artefacts and samples of each,
+measured, not claimed.
 
 `python benchmarks/formats.py` writes the table; `--check` fails when what is written there is no longer true.
 """
@@ -20,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from hrmdoc import readers  # noqa: E402
 from hrmdoc.analysis import Patient  # noqa: E402
 from hrmdoc.readers import Source  # noqa: E402
-from hrmdoc.run import Points  # noqa: E402
+from hrmdoc.record.run import Points  # noqa: E402
 
 _HEAD = """# Formats
 
@@ -69,12 +70,22 @@ class Row:
     def text(self) -> str:
         """As Markdown."""
         metrics = f"{self.metrics} ({self.roles})"
-        cells = (self.name, self.readers, self.framework, self.kind, metrics, self.steps, str(self.facts), self.tail)
+        cells = (
+            self.name,
+            self.readers,
+            self.framework,
+            self.kind,
+            metrics,
+            self.steps,
+            str(self.facts),
+            self.tail,
+        )
         return f"| {' | '.join(cells)} |"
 
 
 def measure(folder: Path) -> Row:
-    """Examines one artefact, and feeds each file in small pieces to see whether points come before its end."""
+    """Examines one artefact, and feeds each file in small pieces to see whether points come before its
+    end."""
     with tempfile.TemporaryDirectory() as temporary:
         where = folder
         if packed := sorted(folder.glob("*.gz")):
@@ -102,23 +113,31 @@ def measure(folder: Path) -> Row:
 
 
 def _grows(source: Source) -> bool:
-    """Whether points come while the file is fed, before it is closed. A file without points counts by what its reader says."""
+    """Whether points come while the file is fed, before it is closed. A file without points counts by what
+    its reader says."""
     whole = readers.reader(source.reader).WHOLE
     session = readers.open_source(source)
     data = source.file.read_bytes()
     early = any(
-        isinstance(record, Points) for start in range(0, len(data), 512) for record in session.feed(data[start : start + 512])
+        isinstance(record, Points)
+        for start in range(0, len(data), 512)
+        for record in session.feed(data[start : start + 512])
     )
     late = any(isinstance(record, Points) for record in session.close())
     if early and whole:
-        raise AssertionError(f"{source.path}: points come early although the reader says that it needs the whole file")
+        raise AssertionError(
+            f"{source.path}: points come early although the reader says that it needs the whole file"
+        )
     return not whole and (early or not late)
 
 
 def table() -> str:
     """The whole document."""
     folders = sorted(
-        path for group in ARTEFACTS.iterdir() if group.is_dir() and group.name != "programs" for path in group.iterdir()
+        path
+        for group in ARTEFACTS.iterdir()
+        if group.is_dir() and group.name != "programs"
+        for path in group.iterdir()
     )
     rows = [measure(folder).text() for folder in folders if folder.is_dir()]
     listed = "\n".join(f"- `{name}`: {readers.reader(name).TITLE}" for name in readers.names())

@@ -1,6 +1,8 @@
-"""What the closed loop treats: two training programs, each with a healthy config of its own and faults that a config can mend.
+"""What the closed loop treats: two training programs, each with a healthy config of its own and faults that a
+config can mend.
 
-A fault is one to three keys of the config that a person might set wrongly; the program, its data and its logs stay as they are.
+A fault is one to three keys of the config that a person might set wrongly; the program, its data and its logs
+stay as they are.
 """
 
 from __future__ import annotations
@@ -52,7 +54,11 @@ class Patient:
         values = {**self.healthy, **changes}
         lines = [f"{key}: {value}" for key, value in values.items() if "." not in key]
         for section in dict.fromkeys(key.partition(".")[0] for key in values if "." in key):
-            inside = [(key.partition(".")[2], value) for key, value in values.items() if key.startswith(f"{section}.")]
+            inside = [
+                (key.partition(".")[2], value)
+                for key, value in values.items()
+                if key.startswith(f"{section}.")
+            ]
             lines += [f"{section}:", *(f"  {key}: {value}" for key, value in inside)]
         return "\n".join(lines) + "\n"
 
@@ -89,10 +95,19 @@ def _train_gpt(config: Path, folder: Path, seed: int) -> None:
     folder.mkdir(parents=True)
     tree = YAML(typ="safe", pure=True).load(config.read_text("utf-8"))
     settings = {name: tree[key] for key, name in GPT_KEYS.items() if key in tree}
-    spec = {"program": "gpt", "fault": "", "seed": seed, "settings": settings, "strength": None, "onset": None}
+    spec = {
+        "program": "gpt",
+        "fault": "",
+        "seed": seed,
+        "settings": settings,
+        "strength": None,
+        "onset": None,
+    }
     command = [sys.executable, str(PROGRAMS / "gpt.py"), json.dumps(spec)]
     with (folder / "train.log").open("w") as log:
-        subprocess.run(command, check=False, stdout=log, stderr=log, cwd=folder, env=_environment(), timeout=LIMIT_S)
+        subprocess.run(
+            command, check=False, stdout=log, stderr=log, cwd=folder, env=_environment(), timeout=LIMIT_S
+        )
 
 
 HRM = Patient(

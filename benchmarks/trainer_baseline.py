@@ -1,10 +1,12 @@
-"""The yardstick of the trainer's speed: a reconstruction, in our own words, of how the reference implementation does a step.
+"""The yardstick of the trainer's speed: a reconstruction, in our own words, of how the reference
+implementation does a step.
 
-It is not the reference's code, which is not needed to run this. It keeps the reference's habits, because they are what is
-measured: every update of a parameter is a handful of operations of its own, metrics go to the host at each step, weights
-are cast where they are used, RMSNorm and rotary positions are spelled out, the carry is rebuilt every step, and the Q-target
-comes from a second forward pass. Attention is PyTorch's `scaled_dot_product_attention`, since flash-attn needs a GPU.
-Weights have the reference's names, so that both trainers can start from the same ones and be compared loss by loss.
+It is not the reference's code, which is not needed to run this. It keeps the reference's habits, because they
+are what is measured: every update of a parameter is a handful of operations of its own, metrics go to the
+host at each step, weights are cast where they are used, RMSNorm and rotary positions are spelled out, the
+carry is rebuilt every step, and the Q-target comes from a second forward pass. Attention is PyTorch's
+`scaled_dot_product_attention`, since flash-attn needs a GPU. Weights have the reference's names, so that both
+trainers can start from the same ones and be compared loss by loss.
 """
 
 from __future__ import annotations
@@ -182,7 +184,9 @@ class Whole(nn.Module):
         super().__init__()
         self.arch, self.inner = arch, Inner(arch, data, batch)
 
-    def forward(self, carry: dict[str, Any], batch: Batch) -> tuple[dict[str, Any], Tensor, dict[str, Tensor]]:
+    def forward(
+        self, carry: dict[str, Any], batch: Batch
+    ) -> tuple[dict[str, Any], Tensor, dict[str, Tensor]]:
         fresh, inner = carry["halted"], self.inner
         z_H = torch.where(fresh.view(-1, 1, 1), inner.H_init, carry["z_H"])
         z_L = torch.where(fresh.view(-1, 1, 1), inner.L_init, carry["z_L"])
@@ -265,7 +269,9 @@ class Baseline:
     def __init__(self, model: HRM, batch_size: int, lr: float, decay: float, compiled: bool) -> None:
         self.batch_size, self.lr, self.decay = batch_size, lr, decay
         self.whole = Whole(model.arch, model.data, batch_size)
-        inner = {key.removeprefix("model."): value for key, value in to_reference(model, compiled=False).items()}
+        inner = {
+            key.removeprefix("model."): value for key, value in to_reference(model, compiled=False).items()
+        }
         self.whole.load_state_dict(inner)
         self.optimizer = PlainAdamATan2(self.whole.parameters(), lr, (0.9, 0.95), decay)
         self.call: Any = torch.compile(self.whole, dynamic=False) if compiled else self.whole

@@ -1,11 +1,14 @@
-"""What a GPU does with the trainer: speed, memory and utilisation by attention, batch and compilation; two learning curves.
+"""What a GPU does with the trainer: speed, memory and utilisation by attention, batch and compilation; two
+learning curves.
 
-    python benchmarks/trainer_gpu.py [FOLDER] [--seconds 450] [--peak-tflops 989] [--data builtin:sudoku-hard] [--quick]
+    python benchmarks/trainer_gpu.py [FOLDER] [--seconds 450] [--peak-tflops 989] [--data builtin:sudoku-hard]
+    [--quick]
 
-Steps are those of `hrmdoc train --benchmark`, runs those of `hrmdoc train`. Every part has a process of its own, so that one that
-runs out of memory, breaks the device or compiles for too long costs only itself; what no longer fits into the time is named as
-skipped. A puzzle a second is one row through one ACT step: a puzzle that takes 16 steps counts 16 times. `--quick` runs the
-same code with a tiny model on any device. FOLDER receives trainer_gpu.json and trainer_gpu.txt; without it both are printed.
+Steps are those of `hrmdoc train --benchmark`, runs those of `hrmdoc train`. Every part has a process of its
+own, so that one that runs out of memory, breaks the device or compiles for too long costs only itself; what
+no longer fits into the time is named as skipped. A puzzle a second is one row through one ACT step: a puzzle
+that takes 16 steps counts 16 times. `--quick` runs the same code with a tiny model on any device. FOLDER
+receives trainer_gpu.json and trainer_gpu.txt; without it both are printed.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ from hrmdoc.trainer.state import arch_config
 Part = dict[str, Any]
 FORK = multiprocessing.get_context("fork")  # a new process has PyTorch loaded already
 ROOT = Path(__file__).resolve().parent.parent
-# Dense bfloat16 TFLOP/s of the makers' data sheets, by a part of the device's name; the first that occurs counts.
+# Dense bfloat16 TFLOP/s of the makers' data sheets, by a part of the device's name; the first that occurs
+# counts.
 PEAKS = {
     "B200": 2250,
     "H200": 989,
@@ -66,10 +70,15 @@ PEAKS = {
     "RTX 4090": 165,
     "RTX 3090": 71,
 }
-KERNELS = {"sdpa-flash": SDPBackend.FLASH_ATTENTION, "sdpa-math": SDPBackend.MATH}  # PyTorch's own, one of them allowed
+KERNELS = {
+    "sdpa-flash": SDPBackend.FLASH_ATTENTION,
+    "sdpa-math": SDPBackend.MATH,
+}  # PyTorch's own, one of them allowed
 ATTENTIONS = ("sdpa", "flash", *KERNELS)  # sdpa: whichever PyTorch chooses; flash: the package flash-attn
 SUDOKU = DataInfo(vocab_size=11, seq_len=81)
-QUICK_ARCH = "hidden_size=16 num_heads=1 H_layers=1 L_layers=1 H_cycles=1 L_cycles=1 expansion=1 halt_max_steps=2"
+QUICK_ARCH = (
+    "hidden_size=16 num_heads=1 H_layers=1 L_layers=1 H_cycles=1 L_cycles=1 expansion=1 halt_max_steps=2"
+)
 QUICK_MODEL = tuple(f"arch.{word}" for word in QUICK_ARCH.split())
 SPEED_SHARE = 0.5  # of the time for speeds, the rest for the two curves
 CURVE_SHARE, ENDING_SHARE = 0.65, 0.1  # of a run's time; the rest is for what comes before its first step
@@ -91,14 +100,20 @@ class Setting:
 
     def words(self) -> list[str]:
         """As settings of the trainer; its attention is chosen elsewhere."""
-        return [f"global_batch_size={self.rows}", f"dtype={self.dtype}", f"compile={str(self.compiled).lower()}", "native=false"]
+        return [
+            f"global_batch_size={self.rows}",
+            f"dtype={self.dtype}",
+            f"compile={str(self.compiled).lower()}",
+            "native=false",
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """What is large in earnest and small in a quick run.
 
-    An eager part and a compiled one are not begun with less than `least_s` left, and get no more than `most_s`.
+    An eager part and a compiled one are not begun with less than `least_s` left, and get no more than
+    `most_s`.
     """
 
     model: tuple[str, ...]
@@ -114,7 +129,9 @@ class Sizes:
 
 FULL = Sizes((), SUDOKU, (384, 768), ATTENTIONS, 3, (8, 30), (30, 100), "builtin:sudoku-hard", math.inf)
 SMALL = DataInfo(vocab_size=6, seq_len=16)
-QUICK = Sizes(QUICK_MODEL, SMALL, (16,), ("sdpa", "flash", "sdpa-math"), 0, (1, 2), (60, 60), "builtin:sudoku-4x4", 2.0)
+QUICK = Sizes(
+    QUICK_MODEL, SMALL, (16,), ("sdpa", "flash", "sdpa-math"), 0, (1, 2), (60, 60), "builtin:sudoku-4x4", 2.0
+)
 
 
 def settings(sizes: Sizes) -> list[Setting]:
@@ -122,35 +139,59 @@ def settings(sizes: Sizes) -> list[Setting]:
     order = [Setting(sizes.batches[0], "sdpa", compiled=False, dtype="float32")]
     order += [Setting(rows, "sdpa", compiled) for rows in sizes.batches for compiled in (False, True)]
     others = [kind for kind in sizes.attentions if kind != "sdpa"]
-    return order + [Setting(rows, kind, compiled) for compiled in (False, True) for rows in sizes.batches for kind in others]
+    return order + [
+        Setting(rows, kind, compiled)
+        for compiled in (False, True)
+        for rows in sizes.batches
+        for kind in others
+    ]
 
 
 def head() -> Part:
     """Versions, device and commit; in a process of its own, as it wakes the device."""
     machine = devices.probe()
-    versions = {"python": platform.python_version(), "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}  # type: ignore[no-untyped-call]
+    versions = {
+        "python": platform.python_version(),
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+    }  # type: ignore[no-untyped-call]
     for package in ("hrmdoc", "torch", "triton", "flash_attn", "numpy"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             versions[package] = None
-    return {"device": asdict(machine), "versions": versions, "commit": git_commit(ROOT), "platform": platform.platform()}
+    return {
+        "device": asdict(machine),
+        "versions": versions,
+        "commit": git_commit(ROOT),
+        "platform": platform.platform(),
+    }
 
 
 def speed(setting: Setting, config: TrainConfig, sizes: Sizes, peak: float | None) -> Part:
-    """The speed of one setting, by the code of `hrmdoc train --benchmark`. `peak`: bfloat16 FLOP/s of the device, if known."""
+    """The speed of one setting, by the code of `hrmdoc train --benchmark`. `peak`: bfloat16 FLOP/s of the
+    device, if known."""
     plan = make_plan(config, {})
-    if setting.compiled and plan.device == "cpu":  # inductor would take minutes there; the traced graph runs as it is
+    if (
+        setting.compiled and plan.device == "cpu"
+    ):  # inductor would take minutes there; the traced graph runs as it is
         plan = replace(plan, compile_backend="eager")
     kernel, dtype, board = KERNELS.get(setting.attention), DTYPES[plan.dtype], sizes.board
     attention = "sdpa" if kernel else setting.attention
     check_backend(attention, dtype)
     device, arch = devices.apply(plan), arch_config(config.arch, plan.dtype)
     with sdpa_kernel([kernel]) if kernel else nullcontext():
-        found = measure_backend(attention, config.seed, arch, board, setting.rows, plan, device, sizes.measured_s)
+        found = measure_backend(
+            attention, config.seed, arch, board, setting.rows, plan, device, sizes.measured_s
+        )
     flops = step_flops(arch, board, setting.rows)
-    tokens, wide = setting.rows * (board.seq_len + arch.prefix_len), 2 * inner_size(arch.hidden_size, arch.expansion)
-    products = gemm_rate(tokens, arch.hidden_size, wide, dtype, device, seconds=min(0.5, 0.1 + sizes.measured_s))
+    tokens, wide = (
+        setting.rows * (board.seq_len + arch.prefix_len),
+        2 * inner_size(arch.hidden_size, arch.expansion),
+    )
+    products = gemm_rate(
+        tokens, arch.hidden_size, wide, dtype, device, seconds=min(0.5, 0.1 + sizes.measured_s)
+    )
     rate = flops / found.step_seconds
     return {
         "puzzles_per_second": setting.rows / found.step_seconds,
@@ -160,14 +201,17 @@ def speed(setting: Setting, config: TrainConfig, sizes: Sizes, peak: float | Non
         "mfu": rate / peak if peak and plan.dtype == "bfloat16" else None,
         "of_matmul": rate / products,
         "peak_memory_bytes": found.memory_bytes,
-        "compiler": None if plan.compile_backend is None else f"{plan.compile_backend} {plan.compile_mode or ''}".rstrip(),
+        "compiler": None
+        if plan.compile_backend is None
+        else f"{plan.compile_backend} {plan.compile_mode or ''}".rstrip(),
         "device": plan.device,
         "computed_in": plan.dtype,
     }
 
 
 def alone(work: Callable[[], Part], seconds: float) -> Part:
-    """Does `work` in a forked process that may take `seconds`; its result with a status, or why there is none.
+    """Does `work` in a forked process that may take `seconds`; its result with a status, or why there is
+    none.
 
     Nothing here may wake the device before: CUDA does not survive a fork.
     """
@@ -195,7 +239,9 @@ def _tell(work: Callable[[], Part], there: Connection) -> None:
         result = {"status": "skipped", "reason": error.what}
     except Exception as error:  # noqa: BLE001  # whatever a part dies of is its result
         why = str(error).strip().splitlines() or [""]
-        result = _failed(f"{'out of memory: ' if out_of_memory(error) else ''}{type(error).__name__}: {why[0]}")
+        result = _failed(
+            f"{'out of memory: ' if out_of_memory(error) else ''}{type(error).__name__}: {why[0]}"
+        )
     there.send(result)
 
 
@@ -209,33 +255,52 @@ def speeds(sizes: Sizes, peak: float | None, until: float, say: Callable[[str], 
     for setting in settings(sizes):
         left, least = until - time.monotonic(), sizes.least_s[setting.compiled]
         if left < least:
-            result: Part = {"status": "skipped", "reason": f"no time: {max(0.0, left):.0f} s left, it needs {least:.0f} s"}
+            result: Part = {
+                "status": "skipped",
+                "reason": f"no time: {max(0.0, left):.0f} s left, it needs {least:.0f} s",
+            }
         else:
             config = configs.load(None, [*sizes.model, *setting.words()])
-            result = alone(partial(speed, setting, config, sizes, peak), min(left, sizes.most_s[setting.compiled]))
+            result = alone(
+                partial(speed, setting, config, sizes, peak), min(left, sizes.most_s[setting.compiled])
+            )
         parts.append({"part": "speed", "name": setting.name, **asdict(setting), **result})
         say(line(parts[-1]))
     return parts
 
 
 def fastest(parts: list[Part], rows: int) -> Part | None:
-    """The fastest setting with `rows` rows that a run can be told to use: not a single kernel of PyTorch's."""
-    fit = [part for part in parts if part["status"] == "done" and part["rows"] == rows and part["attention"] not in KERNELS]
+    """The fastest setting with `rows` rows that a run can be told to use: not a single kernel of
+    PyTorch's."""
+    fit = [
+        part
+        for part in parts
+        if part["status"] == "done" and part["rows"] == rows and part["attention"] not in KERNELS
+    ]
     fit = [part for part in fit if not (part["compiled"] and part["device"] == "cpu")]
     return max(fit, key=lambda part: float(part["puzzles_per_second"]), default=None)
 
 
-def curves(parts: list[Part], sizes: Sizes, data: str, until: float, say: Callable[[str], None]) -> list[Part]:
+def curves(
+    parts: list[Part], sizes: Sizes, data: str, until: float, say: Callable[[str], None]
+) -> list[Part]:
     """Two equally long runs: eager in float32, and the fastest that was measured."""
     rows = sizes.batches[0]
     base = next(part for part in parts if part["dtype"] == "float32")
     best = fastest(parts, rows)
     found: list[Part] = []
-    ready = alone(lambda: {"groups": PuzzleData(open_data(data), "train").info.total_groups}, max(1.0, until - time.monotonic()))
+    ready = alone(
+        lambda: {"groups": PuzzleData(open_data(data), "train").info.total_groups},
+        max(1.0, until - time.monotonic()),
+    )
     each = (until - time.monotonic()) / 2
     seconds = min(sizes.curve_s, CURVE_SHARE * each)
     for role, part in (("eager float32", base), ("fastest", best)):
-        label = {"part": "curve", "name": f"{role}: {part['name'] if part else 'none was measured'}", "data": data}
+        label = {
+            "part": "curve",
+            "name": f"{role}: {part['name'] if part else 'none was measured'}",
+            "data": data,
+        }
         if ready["status"] != "done":
             result = ready
         elif part is None or part["status"] != "done":
@@ -250,16 +315,31 @@ def curves(parts: list[Part], sizes: Sizes, data: str, until: float, say: Callab
 
 
 def curve(part: Part, sizes: Sizes, data: str, groups: int, seconds: float, whole: float) -> Part:
-    """A run of `hrmdoc train` of `seconds`, from where it is ready for its first step (so compilation counts), and its scores.
+    """A run of `hrmdoc train` of `seconds`, from where it is ready for its first step (so compilation
+    counts), and its scores.
 
     `whole` seconds it may take with starting Python, loading, and saving at the end.
     """
     setting = Setting(part["rows"], part["attention"], part["compiled"], part["dtype"])
-    steps = max(1, int(seconds / EVALUATIONS / part["step_seconds"] / 2))  # half: evaluations take time as well
+    steps = max(
+        1, int(seconds / EVALUATIONS / part["step_seconds"] / 2)
+    )  # half: evaluations take time as well
     every = max(1, round(steps * setting.rows / groups))
     ending = ENDING_SHARE * whole
-    words = [*sizes.model, *setting.words(), f"data_path={data}", f"eval_interval={every}", f"epochs={every * 10_000}"]
-    words += ["checkpoint_every_eval=false", "lr_warmup_steps=50", "weight_decay=1.0", "puzzle_emb_lr=1e-4", "max_steps=1000000"]
+    words = [
+        *sizes.model,
+        *setting.words(),
+        f"data_path={data}",
+        f"eval_interval={every}",
+        f"epochs={every * 10_000}",
+    ]
+    words += [
+        "checkpoint_every_eval=false",
+        "lr_warmup_steps=50",
+        "weight_decay=1.0",
+        "puzzle_emb_lr=1e-4",
+        "max_steps=1000000",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         run, log = Path(folder) / "run", Path(folder) / "log"
         flash = "1" if setting.attention == "flash" else "0"
@@ -277,7 +357,12 @@ def curve(part: Part, sizes: Sizes, data: str, groups: int, seconds: float, whol
         last = (log.read_text(errors="replace").strip().splitlines() or ["nothing was written"])[-1]
     if not scored:
         return _failed(f"no evaluation within {seconds:.0f} s of training; the run's last line: {last}")
-    return {"status": "done", "seconds": seconds, "scores": scored, "exact_accuracy": scored[-1]["exact_accuracy"]}
+    return {
+        "status": "done",
+        "seconds": seconds,
+        "scores": scored,
+        "exact_accuracy": scored[-1]["exact_accuracy"],
+    }
 
 
 def _train(words: list[str], flash: str, log: Path) -> None:
@@ -338,15 +423,23 @@ def assumed_peak(name: str, given: float | None) -> tuple[float | None, str]:
     return PEAKS[known] * 1e12, f"{PEAKS[known]} TFLOP/s in bfloat16, assumed from the name {name}"
 
 
-def run(sizes: Sizes, data: str, seconds: float, peak_tflops: float | None, say: Callable[[str], None]) -> Part:
+def run(
+    sizes: Sizes, data: str, seconds: float, peak_tflops: float | None, say: Callable[[str], None]
+) -> Part:
     """The whole programme within `seconds`."""
     begun = time.monotonic()
-    if torch.version.cuda is None:  # once, not in every process; a build with CUDA might wake the device by it
+    if (
+        torch.version.cuda is None
+    ):  # once, not in every process; a build with CUDA might wake the device by it
         importlib.import_module("torch._inductor")
     top = alone(head, seconds)
     name = top["device"]["name"] if top["status"] == "done" else "an unknown device"
     peak, source = assumed_peak(name, peak_tflops)
-    top |= {"seconds": seconds, "peak": source, "model": list(sizes.model) or ["the default: hidden 512, 4+4 layers"]}
+    top |= {
+        "seconds": seconds,
+        "peak": source,
+        "model": list(sizes.model) or ["the default: hidden 512, 4+4 layers"],
+    }
     say(json.dumps(top, indent=1))
     parts = speeds(sizes, peak, begun + SPEED_SHARE * seconds, say)
     parts += curves(parts, sizes, data, begun + seconds, say)
@@ -357,9 +450,13 @@ def run(sizes: Sizes, data: str, seconds: float, peak_tflops: float | None, say:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="for trainer_gpu.json and trainer_gpu.txt; none: print both")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="for trainer_gpu.json and trainer_gpu.txt; none: print both"
+    )
     parser.add_argument("--seconds", type=float, default=450, help="for everything")
-    parser.add_argument("--peak-tflops", type=float, help="dense bfloat16 TFLOP/s of the device, instead of the table's")
+    parser.add_argument(
+        "--peak-tflops", type=float, help="dense bfloat16 TFLOP/s of the device, instead of the table's"
+    )
     parser.add_argument("--data", help="what the curves train on; builtin:sudoku-hard by default")
     parser.add_argument("--quick", action="store_true", help="a tiny model, on any device")
     given = parser.parse_args(words)

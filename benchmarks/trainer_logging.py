@@ -2,11 +2,12 @@
 
     python benchmarks/trainer_logging.py [a] [b] [--rounds N] [--native]
 
-Two trainers begin with the same weights and see the same batches. One only trains. The other also does what the loop does for
-the logs: it keeps each step's metrics, measures every 10 steps how far the weights move, fetches all this, and hands it to the
-event file, the text log and the heartbeat of a real run directory. They take turns of 10 steps. CPU seconds of the whole
-process are counted, so the event file's writer thread is in. The difference of two medians is a small number between two large
-ones; so the work of logging is also timed alone, on sums that are ready: that is the figure to trust.
+Two trainers begin with the same weights and see the same batches. One only trains. The other also does what
+the loop does for the logs: it keeps each step's metrics, measures every 10 steps how far the weights move,
+fetches all this, and hands it to the event file, the text log and the heartbeat of a real run directory. They
+take turns of 10 steps. CPU seconds of the whole process are counted, so the event file's writer thread is in.
+The difference of two medians is a small number between two large ones; so the work of logging is also timed
+alone, on sums that are ready: that is the figure to trust.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Log:
     def __init__(self, folder: Path, rows: int, model: HRM) -> None:
         self.run, self.world, self.step = RunDir(folder, lambda line: None), World(), 0  # noqa: ARG005
         plan = SimpleNamespace(compile_backend=None, device="cpu", scaler=False)
-        job = SimpleNamespace(run=self.run, world=self.world, plan=plan, total_steps=10**6, progress=lambda step, values: None)  # noqa: ARG005
+        job = SimpleNamespace(
+            run=self.run, world=self.world, plan=plan, total_steps=10**6, progress=lambda *_: None
+        )
         self.movement = Movement(model.parameters(), self.world, split=False)
         self.meter, self.journal = Meter(rows, self.world), Journal(cast(Job, cast(Any, job)), rows)
 
@@ -119,7 +122,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("configs", nargs="*", default=["a"], help="of a, b, c")
     parser.add_argument("--rounds", type=int, default=30, help="turns of each")
-    parser.add_argument("--native", action="store_true", help="steps in C, as a run of one CPU thread takes them")
+    parser.add_argument(
+        "--native", action="store_true", help="steps in C, as a run of one CPU thread takes them"
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
     keep_memory()

@@ -1,4 +1,5 @@
-"""Trains a configuration over several seeds on one thread and prints what it reached on held-out puzzles, and when.
+"""Trains a configuration over several seeds on one thread and prints what it reached on held-out puzzles, and
+when.
 
 python benchmarks/trainer_sudoku.py benchmarks/sudoku_4x4.yaml [--seeds 0 1 2] [--runs FOLDER]
 """
@@ -21,11 +22,20 @@ def run(config: Path, seed: int, folder: Path) -> str:
     words = [str(config), f"seed={seed}", f"run_dir={place}", "threads=1", "device=cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "hrmdoc.trainer", "train", *words], env=env, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "hrmdoc.trainer", "train", *words],
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     events = [json.loads(line) for line in (place / "events.jsonl").read_text().splitlines()]
-    scores = [(event["step"], event["metrics"]["all.exact_accuracy"]) for event in events if event["event"] == "evaluated"]
+    scores = [
+        (event["step"], event["metrics"]["all.exact_accuracy"])
+        for event in events
+        if event["event"] == "evaluated"
+    ]
     first = next((str(step) for step, exact in scores if exact > 0.8), "never")
     best = max(exact for _, exact in scores)
     return f"| {seed} | {first} | {best:.1%} | {scores[-1][1]:.1%} | {scores[-1][0]} | {spent:.0f} s |"
@@ -37,7 +47,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--runs", type=Path)
     given = parser.parse_args()
-    print("| seed | first over 80 % at step | best exact | last exact | steps | CPU time |\n|---|---|---|---|---|---|")
+    print(
+        "| seed | first over 80 % at step | best exact | last exact | steps | CPU time |\n|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for seed in given.seeds:
             print(run(given.config, seed, given.runs or Path(folder)), flush=True)

@@ -1,4 +1,5 @@
-"""Draws docs/analyze.svg: what `hrmdoc analyze` prints of a run, as a picture without fonts or scripts from elsewhere.
+"""Draws docs/analyze.svg: what `hrmdoc analyze` prints of a run, as a picture without fonts or scripts from
+elsewhere.
 
 python docs/picture.py runs/latest docs/analyze.svg
 """
@@ -19,7 +20,15 @@ from hrmdoc.reports.terminal import show
 
 def main(run: str, target: str) -> None:
     """Analyses `run` and writes the picture to `target`."""
-    console = Console(file=io.StringIO(), record=True, width=100, markup=False, emoji=False, highlight=False, force_terminal=True)
+    console = Console(
+        file=io.StringIO(),
+        record=True,
+        width=100,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        force_terminal=True,
+    )
     show(hrmdoc.analyze(run), console)
     svg = console.export_svg(title=f"hrmdoc analyze {run}", theme=MONOKAI)
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "Watch", "__version__", "analyze", "watch"]
 __version__ = "0.1.0"
 
-_HOMES = {"Analysis": "hrmdoc.analysis", "analyze": "hrmdoc.analysis", "Watch": "hrmdoc.live.watch", "watch": "hrmdoc.live.watch"}
+_HOMES = {
+    "Analysis": "hrmdoc.analysis",
+    "analyze": "hrmdoc.analysis",
+    "Watch": "hrmdoc.live.watch",
+    "watch": "hrmdoc.live.watch",
+}
 
 
 def __getattr__(name: str) -> Any:

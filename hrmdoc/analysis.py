@@ -1,4 +1,5 @@
-"""What `analyze` gives back, and `watch` each time it looks: the run, its symptoms, the ranked causes and the prescriptions."""
+"""What `analyze` gives back, and `watch` each time it looks: the run, its symptoms, the ranked causes and the
+prescriptions."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
 from hrmdoc.examination.examine import Examination, Situation
+from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.processes import process_of
+from hrmdoc.record.run import Damage, Run, Sighting, Tick
 from hrmdoc.roles import RoleMap
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.run import Damage, Run, Sighting, Tick
 from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Analysis:
 
     @property
     def present(self) -> list[Symptom]:
-        """Symptoms that are or were present: the most severe first, consequences of others behind them, then by time."""
+        """Symptoms that are or were present: the most severe first, consequences of others behind them, then
+        by time."""
         order = {"critical": 0, "warning": 1, "info": 2}
         shown = [symptom for symptom in self.symptoms if symptom.seen]
         return sorted(
@@ -120,7 +122,9 @@ class Patient:
         self._compared = False
         self._seen: tuple[object, ...] = ()
         self._diagnosis: Diagnosis | None = None
-        self._examination = Examination(self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated)
+        self._examination = Examination(
+            self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated
+        )
 
     def read(self, paths: Sequence[str]) -> None:
         """Reads everything under `paths`; what could not be read becomes damage of the run.
@@ -131,7 +135,7 @@ class Patient:
             InputError: a path does not exist, or nothing at all could be read.
         """
         problems: list[Damage] = []
-        sources: Sequence[readers.Source] = readers.discover(paths, problems, archives=True)
+        sources: Sequence[readers.Source] = readers.discover(paths, problems, unpacking=True)
         self.run.extend(problems)
         groups: Sequence[readers.RunGroup] = ()
         if len(paths) == 1:
@@ -153,7 +157,9 @@ class Patient:
             if not all(path == "-" or os.path.lexists(path) for path in paths):
                 raise
             damage = Damage(error.file or paths[0], error.line, error.what)
-            told_nothing = "text" in self.run.formats and not self.run.damages  # it was read, which is no damage
+            told_nothing = (
+                "text" in self.run.formats and not self.run.damages
+            )  # it was read, which is no damage
             if not told_nothing and damage not in self.run.damages:
                 self.run.add(damage)
 
@@ -179,7 +185,8 @@ class Patient:
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
 
     def checks(self) -> Analysis:
-        """Examines facts alone, before there is a run: the rules that are a check over facts, and nothing else."""
+        """Examines facts alone, before there is a run: the rules that are a check over facts, and nothing
+        else."""
         analysis = self.look(closed=True, prescriptions=False)
         rules = {rule.id for rule in self.book.symptoms.values() if rule.when.check is not None}
         asked = [symptom for symptom in analysis.symptoms if symptom.id in rules]
@@ -201,10 +208,17 @@ class Patient:
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
         asked = tuple(situation.facts.get(name) for name in facts_asked(self.book))
-        seen = (situation.kind, framework, asked, tuple((s.id, s.state, s.severity, s.count) for s in symptoms))
+        seen = (
+            situation.kind,
+            framework,
+            asked,
+            tuple((s.id, s.state, s.severity, s.count) for s in symptoms),
+        )
         if self._diagnosis is None or seen != self._seen:
             self._seen = seen
-            self._diagnosis = diagnose(symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework)
+            self._diagnosis = diagnose(
+                symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework
+            )
         return self._diagnosis
 
 
@@ -236,8 +250,13 @@ def analyze(
 
 
 def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, closed: bool) -> RunState:
-    """How the run stands: an end event before a fatal line that it did not outlive, the planned last step, silence, going on."""
-    fatal = [s for s in symptoms if s.state == "present" and s.signature_role in ("root", "cascade") and s.severity == "critical"]
+    """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
+    silence, going on."""
+    fatal = [
+        s
+        for s in symptoms
+        if s.state == "present" and s.signature_role in ("root", "cascade") and s.severity == "critical"
+    ]
     ends = [event for event in run.events if event.kind == "end"]
     if ends:
         return "crashed" if "crash" in ends[-1].detail or "exception" in ends[-1].detail else "finished"
@@ -246,7 +265,12 @@ def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, cl
     total, series = situation.facts.get("run.total_steps"), run.progress
     if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
         return "finished"
-    silent = {s.id for s in symptoms if s.state == "present"} & {"stall", "stopped-short", "heartbeat-lapsed", "process-gone"}
+    silent = {s.id for s in symptoms if s.state == "present"} & {
+        "stall",
+        "stopped-short",
+        "heartbeat-lapsed",
+        "process-gone",
+    }
     if silent:
         return "hung" if "stall" in silent else "stopped"
     return "unknown" if closed else "running"

@@ -1,4 +1,5 @@
-"""The demo: a real training run with a fault, the doctor at work, and the healthy rerun. Only the config is staged."""
+"""The demo: a real training run with a fault, the doctor at work, and the healthy rerun. Only the config is
+staged."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from hrmdoc.errors import ActionError, HrmdocError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
-    from hrmdoc.incidents import Incident
+    from hrmdoc.live.incidents import Incident
     from hrmdoc.remedies.prescribe import Prescription
 
 CONFIG = """\
@@ -109,7 +110,12 @@ class Demo:
                 for incident in look.changes:
                     self._tell(incident)
                 step = max((int(s.steps[-1]) for s in analysis.run.series.values() if len(s)), default=0)
-                if stop_when_sick and not told_stop and analysis.verdict == "critical" and step >= ENOUGH_STEPS:
+                if (
+                    stop_when_sick
+                    and not told_stop
+                    and analysis.verdict == "critical"
+                    and step >= ENOUGH_STEPS
+                ):
                     told_stop = True
                     self._stop(run)
                 if process.poll() is not None:
@@ -156,7 +162,8 @@ class Demo:
         try:
             answer = actions.send(run, "stop", reason="critical diagnosis", timeout=20)
             self._out.print(
-                f"          the run is told to stop through its inbox: {answer.status} at step {answer.step}", style="dim"
+                f"          the run is told to stop through its inbox: {answer.status} at step {answer.step}",
+                style="dim",
             )
         except ActionError:
             return  # it had ended by itself

@@ -28,7 +28,12 @@ class HrmdocError(Exception):
     """
 
     def __init__(
-        self, what: str, *, file: str | PathLike[str] | None = None, line: int | None = None, hint: str | None = None
+        self,
+        what: str,
+        *,
+        file: str | PathLike[str] | None = None,
+        line: int | None = None,
+        hint: str | None = None,
     ) -> None:
         self.what = what
         self.file = None if file is None else fspath(file)

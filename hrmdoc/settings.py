@@ -1,4 +1,5 @@
-"""The user's own settings: `hrmdoc.toml`, or `[tool.hrmdoc]` in `pyproject.toml`, found from the working folder upwards."""
+"""The user's own settings: `hrmdoc.toml`, or `[tool.hrmdoc]` in `pyproject.toml`, found from the working
+folder upwards."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class Threshold(Struct, forbid_unknown_fields=True, frozen=True):
 class Policy(Struct, forbid_unknown_fields=True, frozen=True):
     """What `hrmdoc watch --act` and `hrmdoc run --act` may do without asking.
 
-    `auto`: remedies of these risks; `min_probability`: of the cause that they are for; `cooldown_s`: seconds between two of them.
+    `auto`: remedies of these risks; `min_probability`: of the cause that they are for; `cooldown_s`: seconds
+    between two of them.
     """
 
     auto: tuple[Literal["safe", "guarded"], ...] = ()
@@ -75,7 +77,9 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
     origin: str = ""
 
 
-msgspec.json.Decoder(Settings)  # met once while imports are locked: two threads that meet a class first crash msgspec 0.22
+msgspec.json.Decoder(
+    Settings
+)  # met once while imports are locked: two threads that meet a class first crash msgspec 0.22
 
 
 def load(folder: Path) -> Settings:
@@ -116,12 +120,15 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
     """The rulebook with the user's thresholds in place; a variant keeps what the user does not set.
 
     Raises:
-        ConfigError: a threshold or acknowledgement names a symptom that does not exist, or one that no threshold decides.
+        ConfigError: a threshold or acknowledgement names a symptom that does not exist, or one that no
+            threshold decides.
     """
     named = (*settings.thresholds, *(one.symptom for one in settings.acknowledge), *settings.disable)
     for name in named:
         if name not in book.symptoms:
-            raise ConfigError(f"no symptom {name!r}", file=settings.origin or None, hint=did_you_mean(name, book.symptoms))
+            raise ConfigError(
+                f"no symptom {name!r}", file=settings.origin or None, hint=did_you_mean(name, book.symptoms)
+            )
     symptoms = dict(book.symptoms)
     for name, threshold in settings.thresholds.items():
         rule = symptoms[name]
@@ -139,7 +146,8 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
 def _with_threshold(when: When, given: dict[str, Any]) -> When | None:
     """`when` with the thresholds at its first detector; None when it has none.
 
-    Of alternatives the user's takes the place of all: whoever sets a threshold wants to hear of nothing below it.
+    Of alternatives the user's takes the place of all: whoever sets a threshold wants to hear of nothing below
+    it.
     """
     if when.detector:
         return msgspec.structs.replace(when, **given)

@@ -1,4 +1,5 @@
-"""Builds the wheel, installs it in a fresh environment, and uses it from another folder as a newcomer would."""
+"""Builds the wheel, installs it in a fresh environment, and uses it from another folder as a newcomer
+would."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import importlib.util, sys
 from pathlib import Path
 import hrmdoc.trainer
 from hrmdoc import rulebook
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
 book = rulebook.load()
 assert len(book.symptoms) > 50, len(book.symptoms)
 assert rulebook.check(book) == [], rulebook.check(book)
@@ -34,9 +35,13 @@ LOG = "".join(f"step {step} loss {loss} lr 1e-3\n" for step, loss in enumerate(L
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
     """Runs a command and returns what it printed; any other exit status than `expect` ends the test."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
     if done.returncode != expect:
-        sys.exit(f"{' '.join(map(str, command))}: status {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"{' '.join(map(str, command))}: status {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 
@@ -50,7 +55,16 @@ def main() -> None:
         venv.create(folder / "env", with_pip=True)
         python, hrmdoc = folder / "env/bin/python", folder / "env/bin/hrmdoc"
         run(
-            python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder
+            python,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "-q",
+            "install",
+            "-c",
+            ROOT / "constraints.txt",
+            wheel,
+            cwd=folder,
         )
         print(run(python, "-c", PROBE, *KERNELS, cwd=folder), end="")
         (folder / "training.log").write_text(LOG)
@@ -59,7 +73,9 @@ def main() -> None:
         assert "loss-nonfinite" in {symptom["id"] for symptom in found["symptoms"]}
         run(hrmdoc, "analyze", "no-such.log", cwd=folder, expect=2)
         run(hrmdoc, "--help", cwd=folder)
-        training = subprocess.run([str(hrmdoc), "train", "preset=demo"], cwd=folder, capture_output=True, text=True)
+        training = subprocess.run(
+            [str(hrmdoc), "train", "preset=demo"], cwd=folder, capture_output=True, text=True
+        )
         assert "hrmdoc[train]" in training.stderr
         print("command line ok")
 

@@ -2,10 +2,11 @@
 
     python tests/soak.py [--kills 200] [--seed 0]
 
-The first half of the kills meets runs in PyTorch's operations, the other one runs in the native kernels. Half of the kills wait
-until a checkpoint is being written. After each one the newest good checkpoint must be at least as new as it was before, and the
-run goes on from there (resume=auto). A run that reaches its end must have the weights and moments of one that was never killed,
-bit for bit (deterministic=true); then the next run begins, until all kills are spent.
+The first half of the kills meets runs in PyTorch's operations, the other one runs in the native kernels. Half
+of the kills wait until a checkpoint is being written. After each one the newest good checkpoint must be at
+least as new as it was before, and the run goes on from there (resume=auto). A run that reaches its end must
+have the weights and moments of one that was never killed, bit for bit (deterministic=true); then the next run
+begins, until all kills are spent.
 """
 
 from __future__ import annotations
@@ -47,7 +48,14 @@ WORDS = (
         "threads=1",
         "device=cpu",
     ),
-    *(f"max_steps={STEPS}", f"checkpoint_interval={EVERY}", "checkpoint_keep=2", "deterministic=true", "ema=true", "resume=auto"),
+    *(
+        f"max_steps={STEPS}",
+        f"checkpoint_interval={EVERY}",
+        "checkpoint_keep=2",
+        "deterministic=true",
+        "ema=true",
+        "resume=auto",
+    ),
     *(f"arch.{word}" for word in ARCH),
 )
 
@@ -67,7 +75,8 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
     """Spends `kills` kills on runs in `folder`, in the native kernels or in PyTorch's operations.
 
     Raises:
-        AssertionError: a checkpoint was lost, a run did not come back, or its end differs from the uninterrupted one's.
+        AssertionError: a checkpoint was lost, a run did not come back, or its end differs from the
+            uninterrupted one's.
     """
     import torch  # noqa: F401  # once, before the forks
 
@@ -77,7 +86,9 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
     kind = "native" if native else "plain"
     _dataset(folder / "data")
     began = time.monotonic()
-    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, kind, native), 0)[1]) == 0, "the uninterrupted run failed"
+    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, kind, native), 0)[1]) == 0, (
+        "the uninterrupted run failed"
+    )
     life = time.monotonic() - began
     tally = Tally(native)
     while tally.kills < kills:
@@ -94,7 +105,9 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
         tally.while_writing += bool(list((folder / name / "checkpoints").glob(f".step_*.{child}")))
         assert _newest(folder / name) >= before, "a checkpoint was lost"
     name = f"{kind}{tally.finished}"
-    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, name, native), 0)[1]) == 0, "the last run did not come back"
+    assert os.waitstatus_to_exitcode(os.waitpid(_start(folder, name, native), 0)[1]) == 0, (
+        "the last run did not come back"
+    )
     _compare(folder / kind, folder / name)
     tally.finished += 1
     return tally
@@ -148,7 +161,9 @@ def _compare(whole: Path, run: Path) -> None:
 
     states = [checkpoint.load(path / "checkpoints" / f"step_{STEPS}")[0] for path in (whole, run)]
     for part in ("model", "optimizer", "ema", "rng", "data"):
-        assert _same(states[0][part], states[1][part]), f"{part} differs from the run that was never killed: {run}"
+        assert _same(states[0][part], states[1][part]), (
+            f"{part} differs from the run that was never killed: {run}"
+        )
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -168,7 +183,9 @@ def _dataset(folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Kill a training run at random moments and see it come back.")
+    parser = argparse.ArgumentParser(
+        description="Kill a training run at random moments and see it come back."
+    )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -25,22 +25,32 @@ def points(first: int, last: int) -> str:
     [
         ("nothing tells of an end", points(0, 30), "unknown"),
         ("an error that training outlived", points(0, 20) + OOM + points(20, 40), "unknown"),
-        ("an error behind which stands the end of a line buffer", points(0, 20) + OOM + points(20, 21), "crashed"),
+        (
+            "an error behind which stands the end of a line buffer",
+            points(0, 20) + OOM + points(20, 21),
+            "crashed",
+        ),
         ("an error at the end", points(0, 20) + OOM, "crashed"),
         ("an error before the first step", OOM, "crashed"),
     ],
 )
-def test_a_run_has_crashed_when_it_did_not_outlive_its_error(tmp_path: Path, title: str, log: str, state: str) -> None:
+def test_a_run_has_crashed_when_it_did_not_outlive_its_error(
+    tmp_path: Path, title: str, log: str, state: str
+) -> None:
     file = tmp_path / "train.log"
     file.write_text(log)
     assert hrmdoc.analyze(file).state == state, title
 
 
 def timed_log(folder: Path, *, last: float, written: float, steps: int = 40, planned: int = 1000) -> Path:
-    """A JSON-lines log of `steps` steps, two seconds apart, whose file was last written at `written`; Unix seconds."""
+    """A JSON-lines log of `steps` steps, two seconds apart, whose file was last written at `written`; Unix
+    seconds."""
     log = folder / "metrics.jsonl"
     count = range(1, steps + 1)
-    rows = [{"step": step, "total_steps": planned, "loss": 2 - 0.01 * step, "time": last - 2 * (steps - step)} for step in count]
+    rows = [
+        {"step": step, "total_steps": planned, "loss": 2 - 0.01 * step, "time": last - 2 * (steps - step)}
+        for step in count
+    ]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     os.utime(log, (written, written))
     return log
@@ -65,7 +75,10 @@ def test_a_run_that_fell_silent_before_its_end_has_stopped(
     assert (analysis.state == "stopped") == found
     if found:
         stopped = next(s for s in analysis.symptoms if s.id == "stopped-short")
-        assert stopped.evidence == "1000 steps were planned; nothing was written for 2 h, neither an error nor an end"
+        assert (
+            stopped.evidence
+            == "1000 steps were planned; nothing was written for 2 h, neither an error nor an end"
+        )
 
 
 def test_a_run_that_ended_with_an_error_did_not_fall_silent(tmp_path: Path) -> None:
@@ -78,14 +91,21 @@ def test_a_run_that_ended_with_an_error_did_not_fall_silent(tmp_path: Path) -> N
         log.write_text("".join(lines) + end)
         os.utime(log, (last, last))
         analysis = hrmdoc.analyze(log, facts={"run.total_steps": 1000})
-        found.append(("stopped-short" in {s.id for s in analysis.symptoms if s.state == "present"}, analysis.state))
+        found.append(
+            ("stopped-short" in {s.id for s in analysis.symptoms if s.state == "present"}, analysis.state)
+        )
     assert found == [(True, "stopped"), (False, "crashed")]
 
 
-@pytest.mark.parametrize("key", ["optimizer.lr", "optimizer.grad_clip", "schedule.warmup_steps", "run.total_steps"])
+@pytest.mark.parametrize(
+    "key", ["optimizer.lr", "optimizer.grad_clip", "schedule.warmup_steps", "run.total_steps"]
+)
 def test_a_word_where_a_number_belongs_is_no_error_and_no_verdict(tmp_path: Path, key: str) -> None:
     log = tmp_path / "train.log"
-    rows = (f"step {step} loss {2.5 - step / 100 if step < 60 else 9} grad_norm 1.{step % 7} lr 0.5\n" for step in range(120))
+    rows = (
+        f"step {step} loss {2.5 - step / 100 if step < 60 else 9} grad_norm 1.{step % 7} lr 0.5\n"
+        for step in range(120)
+    )
     log.write_text("".join(rows))
     assert hrmdoc.analyze(log, facts={key: "auto"}).verdict in ("warning", "critical")
 
@@ -109,7 +129,9 @@ def test_many_threads_may_be_the_first_to_analyze(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text("".join(f"step {i} loss {2 - i / 100:.3f}\n" for i in range(50)))
     (tmp_path / "hrmdoc.toml").write_text('fail_on = "info"\n')
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", THREADS], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", THREADS], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stdout) == (0, f"{['healthy'] * 8}\n")
 
 
@@ -127,6 +149,8 @@ def test_folds_in_one_log_are_several_runs_and_no_fault(tmp_path: Path, folds: i
     (log := tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     found = hrmdoc.analyze(log)
     assert found.verdict in ("healthy", "info")
-    assert [one.id for one in found.symptoms if one.seen and one.id in ("several-runs", "overfitting", "loss-relapse")] == [
-        "several-runs"
-    ]
+    assert [
+        one.id
+        for one in found.symptoms
+        if one.seen and one.id in ("several-runs", "overfitting", "loss-relapse")
+    ] == ["several-runs"]

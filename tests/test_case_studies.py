@@ -19,12 +19,18 @@ def book() -> Rulebook:
 def as_symptom(name: str, rule: SymptomRule | None, state: str, **fields: object) -> Symptom:
     severity = rule.severity if rule else "warning"
     group = rule.group if rule else None
-    return Symptom(name, title=rule.title if rule else name, severity=severity, state=state, group=group, **fields)  # type: ignore[arg-type]
+    return Symptom(
+        name, title=rule.title if rule else name, severity=severity, state=state, group=group, **fields
+    )  # type: ignore[arg-type]
 
 
-def examine(book: Rulebook, kind: str, present: str, absent: str = "", values: dict[str, object] | None = None) -> Diagnosis:
+def examine(
+    book: Rulebook, kind: str, present: str, absent: str = "", values: dict[str, object] | None = None
+) -> Diagnosis:
     """Diagnoses a run with these symptoms; every other symptom was not evaluated."""
-    symptoms = [as_symptom(name, book.symptoms.get(name), "present", values=values or {}) for name in present.split()]
+    symptoms = [
+        as_symptom(name, book.symptoms.get(name), "present", values=values or {}) for name in present.split()
+    ]
     symptoms += [as_symptom(name, book.symptoms.get(name), "absent") for name in absent.split()]
     return diagnose(symptoms, book, kind=kind)
 
@@ -41,12 +47,12 @@ ZERO_LOSS_SIGNS = (
     "loss-zero eval-loss-zero train-loss-near-zero params-per-sample-high dropout-low-for-size weight-decay-low "
     "no-early-stopping eval-too-rare"
 )
-ZERO_LOSS_NEAR_MISSES = (
-    "loss-zero-from-start overfitting loss-nonfinite loss-plateau loss-divergence generalization-gap learns-well"
-)
+ZERO_LOSS_NEAR_MISSES = "loss-zero-from-start overfitting loss-nonfinite loss-plateau loss-divergence generalization-gap learns-well"
 
 
-def test_zero_loss_on_a_small_set_is_memorization_with_leakage_and_masked_labels_as_rivals(book: Rulebook) -> None:
+def test_zero_loss_on_a_small_set_is_memorization_with_leakage_and_masked_labels_as_rivals(
+    book: Rulebook,
+) -> None:
     diagnosis = examine(book, "classification", ZERO_LOSS_SIGNS, ZERO_LOSS_NEAR_MISSES)
     assert diagnosis.verdict == "critical"
     assert ranked(diagnosis)[0] == "memorization"
@@ -82,7 +88,9 @@ def test_zero_loss_remedies_are_those_of_the_case(book: Rulebook) -> None:
 
 
 def test_a_loss_that_is_zero_from_the_start_means_masked_labels(book: Rulebook) -> None:
-    diagnosis = examine(book, "sft", "loss-zero loss-zero-from-start grad-norm-zero", "loss-nonfinite learns-well overfitting")
+    diagnosis = examine(
+        book, "sft", "loss-zero loss-zero-from-start grad-norm-zero", "loss-nonfinite learns-well overfitting"
+    )
     assert ranked(diagnosis)[0] == "labels-masked"
     assert "inspect-label-mask" in remedies(diagnosis, "labels-masked")
 
@@ -111,7 +119,10 @@ def test_grpo_whose_groups_never_differ_has_no_advantage_signal(book: Rulebook) 
 
 def test_a_reward_of_zero_points_to_the_reward_function_or_the_task(book: Rulebook) -> None:
     diagnosis = examine(
-        book, "rl", "reward-zero reward-std-zero frac-reward-zero-std-high", "entropy-collapse kl-high learns-well"
+        book,
+        "rl",
+        "reward-zero reward-std-zero frac-reward-zero-std-high",
+        "entropy-collapse kl-high learns-well",
     )
     named = [name for name in ranked(diagnosis) if not book.causes[name].benign]
     assert named[0] == "reward-function-broken"
@@ -133,14 +144,22 @@ def test_entropy_collapse_is_mode_collapse_with_the_guides_remedies(book: Rulebo
 
 def test_low_entropy_at_the_highest_reward_is_a_solved_task(book: Rulebook) -> None:
     diagnosis = examine(
-        book, "rl", "entropy-collapse frac-reward-zero-std-high solved-metrics learns-well", "reward-zero reward-low kl-high"
+        book,
+        "rl",
+        "entropy-collapse frac-reward-zero-std-high solved-metrics learns-well",
+        "reward-zero reward-low kl-high",
     )
     assert ranked(diagnosis)[0] == "solved"
     assert diagnosis.verdict in ("healthy", "info")
 
 
 def test_stale_samples_are_synced_more_often_not_less(book: Rulebook) -> None:
-    diagnosis = examine(book, "rl", "is-ratio-collapse logp-difference-high vllm-sync-interval-long", "kl-high entropy-collapse")
+    diagnosis = examine(
+        book,
+        "rl",
+        "is-ratio-collapse logp-difference-high vllm-sync-interval-long",
+        "kl-high entropy-collapse",
+    )
     assert ranked(diagnosis)[0] == "stale-off-policy-samples"
     change = book.remedies["sync-weights-often"].changes[0]
     assert change.key == "rl.vllm_sync_interval"
@@ -166,19 +185,29 @@ def test_nan_behind_healthy_gradients_comes_from_the_forward_pass(book: Rulebook
         "grad-norm-explosion grad-norm-spike grad-norm-unstable loss-spike loss-divergence loss-oscillating loss-scale-collapse "
         "fp16-overflow-skips no-gradient-clipping loss-plateau loss-at-chance loss-zero",
     )
-    assert set(ranked(diagnosis)[:2]) <= {"malformed-or-empty-samples", "numeric-saturation", "fp8-zero-scale"}
+    assert set(ranked(diagnosis)[:2]) <= {
+        "malformed-or-empty-samples",
+        "numeric-saturation",
+        "fp8-zero-scale",
+    }
 
 
 def test_a_collapsing_loss_scale_means_the_range_of_half_precision(book: Rulebook) -> None:
     diagnosis = examine(
-        book, "pretraining", "loss-scale-collapse fp16-overflow-skips grad-nonfinite", "learns-well loss-divergence"
+        book,
+        "pretraining",
+        "loss-scale-collapse fp16-overflow-skips grad-nonfinite",
+        "learns-well loss-divergence",
     )
     assert ranked(diagnosis)[0] == "half-precision-range"
 
 
 def test_a_few_skipped_steps_in_a_run_that_learns_are_the_search_for_the_scale(book: Rulebook) -> None:
     diagnosis = examine(
-        book, "pretraining", "fp16-overflow-skips learns-well", "loss-scale-collapse loss-nonfinite loss-divergence"
+        book,
+        "pretraining",
+        "fp16-overflow-skips learns-well",
+        "loss-scale-collapse loss-nonfinite loss-divergence",
     )
     assert ranked(diagnosis)[0] == "loss-scale-search"
     assert diagnosis.severities["fp16-overflow-skips"] == "info"
@@ -197,7 +226,10 @@ def test_hrm_at_chance_with_collapsed_halting_has_too_high_a_learning_rate(book:
 
 def test_hrm_that_halts_at_once_without_other_signs_has_a_collapsed_halting_head(book: Rulebook) -> None:
     diagnosis = examine(
-        book, "hrm", "act-halts-immediately act-steps-collapsed", "loss-at-chance lr-above-typical loss-divergence learns-well"
+        book,
+        "hrm",
+        "act-halts-immediately act-steps-collapsed",
+        "loss-at-chance lr-above-typical loss-divergence learns-well",
     )
     assert ranked(diagnosis)[0] == "halting-head-collapsed"
 
@@ -214,7 +246,9 @@ def test_hrm_whose_exact_accuracy_falls_late_should_stop_early(book: Rulebook) -
 
 
 def test_rising_eval_loss_in_fine_tuning_is_memorization(book: Rulebook) -> None:
-    diagnosis = examine(book, "sft", "overfitting", "loss-zero loss-nonfinite loss-divergence eval-erratic loss-plateau")
+    diagnosis = examine(
+        book, "sft", "overfitting", "loss-zero loss-nonfinite loss-divergence eval-erratic loss-plateau"
+    )
     assert ranked(diagnosis)[0] == "memorization"
     assert "regularization-too-weak" in ranked(diagnosis)[:4]
 
@@ -228,7 +262,10 @@ def test_gradient_and_config_oddities_of_a_run_that_learns_well_are_info(book: R
     )
     assert diagnosis.verdict in ("healthy", "info")
     odd = examine(
-        book, "sft", "grad-norm-high grad-norm-unstable clipping-saturated", "learns-well loss-nonfinite initial-loss-off"
+        book,
+        "sft",
+        "grad-norm-high grad-norm-unstable clipping-saturated",
+        "learns-well loss-nonfinite initial-loss-off",
     )
     assert odd.verdict in ("warning", "critical")
 
@@ -242,11 +279,29 @@ def test_learning_well_excuses_no_plateau_and_no_divergence(book: Rulebook) -> N
 
 def test_out_of_memory_before_a_collective_timeout_is_the_one_to_explain(book: Rulebook) -> None:
     roots = [
-        as_symptom("oom-cuda", book.symptoms.get("oom-cuda"), "present", values={"role": "root"}, first_time=100.0, rank=3),
         as_symptom(
-            "nccl-timeout", book.symptoms.get("nccl-timeout"), "present", values={"role": "root"}, first_time=1900.0, rank=0
+            "oom-cuda",
+            book.symptoms.get("oom-cuda"),
+            "present",
+            values={"role": "root"},
+            first_time=100.0,
+            rank=3,
         ),
-        as_symptom("nccl-aborted", book.symptoms.get("nccl-aborted"), "present", values={"role": "cascade"}, first_time=1901.0),
+        as_symptom(
+            "nccl-timeout",
+            book.symptoms.get("nccl-timeout"),
+            "present",
+            values={"role": "root"},
+            first_time=1900.0,
+            rank=0,
+        ),
+        as_symptom(
+            "nccl-aborted",
+            book.symptoms.get("nccl-aborted"),
+            "present",
+            values={"role": "cascade"},
+            first_time=1901.0,
+        ),
     ]
     diagnosis = diagnose(roots, book, kind="sft")
     assert ranked(diagnosis)[0] == "gpu-memory-exceeded"
@@ -255,7 +310,13 @@ def test_out_of_memory_before_a_collective_timeout_is_the_one_to_explain(book: R
 
 @pytest.mark.parametrize("total", [40, 1000, 50_000])
 def test_every_computed_value_of_a_remedy_can_be_computed(book: Rulebook, total: int) -> None:
-    facts = {"run.total_steps": total, "optimizer.lr": 1e-3, "run.kind": "sft", "rl.num_generations": 8, "current": 0}
+    facts = {
+        "run.total_steps": total,
+        "optimizer.lr": 1e-3,
+        "run.kind": "sft",
+        "rl.num_generations": 8,
+        "current": 0,
+    }
     facts["optimizer.embedding_lr"] = 1e-3
     for remedy in book.remedies.values():
         for text in formulas(remedy):
@@ -288,7 +349,9 @@ USUAL_RATE = "lr-low lr-below-typical lr-high lr-above-typical"
         ("restless-at-chance", "lr-high", {"learning-rate-too-high"}),
     ],
 )
-def test_how_the_evaluation_moves_tells_why_nothing_is_learned(book: Rulebook, gait: str, unusual: str, causes: set[str]) -> None:
+def test_how_the_evaluation_moves_tells_why_nothing_is_learned(
+    book: Rulebook, gait: str, unusual: str, causes: set[str]
+) -> None:
     absent = " ".join(name for name in USUAL_RATE.split() if name != unusual)
     diagnosis = examine(book, "classification", f"{STUCK} {gait} {unusual}", absent)
     assert ranked(diagnosis)[0] in causes
@@ -315,13 +378,17 @@ def test_no_value_leaves_the_range_of_a_precision_that_has_a_large_one(book: Rul
         examine(book, "pretraining", broken, quiet),
         examine(book, "pretraining", broken, f"{quiet} half-precision"),
     ]
-    chances = [{one.cause: one.probability for one in found.hypotheses}.get("half-precision-range", 0.0) for found in diagnoses]
+    chances = [
+        {one.cause: one.probability for one in found.hypotheses}.get("half-precision-range", 0.0)
+        for found in diagnoses
+    ]
     assert chances[0] > 1.5 * chances[1] > 4 * chances[2]
     assert ranked(diagnoses[0])[0] == "half-precision-range"
 
 
 @pytest.mark.parametrize(
-    ("start", "cause"), [("train-loss-inflated", "unscaled-loss-terms"), ("evaluation-starts-high", "bad-initialization")]
+    ("start", "cause"),
+    [("train-loss-inflated", "unscaled-loss-terms"), ("evaluation-starts-high", "bad-initialization")],
 )
 def test_where_the_first_evaluation_stands_tells_a_bad_start_from_a_term_of_the_loss(
     book: Rulebook, start: str, cause: str

@@ -34,7 +34,11 @@ def test_every_fault_lies_in_the_config_and_names_a_cause(patient: Patient) -> N
     assert patient.framework in book.frameworks
     assert all(cause in book.causes for cause, _ in patient.faults.values())
     assert all(changes.keys() <= patient.healthy.keys() for _, changes in patient.faults.values())
-    assert all(value != patient.healthy[key] for _, changes in patient.faults.values() for key, value in changes.items())
+    assert all(
+        value != patient.healthy[key]
+        for _, changes in patient.faults.values()
+        for key, value in changes.items()
+    )
 
 
 def test_a_run_has_recovered_within_a_tenth_of_its_healthy_twin() -> None:

@@ -1,4 +1,5 @@
-"""The table of what the documents say and what carries it stays true, and the rules hold what the documents ask for."""
+"""The table of what the documents say and what carries it stays true, and the rules hold what the documents
+ask for."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from ruamel.yaml import YAML
 from benchmarks import coverage as table
 from hrmdoc import rulebook
 from hrmdoc.analysis import Patient
-from hrmdoc.bundle import write
 from hrmdoc.examination.derived import GUIDE_ITERATIONS_PER_S
+from hrmdoc.reports.bundle import write
 from hrmdoc.roles import RoleMap
 
 BOOK = rulebook.load()
@@ -38,7 +39,10 @@ def changed(**fields: Any) -> list[str]:
         ({"causes": ("bad-luck",)}, "no cause 'bad-luck'"),
         ({"causes": ("disk-exhausted",)}, "disk-exhausted produces none of"),
         ({"remedies": ("pray",)}, "no remedy 'pray'"),
-        ({"causes": ("learning-rate-too-low",), "remedies": ("use-bf16",)}, "no cause of the row offers 'use-bf16'"),
+        (
+            {"causes": ("learning-rate-too-low",), "remedies": ("use-bf16",)},
+            "no cause of the row offers 'use-bf16'",
+        ),
         ({"playbook": ("loss#nowhere",)}, "no playbook section 'loss#nowhere'"),
         ({"playbook": ("no-page",)}, "no playbook section 'no-page'"),
         ({"tests": ("tests/test_coverage.py::test_nothing",)}, "no test"),
@@ -54,7 +58,10 @@ def test_what_is_not_so_is_told(fields: dict[str, Any], what: str) -> None:
 
 
 def test_a_row_that_nothing_carries_is_told() -> None:
-    assert any("nothing carries it" in problem for problem in changed(symptoms=(), causes=(), remedies=(), playbook=(), code=()))
+    assert any(
+        "nothing carries it" in problem
+        for problem in changed(symptoms=(), causes=(), remedies=(), playbook=(), code=())
+    )
 
 
 def test_every_name_threshold_phrase_and_test_of_the_table_exists() -> None:
@@ -67,9 +74,19 @@ def test_the_page_is_what_the_data_give() -> None:
 
 def test_the_five_documents_are_covered_row_by_row() -> None:
     rows = {document.title: len(document.rows) for document in COVERAGE.documents}
-    assert set(rows) == {"Training stability guide", "Distributed guide", "HRM guide", "Reliability plan", "Zero-loss case"}
+    assert set(rows) == {
+        "Training stability guide",
+        "Distributed guide",
+        "HRM guide",
+        "Reliability plan",
+        "Zero-loss case",
+    }
     assert min(rows.values()) >= 25
-    doubled = [key for key, n in Counter((d.title, r.where, r.says) for d in COVERAGE.documents for r in d.rows).items() if n > 1]
+    doubled = [
+        key
+        for key, n in Counter((d.title, r.where, r.says) for d in COVERAGE.documents for r in d.rows).items()
+        if n > 1
+    ]
     assert doubled == []
 
 
@@ -99,7 +116,9 @@ def test_every_cause_that_is_a_fault_offers_a_remedy_or_is_none() -> None:
 def test_every_remedy_is_offered_by_a_cause_and_says_how_to_verify_it() -> None:
     offered = {name for cause in BOOK.causes.values() for name in cause.remedies}
     assert set(BOOK.remedies) - offered == set()
-    assert [remedy.id for remedy in BOOK.remedies.values() if not remedy.verify.gone and not remedy.verify.also] == []
+    assert [
+        remedy.id for remedy in BOOK.remedies.values() if not remedy.verify.gone and not remedy.verify.also
+    ] == []
     assert [remedy.id for remedy in BOOK.remedies.values() if not remedy.why] == []
 
 

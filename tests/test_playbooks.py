@@ -1,4 +1,5 @@
-"""Every page can be reached from a rule, has the shape that a reader expects, and every reference of a rule leads somewhere."""
+"""Every page can be reached from a rule, has the shape that a reader expects, and every reference of a rule
+leads somewhere."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from hrmdoc import detectors, rulebook
+from hrmdoc import measures, rulebook
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
+from hrmdoc.paths import data_dir
 from hrmdoc.remedies.actions import ACTIONS
-from hrmdoc.resources import data_dir
 from hrmdoc.trainer.config import key_types
 
 FOLDER = data_dir("playbooks")
@@ -57,7 +58,9 @@ def front_matter(text: str) -> dict[str, object]:
 
 @cache
 def anchors(stem: str) -> frozenset[str]:
-    return frozenset(slug(words) for level, words in headings((FOLDER / f"{stem}.md").read_text("utf-8")) if level >= 3)
+    return frozenset(
+        slug(words) for level, words in headings((FOLDER / f"{stem}.md").read_text("utf-8")) if level >= 3
+    )
 
 
 @cache
@@ -156,14 +159,20 @@ def test_code_has_no_line_that_a_renderer_of_headings_would_shift(path: Path) ->
 @every_page
 def test_a_page_holds_no_control_characters_and_no_path_of_one_machine(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert [hex(ord(char)) for char in text if unicodedata.category(char) in ("Cc", "Cf") and char != "\n"] == []
+    assert [
+        hex(ord(char)) for char in text if unicodedata.category(char) in ("Cc", "Cf") and char != "\n"
+    ] == []
     assert MACHINE_PATH.findall(text) == []
     assert text.endswith("\n")
 
 
 def shell_lines(text: str) -> list[str]:
     """The lines of all shell blocks."""
-    return [line for block in re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
+    return [
+        line
+        for block in re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+    ]
 
 
 def test_every_hrmdoc_command_in_a_page_exists_with_its_options() -> None:
@@ -182,12 +191,18 @@ def test_every_hrmdoc_command_in_a_page_exists_with_its_options() -> None:
 
 
 def option_names(name: str) -> set[str]:
-    """All options of a command and of its subcommands; none for a command that is listed and cannot be called."""
+    """All options of a command and of its subcommands; none for a command that is listed and cannot be
+    called."""
     if importlib.util.find_spec(f"hrmdoc.cli.{name}") is None:
         return set()
     command = importlib.import_module(f"hrmdoc.cli.{name}").command
     parts = [command, *command.commands.values()] if isinstance(command, click.Group) else [command]
-    return {option for part in parts for parameter in part.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return {
+        option
+        for part in parts
+        for parameter in part.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
 
 
 def test_every_training_key_in_a_page_exists() -> None:
@@ -203,11 +218,17 @@ def test_every_training_key_in_a_page_exists() -> None:
 
 def test_every_remedy_rule_and_action_in_a_page_exists() -> None:
     book = rulebook.load()
-    named = {*book.symptoms, *book.causes, *book.remedies, *book.signatures, *detectors.names()}
+    named = {*book.symptoms, *book.causes, *book.remedies, *book.signatures, *measures.names()}
     wrong = []
     for path in PAGES:
         text = path.read_text("utf-8")
-        wrong += [(path.stem, one) for one in re.findall(r"--remedy ([a-z0-9-]+)", text) if one not in book.remedies]
-        wrong += [(path.stem, one) for one in re.findall(r"hrmdoc explain ([a-z0-9-]+)", text) if one not in named]
-        wrong += [(path.stem, one) for one in re.findall(r'"action": "([a-z_]+)"', text) if one not in ACTIONS]
+        wrong += [
+            (path.stem, one) for one in re.findall(r"--remedy ([a-z0-9-]+)", text) if one not in book.remedies
+        ]
+        wrong += [
+            (path.stem, one) for one in re.findall(r"hrmdoc explain ([a-z0-9-]+)", text) if one not in named
+        ]
+        wrong += [
+            (path.stem, one) for one in re.findall(r'"action": "([a-z_]+)"', text) if one not in ACTIONS
+        ]
     assert wrong == []

@@ -56,7 +56,9 @@ def test_a_threshold_of_an_unknown_symptom_is_refused() -> None:
 
 def test_a_threshold_changes_its_rule_and_no_other() -> None:
     book = rulebook.load()
-    name = next(rule.id for rule in book.symptoms.values() if rule.when.detector and rule.id != "loss-plateau")
+    name = next(
+        rule.id for rule in book.symptoms.values() if rule.when.detector and rule.id != "loss-plateau"
+    )
     found = settings.adjusted(book, Settings(thresholds={name: Threshold(enter=99.0, severity="info")}))
     assert (found.symptoms[name].when.enter, found.symptoms[name].severity) == (99.0, "info")
     assert found.symptoms["loss-plateau"] == book.symptoms["loss-plateau"]
@@ -65,14 +67,24 @@ def test_a_threshold_changes_its_rule_and_no_other() -> None:
 def test_a_threshold_takes_the_place_of_all_alternatives_of_its_rule() -> None:
     book = rulebook.load()
     assert book.symptoms["loss-spike"].when.any is not None, "the case needs a rule of several parts"
-    found = settings.adjusted(book, Settings(thresholds={"loss-spike": Threshold(enter=99.0)})).symptoms["loss-spike"].when
+    found = (
+        settings.adjusted(book, Settings(thresholds={"loss-spike": Threshold(enter=99.0)}))
+        .symptoms["loss-spike"]
+        .when
+    )
     assert (found.detector, found.enter, found.any) == ("spike", 99.0, None)
 
 
 def test_a_threshold_leaves_the_conditions_beside_it() -> None:
     book = rulebook.load()
-    rule = next(r for r in book.symptoms.values() if r.when.all and r.when.all[0].detector and len(r.when.all) > 1)
-    found = settings.adjusted(book, Settings(thresholds={rule.id: Threshold(enter=99.0)})).symptoms[rule.id].when.all
+    rule = next(
+        r for r in book.symptoms.values() if r.when.all and r.when.all[0].detector and len(r.when.all) > 1
+    )
+    found = (
+        settings.adjusted(book, Settings(thresholds={rule.id: Threshold(enter=99.0)}))
+        .symptoms[rule.id]
+        .when.all
+    )
     assert found is not None
     assert found[0].enter == 99.0
     assert found[1:] == (rule.when.all or ())[1:]
@@ -80,7 +92,9 @@ def test_a_threshold_leaves_the_conditions_beside_it() -> None:
 
 def test_a_variant_keeps_what_the_user_does_not_set() -> None:
     variants = (Variant(kinds=("rl",), enter=0.001, patience=20, severity="info", with_={"window": 9}),)
-    book = Rulebook({"a": SymptomRule("a", "A", When(detector="level", role="lr", enter=1.0), "loss", variants=variants)})
+    book = Rulebook(
+        {"a": SymptomRule("a", "A", When(detector="level", role="lr", enter=1.0), "loss", variants=variants)}
+    )
 
     def kept(threshold: Threshold) -> tuple[object, ...]:
         (one,) = settings.adjusted(book, Settings(thresholds={"a": threshold})).symptoms["a"].variants
@@ -93,7 +107,9 @@ def test_a_variant_keeps_what_the_user_does_not_set() -> None:
 def test_a_threshold_for_what_no_threshold_decides_is_refused() -> None:
     with pytest.raises(ConfigError, match="loss-above-start is not judged by a threshold"):
         settings.adjusted(rulebook.load(), Settings(thresholds={"loss-above-start": Threshold(enter=3.0)}))
-    found = settings.adjusted(rulebook.load(), Settings(thresholds={"loss-above-start": Threshold(severity="info")}))
+    found = settings.adjusted(
+        rulebook.load(), Settings(thresholds={"loss-above-start": Threshold(severity="info")})
+    )
     assert found.symptoms["loss-above-start"].severity == "info"
 
 
@@ -104,10 +120,16 @@ def test_an_acknowledgement_holds_until_its_day() -> None:
 
 
 @pytest.mark.parametrize(("until", "severity"), [(datetime.date(2000, 1, 1), "critical"), (None, "info")])
-def test_an_acknowledged_symptom_is_shown_as_information(tmp_path: Path, until: datetime.date | None, severity: str) -> None:
+def test_an_acknowledged_symptom_is_shown_as_information(
+    tmp_path: Path, until: datetime.date | None, severity: str
+) -> None:
     log = tmp_path / "a.log"
-    log.write_text("".join(f"step {i} | loss {2 - i / 100 if i < 40 else 'nan'} | lr 1e-4\n" for i in range(60)))
-    patient = Patient(str(log), settings=Settings(acknowledge=(Acknowledgement("loss-nonfinite", "known", until),)))
+    log.write_text(
+        "".join(f"step {i} | loss {2 - i / 100 if i < 40 else 'nan'} | lr 1e-4\n" for i in range(60))
+    )
+    patient = Patient(
+        str(log), settings=Settings(acknowledge=(Acknowledgement("loss-nonfinite", "known", until),))
+    )
     patient.read([str(log)])
     analysis = patient.look(closed=True)
     symptom = next(one for one in analysis.symptoms if one.id == "loss-nonfinite")

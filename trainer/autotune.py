@@ -1,7 +1,9 @@
-"""Finds the largest batch that fits into memory, by trying: doubling until memory runs out, then halving the gap.
+"""Finds the largest batch that fits into memory, by trying: doubling until memory runs out, then halving the
+gap.
 
-A formula would miss what the allocator, the attention kernel and the compiler take. Four fifths of what fits are used, because
-evaluation and fragmentation need room too; gradient accumulation keeps the effective batch, and so the learning rate, as it was.
+A formula would miss what the allocator, the attention kernel and the compiler take. Four fifths of what fits
+are used, because evaluation and fragmentation need room too; gradient accumulation keeps the effective batch,
+and so the learning rate, as it was.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def largest(attempt: Callable[[int], None], limit: int) -> int:
 
 
 def choose(effective: int, fits: int, world_size: int) -> Found:
-    """The largest batch within four fifths of what fits that divides `effective` and that the processes share evenly.
+    """The largest batch within four fifths of what fits that divides `effective` and that the processes share
+    evenly.
 
     A batch that fits as a whole, `effective` rows, is not made smaller.
 
@@ -79,7 +82,13 @@ def choose(effective: int, fits: int, world_size: int) -> Found:
     return Found(micro * world_size, rows // micro, fits)
 
 
-def tune(config: TrainConfig, plan: Plan, info: DataInfo, world: World, attempt: Callable[[int], None] | None = None) -> Found:
+def tune(
+    config: TrainConfig,
+    plan: Plan,
+    info: DataInfo,
+    world: World,
+    attempt: Callable[[int], None] | None = None,
+) -> Found:
     """Tries on the device of `plan`; all processes come to the same result.
 
     Args:
@@ -103,10 +112,16 @@ def trial(config: TrainConfig, plan: Plan, info: DataInfo, rows: int) -> None:
     model = HRM(arch_config(config.arch, plan.dtype), info, rows, attention=plan.attention).to(device)
     dense = AdamATan2(model.parameters(), 0.0, (config.beta1, config.beta2), config.weight_decay)
     board = torch.zeros(rows, info.seq_len, dtype=torch.int32, device=device)
-    batch = {"inputs": board, "labels": board.clone(), "puzzle_identifiers": torch.zeros(rows, dtype=torch.int32, device=device)}
+    batch = {
+        "inputs": board,
+        "labels": board.clone(),
+        "puzzle_identifiers": torch.zeros(rows, dtype=torch.int32, device=device),
+    }
     carry = None
     for _ in range(TRIAL_STEPS):
-        precision = torch.amp.autocast_mode.autocast(plan.device, dtype=getattr(torch, plan.dtype), enabled=plan.autocast)
+        precision = torch.amp.autocast_mode.autocast(
+            plan.device, dtype=getattr(torch, plan.dtype), enabled=plan.autocast
+        )
         carry, _ = gradients(model, carry, batch, rows, config.arch.loss.loss_type, precision=precision)
         dense.step()
         dense.zero_grad(set_to_none=True)

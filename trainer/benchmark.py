@@ -1,8 +1,9 @@
-"""`hrmdoc train --benchmark`: how fast this machine trains a model, with every attention that it has and with the kernels in C.
+"""`hrmdoc train --benchmark`: how fast this machine trains a model, with every attention that it has and with
+the kernels in C.
 
-A step is all of it: the forward pass, the second one for the Q-target, the backward pass and both optimizers. Its
-floating-point operations are counted by PyTorch on tensors without storage, and compared with the rate that one matrix
-multiplication of the model's own shape reaches on this machine.
+A step is all of it: the forward pass, the second one for the Q-target, the backward pass and both optimizers.
+Its floating-point operations are counted by PyTorch on tensors without storage, and compared with the rate
+that one matrix multiplication of the model's own shape reaches on this machine.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """One backend. `memory_bytes` is the peak: of the device's allocator on a GPU, of the process elsewhere."""
+    """One backend. `memory_bytes` is the peak: of the device's allocator on a GPU, of the process
+    elsewhere."""
 
     backend: str
     steps: int
@@ -64,7 +66,9 @@ class Stepper:
 
     def step(self, batch: Batch) -> Sums:
         """One step; the sums of its metrics, still on the device."""
-        self.carry, sums = gradients(self.model, self.carry, batch, len(batch["inputs"]), self.model.arch.loss_type)
+        self.carry, sums = gradients(
+            self.model, self.carry, batch, len(batch["inputs"]), self.model.arch.loss_type
+        )
         if self.sparse is not None:
             self.sparse.step()
         gradient_norm(self.model, self.dense.param_groups[0]["params"])
@@ -78,15 +82,21 @@ def random_batch(info: DataInfo, rows: int, device: torch.device | str, seed: in
     draw = torch.Generator().manual_seed(seed)
     tokens = torch.randint(1, info.vocab_size, (2, rows, info.seq_len), generator=draw, dtype=torch.int32)
     ids = torch.zeros(rows, dtype=torch.int32)
-    return {key: value.to(device) for key, value in zip(("inputs", "labels", "puzzle_identifiers"), (*tokens, ids), strict=True)}
+    return {
+        key: value.to(device)
+        for key, value in zip(("inputs", "labels", "puzzle_identifiers"), (*tokens, ids), strict=True)
+    }
 
 
 def step_flops(arch: ArchConfig, info: DataInfo, rows: int) -> int:
-    """Floating-point operations of the matrix products of one step (forward, Q-target, backward); two a multiply-add."""
+    """Floating-point operations of the matrix products of one step (forward, Q-target, backward); two a
+    multiply-add."""
     batch = random_batch(info, rows, "meta")
     with torch.device("meta"):
         model = HRM(arch, info, rows, attention="naive").train()
-        model.labelled_only = False  # of random_batch every position is labelled, and here labels have no values
+        model.labelled_only = (
+            False  # of random_batch every position is labelled, and here labels have no values
+        )
         with FlopCounterMode(display=False) as counter:
             carry, outputs = model(model.initial_carry(batch), batch)
             compute_loss(outputs, carry, arch.loss_type)[0].backward()  # type: ignore[no-untyped-call]
@@ -102,8 +112,12 @@ def gemm_rate(
     seconds: float = 0.5,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """Floating-point operations a second of [tokens, inputs] @ [inputs, outputs]; the best of several rounds."""
-    x, w = torch.randn(tokens, inputs, dtype=dtype, device=device), torch.randn(inputs, outputs, dtype=dtype, device=device)
+    """Floating-point operations a second of [tokens, inputs] @ [inputs, outputs]; the best of several
+    rounds."""
+    x, w = (
+        torch.randn(tokens, inputs, dtype=dtype, device=device),
+        torch.randn(inputs, outputs, dtype=dtype, device=device),
+    )
     rounds = max(1, int(5e8 / (2 * tokens * inputs * outputs)))
     best, begun = math.inf, time.perf_counter()
     while time.perf_counter() - begun < seconds:
@@ -132,24 +146,34 @@ def measure(step: Callable[[], object], backend: str, device: torch.device, seco
 
 
 def command(words: list[str]) -> int:
-    """`hrmdoc train --benchmark [--seq-len N] [--batch N] [--vocab N] [--seconds N] [CONFIG.yaml] [key=value ...]`."""
+    """`hrmdoc train --benchmark [--seq-len N] [--batch N] [--vocab N] [--seconds N] [CONFIG.yaml] [key=value
+    ...]`."""
     numbers, rest = _options([word for word in words if word != "--benchmark"])
     file = next((Path(word) for word in rest if "=" not in word), None)
     config = configs.load(file, [word for word in rest if "=" in word])
     plan = make_plan(config, os.environ)
     device = devices.apply(plan)
     rows = numbers["--batch"] or config.global_batch_size
-    arch, info = arch_config(config.arch, plan.dtype), DataInfo(vocab_size=numbers["--vocab"], seq_len=numbers["--seq-len"])
+    arch, info = (
+        arch_config(config.arch, plan.dtype),
+        DataInfo(vocab_size=numbers["--vocab"], seq_len=numbers["--seq-len"]),
+    )
     tokens = rows * (info.seq_len + arch.prefix_len)
     flops = step_flops(arch, info, rows)
     wide = 2 * inner_size(arch.hidden_size, arch.expansion)
     peak = gemm_rate(tokens, arch.hidden_size, wide, DTYPES[plan.dtype], device)
     say = sys.stdout.write
     say(f"device {plan.device} ({devices.probe().name}), {torch.get_num_threads()} thread(s), {plan.dtype}, ")
-    say(f"float32 matmul precision {torch.get_float32_matmul_precision()}, compile {plan.compile_backend or 'off'}\n")
+    say(
+        f"float32 matmul precision {torch.get_float32_matmul_precision()}, compile {plan.compile_backend or 'off'}\n"
+    )
     say(f"batch {rows} x {info.seq_len} tokens (+{arch.prefix_len}), {flops / 1e9:.3g} GFLOP a step, ")
-    say(f"matrix products of [{tokens}, {arch.hidden_size}] x [{arch.hidden_size}, {wide}] at {peak / 1e9:.1f} GFLOP/s\n")
-    say(f"{'attention':<10}{'steps/s':>10}{'tokens/s':>12}{'ms/step':>10}{'peak MiB':>10}{'GFLOP/s':>10}{'of matmul':>11}\n")
+    say(
+        f"matrix products of [{tokens}, {arch.hidden_size}] x [{arch.hidden_size}, {wide}] at {peak / 1e9:.1f} GFLOP/s\n"
+    )
+    say(
+        f"{'attention':<10}{'steps/s':>10}{'tokens/s':>12}{'ms/step':>10}{'peak MiB':>10}{'GFLOP/s':>10}{'of matmul':>11}\n"
+    )
     for backend in BACKENDS:
         try:
             check_backend(backend, DTYPES[plan.dtype])
@@ -169,9 +193,17 @@ def command(words: list[str]) -> int:
 
 
 def measure_backend(
-    backend: str, seed: int, arch: ArchConfig, info: DataInfo, rows: int, plan: devices.Plan, device: torch.device, seconds: int
+    backend: str,
+    seed: int,
+    arch: ArchConfig,
+    info: DataInfo,
+    rows: int,
+    plan: devices.Plan,
+    device: torch.device,
+    seconds: int,
 ) -> Speed:
-    """The speed of a new model with `backend` (one of BACKENDS, or NATIVE) on random batches, compiled where `plan` says so."""
+    """The speed of a new model with `backend` (one of BACKENDS, or NATIVE) on random batches, compiled where
+    `plan` says so."""
     torch.manual_seed(seed)
     model = HRM(arch, info, rows, attention=plan.attention if backend == NATIVE else backend).to(device)
     if backend == NATIVE:
@@ -202,7 +234,8 @@ def _options(words: list[str]) -> tuple[dict[str, int], list[str]]:
         if name not in OPTIONS or not text.isdecimal() or int(text) < 1:
             known = ", ".join(f"{option} N" for option in OPTIONS)
             raise UsageError(
-                f"the benchmark does not understand {word} {text}".rstrip(), hint=f"options: {known}; then key=value"
+                f"the benchmark does not understand {word} {text}".rstrip(),
+                hint=f"options: {known}; then key=value",
             )
         numbers[name] = int(text)
     if sum("=" not in word for word in rest) > 1:

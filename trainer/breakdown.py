@@ -21,7 +21,8 @@ MEASURES = {SUDOKU: "blanks", MAZE: "path", ARC: "cells"}
 
 
 def board_of(info: DataInfo) -> str | None:
-    """The signs that a dataset's boards are drawn with; None if it holds no boards. HRM's datasets do not say what they are."""
+    """The signs that a dataset's boards are drawn with; None if it holds no boards. HRM's datasets do not say
+    what they are."""
     side = math.isqrt(info.seq_len)
     if side * side != info.seq_len:
         return None
@@ -32,13 +33,16 @@ def board_of(info: DataInfo) -> str | None:
 def breakdown(predictions: Path, charset: str = SUDOKU) -> dict[str, Any]:
     """For each set of a predictions file: a row per band of difficulty, and how well halting is judged.
 
-    The difficulty of a Sudoku is the number of its blank cells, of a maze the length of the way, of an ARC task the number of
-    cells of its answer; the bands hold about equally many puzzles.
+    The difficulty of a Sudoku is the number of its blank cells, of a maze the length of the way, of an ARC
+    task the number of cells of its answer; the bands hold about equally many puzzles.
     """
     with np.load(predictions) as file:
         names = sorted({key.partition("__")[0] for key in file.files})
         return {
-            name: _one(charset, *(file[f"{name}__{key}"] for key in ("inputs", "labels", "predictions", "q_halt_logits")))
+            name: _one(
+                charset,
+                *(file[f"{name}__{key}"] for key in ("inputs", "labels", "predictions", "q_halt_logits")),
+            )
             for name in names
         }
 
@@ -49,7 +53,9 @@ def _one(
     counted = labels != IGNORE
     right = (predicted == labels) & counted
     exact = (right | ~counted).all(1)
-    hard = ((inputs == BLANK) if charset == SUDOKU else (labels == PATH) if charset == MAZE else labels > BLANK).sum(1)
+    hard = (
+        (inputs == BLANK) if charset == SUDOKU else (labels == PATH) if charset == MAZE else labels > BLANK
+    ).sum(1)
     edges = np.unique(hard)
     if len(edges) > BANDS:
         edges = np.unique(np.quantile(hard, np.linspace(0, 1, BANDS + 1)[:-1]).astype(int))
@@ -91,13 +97,16 @@ def table(metrics: dict[str, Any]) -> str:
             for row in found["by_difficulty"]
         ]
         halting = found["halting"]
-        shares = [f"{key.replace('_', ' ')}: {share:.1%}" for key, share in halting.items() if share is not None]
+        shares = [
+            f"{key.replace('_', ' ')}: {share:.1%}" for key, share in halting.items() if share is not None
+        ]
         lines.append("  halting  " + ", ".join(shares))
     return "\n".join(lines) + "\n"
 
 
 def show(predictions: Path, charset: str, count: int) -> str:
-    """The first `count` boards of the first set for the terminal: the question, and the prediction with wrong cells marked."""
+    """The first `count` boards of the first set for the terminal: the question, and the prediction with wrong
+    cells marked."""
     boards = _chosen(predictions, count)
     return "".join(f"\n{side_by_side(draw(q, charset), draw(p, charset, against=a))}\n" for q, p, a in boards)
 
@@ -114,4 +123,6 @@ def _chosen(predictions: Path, count: int) -> list[tuple[NDArray[Any], NDArray[A
         inputs, labels, predicted = (file[f"{name}__{key}"] for key in ("inputs", "labels", "predictions"))
     predicted = np.where(labels == IGNORE, 0, predicted)  # what is not scored is not shown
     wrong = ((predicted != labels) & (labels != IGNORE)).sum(1)
-    return [(inputs[row], predicted[row], labels[row]) for row in np.argsort(wrong == 0, kind="stable")[:count]]
+    return [
+        (inputs[row], predicted[row], labels[row]) for row in np.argsort(wrong == 0, kind="stable")[:count]
+    ]

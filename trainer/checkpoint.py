@@ -1,9 +1,10 @@
 """Checkpoints that are complete or absent, never half, and that cannot run code when they are loaded.
 
 A checkpoint is a folder `step_<N>` with `state.pt` (tensors and plain values only) and `meta.json`:
-`{"schema": "hrmdoc.checkpoint/1", "step", "time", "sha256", "bytes", "finite", "lm_loss"}`. It is written beside its final name,
-flushed to disk and renamed, so a name without a dot is always whole. `finite` tells whether every weight was a number. A split
-model (FSDP) has its tensors in `shards/`, whose files and checksums are in `parts`; a process reads those that it keeps, or all.
+`{"schema": "hrmdoc.checkpoint/1", "step", "time", "sha256", "bytes", "finite", "lm_loss"}`. It is written
+beside its final name, flushed to disk and renamed, so a name without a dot is always whole. `finite` tells
+whether every weight was a number. A split model (FSDP) has its tensors in `shards/`, whose files and
+checksums are in `parts`; a process reads those that it keeps, or all.
 """
 
 from __future__ import annotations
@@ -94,20 +95,24 @@ def save(
 
 
 def _disk_error(error: BaseException) -> OSError:
-    """The disk's own error. torch hides it behind a RuntimeError about the archive that it could not finish."""
+    """The disk's own error. torch hides it behind a RuntimeError about the archive that it could not
+    finish."""
     inner: BaseException | None = error
     while inner is not None and not isinstance(inner, OSError):
         inner = inner.__cause__ or inner.__context__
     return OSError(str(error).splitlines()[0]) if inner is None else OSError(inner.errno, inner.strerror)
 
 
-def load(path: Path, device: torch.device | str = "cpu", like: Mapping[str, torch.Tensor] | None = None) -> tuple[State, Meta]:
+def load(
+    path: Path, device: torch.device | str = "cpu", like: Mapping[str, torch.Tensor] | None = None
+) -> tuple[State, Meta]:
     """The state and description of the checkpoint at `path`.
 
     Only tensors and plain values are taken (`weights_only`): a checkpoint that would run code is refused.
 
     Args:
-        like: the tensors of a split model (`shards.parts_of`), if its parts are wanted alone where the checkpoint is in parts.
+        like: the tensors of a split model (`shards.parts_of`), if its parts are wanted alone where the
+            checkpoint is in parts.
 
     Raises:
         InputError: it is incomplete, its checksum differs, or it holds anything else.
@@ -163,7 +168,12 @@ def read_meta(path: Path) -> Meta:
             raise InputError(f"unknown checkpoint schema {found['schema']!r}", file=file)
         meta = Meta(**found)
         names_ok = isinstance(meta.parts, dict) and all(Path(name).name == name for name in meta.parts)
-        if not (isinstance(meta.step, int) and isinstance(meta.bytes, int) and isinstance(meta.sha256, str) and names_ok):
+        if not (
+            isinstance(meta.step, int)
+            and isinstance(meta.bytes, int)
+            and isinstance(meta.sha256, str)
+            and names_ok
+        ):
             raise TypeError
     except OSError as error:
         raise InputError(
@@ -176,14 +186,19 @@ def read_meta(path: Path) -> Meta:
 
 def found(folder: Path) -> list[Path]:
     """Every checkpoint in `folder`, newest step first. Unfinished ones have other names and do not show."""
-    steps = [(int(match[1]), path) for path in _entries(folder) if (match := NAME.fullmatch(path.name)) and path.is_dir()]
+    steps = [
+        (int(match[1]), path)
+        for path in _entries(folder)
+        if (match := NAME.fullmatch(path.name)) and path.is_dir()
+    ]
     return [path for _, path in sorted(steps, reverse=True)]
 
 
 def newest_good(
     folder: Path, device: torch.device | str = "cpu", like: Mapping[str, torch.Tensor] | None = None
 ) -> tuple[Path, State, list[InputError]]:
-    """The newest checkpoint that is whole and finite, its state as `load` gives it, and why newer ones were passed over.
+    """The newest checkpoint that is whole and finite, its state as `load` gives it, and why newer ones were
+    passed over.
 
     Raises:
         InputError: there is no good one.
@@ -197,7 +212,11 @@ def newest_good(
         except InputError as error:
             passed.append(error)
     if not passed:
-        raise InputError("there is no checkpoint", file=folder, hint="start the run anew, without resume, in another run_dir")
+        raise InputError(
+            "there is no checkpoint",
+            file=folder,
+            hint="start the run anew, without resume, in another run_dir",
+        )
     # A run that silently began at step 0 would look well and cost days: that has to be asked for.
     told = "".join(f"\n  {Path(error.file or folder)}: {error.what}" for error in passed)
     number = "its only checkpoint is" if len(passed) == 1 else f"none of its {len(passed)} checkpoints is"
@@ -209,7 +228,8 @@ def newest_good(
 
 
 def prune(folder: Path, keep: int) -> list[Path]:
-    """Deletes all but the newest `keep` checkpoints, and never the last good one. Returns what was deleted."""
+    """Deletes all but the newest `keep` checkpoints, and never the last good one. Returns what was
+    deleted."""
     paths = found(folder)
     good = next((path for path in paths if _is_good(path)), None)
     gone = [path for path in paths[keep:] if path != good]

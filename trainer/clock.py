@@ -1,4 +1,5 @@
-"""Where the time of a step goes: waiting for data, computing, communicating. Measured, on the device that does the work."""
+"""Where the time of a step goes: waiting for data, computing, communicating. Measured, on the device that
+does the work."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ Section = Literal["data", "compute", "comm"]
 class Clock:
     """Adds up the time of sections of code.
 
-    On CUDA the device is asked through events, because the host runs ahead of it; elsewhere the host's clock is right. A section
-    within another one is taken off the outer one, so the sections never count a moment twice.
+    On CUDA the device is asked through events, because the host runs ahead of it; elsewhere the host's clock
+    is right. A section within another one is taken off the outer one, so the sections never count a moment
+    twice.
     """
 
     def __init__(self, *, cuda: bool = False) -> None:

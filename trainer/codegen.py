@@ -1,4 +1,5 @@
-"""Programs that a causal HRM writes for the problems of a dataset, run in the sandbox, and how many of them pass."""
+"""Programs that a causal HRM writes for the problems of a dataset, run in the sandbox, and how many of them
+pass."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Completion:
 def complete(
     model: HRM, problems: Sequence[Problem], keys: EvaluateKeys, encoding: Encoding, seed: int, tick: Say
 ) -> list[Completion]:
-    """`keys.samples` programs for each problem. Every problem draws from a generator of its own, made of `seed` and its place.
+    """`keys.samples` programs for each problem. Every problem draws from a generator of its own, made of
+    `seed` and its place.
 
     Raises:
         ConfigError: many samples are asked for that would all be the same.
@@ -58,22 +60,31 @@ def complete(
         prompt = encoding.encode(problem.prompt)
         for start in range(0, keys.samples, BATCH):
             rows = min(BATCH, keys.samples - start)
-            drawn = generate_many(model, prompt, keys.max_tokens, END, rows, sampling=sampling, generator=generator)
+            drawn = generate_many(
+                model, prompt, keys.max_tokens, END, rows, sampling=sampling, generator=generator
+            )
             found += [Completion(problem.task_id, encoding.decode(tokens)) for tokens in drawn]
         tick(f"{place + 1} of {len(problems)} problems written")
     return found
 
 
-def judge(problems: Sequence[Problem], completions: Sequence[Completion], keys: EvaluateKeys, tick: Say) -> list[Verdict]:
+def judge(
+    problems: Sequence[Problem], completions: Sequence[Completion], keys: EvaluateKeys, tick: Say
+) -> list[Verdict]:
     """Runs each completion with the tests of its problem, in the sandbox, several at a time."""
-    by_task, limits = {problem.task_id: problem for problem in problems}, Limits(keys.timeout_s, keys.memory_mib)
+    by_task, limits = (
+        {problem.task_id: problem for problem in problems},
+        Limits(keys.timeout_s, keys.memory_mib),
+    )
 
     def one(completion: Completion) -> Verdict:
         problem = by_task[completion.task_id]
         return run(completion.code, problem.setup, problem.tests, limits)
 
     verdicts = []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()) as pool:
+    with ThreadPoolExecutor(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    ) as pool:
         for verdict in pool.map(one, completions):
             verdicts.append(verdict)
             tick(f"{len(verdicts)} of {len(completions)} programs run")
@@ -83,27 +94,39 @@ def judge(problems: Sequence[Problem], completions: Sequence[Completion], keys: 
 def report(
     problems: Sequence[Problem], completions: Sequence[Completion], keys: EvaluateKeys, tick: Say
 ) -> tuple[dict[str, Any], list[Verdict]]:
-    """pass@k with intervals, how the programs ended, and what the harness makes of the problems' own solutions.
+    """pass@k with intervals, how the programs ended, and what the harness makes of the problems' own
+    solutions.
 
     Raises:
-        ConfigError: a k is asked for that is more than a problem's samples, or the sandbox does not work here.
+        ConfigError: a k is asked for that is more than a problem's samples, or the sandbox does not work
+            here.
     """
     counts = Counter(completion.task_id for completion in completions)
     ks = _ks(keys, min(counts[problem.task_id] for problem in problems))
     try:
         held, missing = self_test()
     except (RuntimeError, OSError) as error:
-        raise ConfigError(str(error), hint="run it elsewhere; nothing was executed outside the sandbox") from error
-    solutions = judge(problems, [Completion(problem.task_id, problem.code) for problem in problems], keys, tick)
+        raise ConfigError(
+            str(error), hint="run it elsewhere; nothing was executed outside the sandbox"
+        ) from error
+    solutions = judge(
+        problems, [Completion(problem.task_id, problem.code) for problem in problems], keys, tick
+    )
     verdicts = judge(problems, completions, keys, tick)
     pairs = tally(problems, completions, verdicts)
-    bad = {problem.task_id: verdict for problem, verdict in zip(problems, solutions, strict=True) if verdict.status != "passed"}
+    bad = {
+        problem.task_id: verdict
+        for problem, verdict in zip(problems, solutions, strict=True)
+        if verdict.status != "passed"
+    }
     found = {
         "problems": len(problems),
         "programs": len(completions),
         **{f"pass@{k}": asdict(mean_pass_at_k(pairs, k)) for k in ks},
         "ended": dict(Counter(verdict.status for verdict in verdicts).most_common()),
-        "errors": dict(Counter(_kind(verdict) for verdict in verdicts if verdict.status == "error").most_common(5)),
+        "errors": dict(
+            Counter(_kind(verdict) for verdict in verdicts if verdict.status == "error").most_common(5)
+        ),
         "solutions": {
             **asdict(wilson(len(problems) - len(bad), len(problems))),
             "not_passed": {str(task): f"{verdict.status}: {verdict.detail}" for task, verdict in bad.items()},
@@ -113,10 +136,14 @@ def report(
     return found, verdicts
 
 
-def tally(problems: Sequence[Problem], completions: Sequence[Completion], verdicts: Sequence[Verdict]) -> list[tuple[int, int]]:
+def tally(
+    problems: Sequence[Problem], completions: Sequence[Completion], verdicts: Sequence[Verdict]
+) -> list[tuple[int, int]]:
     """For each problem its programs, and how many of them passed."""
     counts = Counter(completion.task_id for completion in completions)
-    passed = Counter(c.task_id for c, verdict in zip(completions, verdicts, strict=True) if verdict.status == "passed")
+    passed = Counter(
+        c.task_id for c, verdict in zip(completions, verdicts, strict=True) if verdict.status == "passed"
+    )
     return [(counts[problem.task_id], passed[problem.task_id]) for problem in problems]
 
 
@@ -146,7 +173,9 @@ def solvable(problems: Iterable[Problem], limit: int | None) -> list[Problem]:
     """
     found = [problem for problem in problems if problem.tests]
     if not found:
-        raise InputError("no problem of the test split has tests", hint="test_list is missing in the source of the dataset")
+        raise InputError(
+            "no problem of the test split has tests", hint="test_list is missing in the source of the dataset"
+        )
     return found[:limit]
 
 
@@ -171,14 +200,18 @@ def read_completions(file: Path, problems: Sequence[Problem]) -> list[Completion
         if not isinstance(row, dict) or "task_id" not in row or not isinstance(row.get("completion"), str):
             raise InputError("is no object with `task_id` and a text `completion`", file=file, line=number)
         if str(row["task_id"]) not in known:
-            raise InputError(f"task_id {row['task_id']!r} is no problem of the test split", file=file, line=number)
+            raise InputError(
+                f"task_id {row['task_id']!r} is no problem of the test split", file=file, line=number
+            )
         found.append(Completion(known[str(row["task_id"])], row["completion"]))
     if not found:
         raise InputError("holds no completions", file=file)
     return found
 
 
-def write_completions(file: Path, completions: Sequence[Completion], verdicts: Sequence[Verdict] | None) -> None:
+def write_completions(
+    file: Path, completions: Sequence[Completion], verdicts: Sequence[Verdict] | None
+) -> None:
     """A JSON object a line, as `read_completions` takes it; with how the program ended if it was run."""
     rows = []
     for place, completion in enumerate(completions):

@@ -1,4 +1,5 @@
-"""Builds the kernels in C (`kernels/`) with the machine's own compiler when they are first wanted, and keeps the result."""
+"""Builds the kernels in C (`kernels/`) with the machine's own compiler when they are first wanted, and keeps
+the result."""
 
 from __future__ import annotations
 
@@ -13,8 +14,17 @@ from pathlib import Path
 from hrmdoc.errors import ConfigError
 
 FOLDER = Path(__file__).with_name("kernels")
-# No -ffast-math: it would break the rounding that exp relies on, and numbers that are no numbers must stay so.
-FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
+# No -ffast-math: it would break the rounding that exp relies on, and numbers that are no numbers must stay
+# so.
+FLAGS = (
+    "-O3",
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-shared",
+    "-fPIC",
+)
 BUILD_S = 120
 
 
@@ -34,27 +44,49 @@ def built(env: Mapping[str, str]) -> Path:
     )
     if compiler is None:
         raise ConfigError(
-            "the native kernels need a C compiler, and none is on the PATH", hint="native=false trains without them"
+            "the native kernels need a C compiler, and none is on the PATH",
+            hint="native=false trains without them",
         )
-    # -march=native ties the result to this kind of processor, and a home folder may be shared by machines of several kinds.
+    # -march=native ties the result to this kind of processor, and a home folder may be shared by machines of
+    # several kinds.
     folder = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hrmdoc"
     try:
         sources = sorted(FOLDER.glob("*.[ch]"))
-        text = "\0".join((*(source.read_text(encoding="utf-8") for source in sources), *FLAGS, compiler, _processor()))
+        text = "\0".join(
+            (*(source.read_text(encoding="utf-8") for source in sources), *FLAGS, compiler, _processor())
+        )
         library = folder / f"kernels-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
         if library.is_file():
             return library
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as place:
             made = Path(place) / "kernels.so"
-            command = [compiler, *FLAGS, "-o", str(made), *(str(source) for source in sources if source.suffix == ".c"), "-lm"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_S, check=False, stdin=subprocess.DEVNULL)
+            command = [
+                compiler,
+                *FLAGS,
+                "-o",
+                str(made),
+                *(str(source) for source in sources if source.suffix == ".c"),
+                "-lm",
+            ]
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=BUILD_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
             if done.returncode:
                 why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
-                raise ConfigError(f"{compiler} cannot build the native kernels: {why}", file=FOLDER, hint="native=false")
+                raise ConfigError(
+                    f"{compiler} cannot build the native kernels: {why}", file=FOLDER, hint="native=false"
+                )
             made.replace(library)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"the native kernels cannot be built: {error}", file=folder, hint="native=false") from error
+        raise ConfigError(
+            f"the native kernels cannot be built: {error}", file=folder, hint="native=false"
+        ) from error
     return library
 
 

@@ -21,7 +21,9 @@ from hrmdoc.errors import ConfigError, did_you_mean
 from .overrides import Setting, Settings, parse_overrides, read_preset, read_yaml
 from .schema import TrainConfig
 
-HRM_UNUSED = ("eval_save_outputs",)  # HRM dumps tensors under these names; accepted so that its files load, without effect
+HRM_UNUSED = (
+    "eval_save_outputs",
+)  # HRM dumps tensors under these names; accepted so that its files load, without effect
 
 
 def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | None = None) -> TrainConfig:
@@ -33,8 +35,8 @@ def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | N
         base: settings below the file, such as those of a run that is resumed.
 
     Raises:
-        ConfigError: an unknown key (with the nearest known one), a value of the wrong type or out of bounds, or two values that
-            contradict each other. Names the file and line where the value was set.
+        ConfigError: an unknown key (with the nearest known one), a value of the wrong type or out of bounds,
+            or two values that contradict each other. Names the file and line where the value was set.
     """
     given: Settings = {**(base or {}), **(read_yaml(file) if file else {}), **parse_overrides(words)}
     if "parallel" in given:  # the short form, parallel=fsdp
@@ -42,9 +44,15 @@ def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | N
     preset = given.get("preset")
     settings = {**(read_preset(str(preset.value)) if preset and preset.value else {}), **given}
     types_by_key = key_types()
-    values = {key: _checked(key, setting, types_by_key) for key, setting in settings.items() if key not in HRM_UNUSED}
+    values = {
+        key: _checked(key, setting, types_by_key)
+        for key, setting in settings.items()
+        if key not in HRM_UNUSED
+    }
     config: TrainConfig = _build(TrainConfig, values)
-    if "eval_interval" not in given and config.eval_interval:  # a preset's or the default: nobody meant it for these epochs
+    if (
+        "eval_interval" not in given and config.eval_interval
+    ):  # a preset's or the default: nobody meant it for these epochs
         config = replace(config, eval_interval=_divisor(config.epochs, config.eval_interval))
     _check_together(config, settings)
     return config
@@ -66,7 +74,8 @@ def dump(config: TrainConfig) -> str:
 
 
 def total_steps(config: TrainConfig, groups: int, mean_examples: float, *, capped: bool = True) -> int:
-    """Optimizer steps of the run: HRM's epochs count groups (a puzzle with its augmentations). `max_steps` caps them.
+    """Optimizer steps of the run: HRM's epochs count groups (a puzzle with its augmentations). `max_steps`
+    caps them.
 
     Raises:
         ConfigError: the data does not fill one step.
@@ -113,7 +122,12 @@ def _checked(key: str, setting: Setting, types_by_key: dict[str, Any]) -> Any:
     try:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
-        choices = [str(choice) for member in _members(hint) if get_origin(member) is Literal for choice in get_args(member)]
+        choices = [
+            str(choice)
+            for member in _members(hint)
+            if get_origin(member) is Literal
+            for choice in get_args(member)
+        ]
         what = f"{key}={value!r}: {str(error).replace('`', '')}"
         raise _wrong(what, setting, f"one of {', '.join(choices)}" if choices else None) from error
 
@@ -121,12 +135,18 @@ def _checked(key: str, setting: Setting, types_by_key: dict[str, Any]) -> Any:
 def _unknown(key: str, setting: Setting, known: dict[str, Any]) -> ConfigError:
     if key == "arch" and isinstance(setting.value, str):
         return _wrong(
-            f"arch={setting.value} names a model file, and HRM's hrm_v1 is the only model here", setting, "leave it out"
+            f"arch={setting.value} names a model file, and HRM's hrm_v1 is the only model here",
+            setting,
+            "leave it out",
         )
     inside = [name for name in known if name.startswith(f"{key}.")]
     if inside:
-        return _wrong(f"{key!r} holds several keys, not one value", setting, f"set {inside[0]} and its neighbours")
-    same_name = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]  # hidden_size for arch.hidden_size
+        return _wrong(
+            f"{key!r} holds several keys, not one value", setting, f"set {inside[0]} and its neighbours"
+        )
+    same_name = [
+        name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]
+    ]  # hidden_size for arch.hidden_size
     hint = f"did you mean {same_name[0]!r}?" if same_name else did_you_mean(key, known)
     return _wrong(f"unknown key {key!r}", setting, hint)
 
@@ -164,7 +184,9 @@ def _check_together(config: TrainConfig, settings: Settings) -> None:
             "epochs",
         )
     if config.data_hash is not None and not config.data_hash.removeprefix("sha256:").isalnum():
-        raise _conflict(f"data_hash={config.data_hash!r} is not a hash", "copy it from run.json", settings, "data_hash")
+        raise _conflict(
+            f"data_hash={config.data_hash!r} is not a hash", "copy it from run.json", settings, "data_hash"
+        )
 
 
 def _divisor(whole: int, most: int) -> int:

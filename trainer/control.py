@@ -1,7 +1,9 @@
-"""The inbox of a live run: JSON files in `control/`, each one action, executed between two steps and answered in events.jsonl.
+"""The inbox of a live run: JSON files in `control/`, each one action, executed between two steps and answered
+in events.jsonl.
 
-`{"id": "...", "action": "set_lr", "lr": 3e-5, "reason": "..."}`. Put a file there atomically (write it elsewhere, rename it);
-names that start with a dot or lack `.json` are left alone. Every file is removed once it is answered.
+`{"id": "...", "action": "set_lr", "lr": 3e-5, "reason": "..."}`. Put a file there atomically (write it
+elsewhere, rename it); names that start with a dot or lack `.json` are left alone. Every file is removed once
+it is answered.
 """
 
 from __future__ import annotations
@@ -82,7 +84,12 @@ def parse(text: str, name: str, base_lr: float) -> Action:
         raise ActionError("set_lr needs lr, and no other action takes it")
     if lr is not None:
         low, high = (base_lr * bound for bound in LR_BOUNDS)
-        if isinstance(lr, bool) or not isinstance(lr, int | float) or not math.isfinite(lr) or not low <= lr <= high:
+        if (
+            isinstance(lr, bool)
+            or not isinstance(lr, int | float)
+            or not math.isfinite(lr)
+            or not low <= lr <= high
+        ):
             raise ActionError(f"lr {lr!r} is out of bounds: {low:.1e} to {high:.1e}")
         lr = float(lr)
     return Action(found.get("id") or name, action, lr, found.get("reason", ""))

@@ -1,7 +1,9 @@
-"""What a run does on the machine it finds itself on: device, precision, attention, compilation, threads and environment flags.
+"""What a run does on the machine it finds itself on: device, precision, attention, compilation, threads and
+environment flags.
 
-`plan` is a pure function of what is asked for, what the machine can do and the environment, so that every device's plan is
-tested without having the device. `probe` finds out what the machine can do; `apply` carries a plan out.
+`plan` is a pure function of what is asked for, what the machine can do and the environment, so that every
+device's plan is tested without having the device. `probe` finds out what the machine can do; `apply` carries
+a plan out.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Attention = Literal["sdpa", "flash"]
 MPS_HIGH_WATERMARK = 0.9  # of the recommended memory; the rest stays with the desktop
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 SMALL_MODEL = 64  # hidden size up to which one CPU thread is fastest: the work of an operator is less than waking a thread
-NATIVE_MODEL = 512  # hidden size up to which the kernels in C are known to be faster than PyTorch's operations
+NATIVE_MODEL = (
+    512  # hidden size up to which the kernels in C are known to be faster than PyTorch's operations
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ class Plan:
         dtype: of activations; parameters are always float32.
         autocast: run the forward pass under `torch.amp.autocast`.
         scaler: scale the loss, because float16 gradients underflow.
-        num_workers: batches prepared ahead by a background thread (0: none; a Sudoku batch is one array slice).
+        num_workers: batches prepared ahead by a background thread (0: none; a Sudoku batch is one array
+            slice).
         native, native_reason: whether the levels run in the project's own C kernels (`native`), and why.
         compile_backend: None leaves the model uncompiled; `compile_mode` goes with it.
         attention, attention_reason: which attention runs, and why.
@@ -137,8 +142,8 @@ def plan(request: Request, machine: Machine, env: Mapping[str, str]) -> Plan:
 def batches_ahead(kind: Kind, cpus: int) -> int:
     """How many batches a background thread keeps ready, for a process that has `cpus` cores to itself.
 
-    A GPU must find the next batch waiting, and more in reserve evens out a disk that stutters. On a CPU the thread would take
-    its time from the step itself; a Mac's has cores to spare.
+    A GPU must find the next batch waiting, and more in reserve evens out a disk that stutters. On a CPU the
+    thread would take its time from the step itself; a Mac's has cores to spare.
     """
     if kind == "cuda":
         return max(1, min(4, cpus // 2))
@@ -163,7 +168,8 @@ def probe() -> Machine:
 
 
 def apply(chosen: Plan) -> torch.device:
-    """Sets the environment, threads and backend flags of `chosen`. Must run before the device is first used."""
+    """Sets the environment, threads and backend flags of `chosen`. Must run before the device is first
+    used."""
     os.environ.update(chosen.env)
     import torch
 
@@ -181,8 +187,8 @@ def apply(chosen: Plan) -> torch.device:
 def keep_memory() -> bool:
     """Makes the C library keep the memory of freed tensors; whether it could be told to (glibc only).
 
-    By default it returns blocks of some 100 KiB and more to the system at once, so that every activation of a larger model
-    costs fresh pages, which takes longer than most elementwise operations on it.
+    By default it returns blocks of some 100 KiB and more to the system at once, so that every activation of a
+    larger model costs fresh pages, which takes longer than most elementwise operations on it.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -198,12 +204,15 @@ def _device(asked: DeviceChoice, machine: Machine) -> Kind:
     if asked == "auto":
         return "cuda" if machine.cuda else "mps" if machine.mps else "cpu"
     if (asked == "cuda" and not machine.cuda) or (asked == "mps" and not machine.mps):
-        raise ConfigError(f"device={asked} is not available on this machine", hint="leave device out, or use device=cpu")
+        raise ConfigError(
+            f"device={asked} is not available on this machine", hint="leave device out, or use device=cpu"
+        )
     return asked
 
 
 def _dtype(kind: Kind, asked: DtypeChoice, machine: Machine, warnings: list[str]) -> Dtype:
-    """bfloat16 on a GPU that has it; float32 elsewhere, because CPUs are slower in bfloat16 and MPS autocast is not stable."""
+    """bfloat16 on a GPU that has it; float32 elsewhere, because CPUs are slower in bfloat16 and MPS autocast
+    is not stable."""
     if kind == "cuda":
         if asked == "bfloat16" and not machine.cuda_bf16:
             warnings.append("this GPU has no bfloat16: training in float16 with loss scaling instead")
@@ -212,7 +221,9 @@ def _dtype(kind: Kind, asked: DtypeChoice, machine: Machine, warnings: list[str]
     if asked == "auto":
         return "float32"
     if asked == "float16":
-        warnings.append(f"float16 is not used on {kind}: there is no loss scaling for it; training in float32")
+        warnings.append(
+            f"float16 is not used on {kind}: there is no loss scaling for it; training in float32"
+        )
         return "float32"
     if asked == "bfloat16" and kind == "mps" and not machine.mps_bf16:
         warnings.append("bfloat16 on MPS needs macOS 14 or newer: training in float32")
@@ -220,7 +231,9 @@ def _dtype(kind: Kind, asked: DtypeChoice, machine: Machine, warnings: list[str]
     return asked
 
 
-def _attention(kind: Kind, dtype: Dtype, machine: Machine, env: Mapping[str, str], warnings: list[str]) -> tuple[Attention, str]:
+def _attention(
+    kind: Kind, dtype: Dtype, machine: Machine, env: Mapping[str, str], warnings: list[str]
+) -> tuple[Attention, str]:
     if env.get("USE_FLASH_ATTN", "0") in ("", "0"):
         return "sdpa", "PyTorch's scaled dot-product attention (USE_FLASH_ATTN=1 asks for flash-attn)"
     obstacle = (
@@ -240,7 +253,8 @@ def _attention(kind: Kind, dtype: Dtype, machine: Machine, env: Mapping[str, str
 
 
 def _compilation(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """HRM compiles unless DISABLE_COMPILE is set, to whatever value. Off a GPU, compiling costs more than a short run."""
+    """HRM compiles unless DISABLE_COMPILE is set, to whatever value. Off a GPU, compiling costs more than a
+    short run."""
     wanted = request.compile if request.compile is not None else kind == "cuda"
     if not wanted or "DISABLE_COMPILE" in env:
         return None, None
@@ -250,7 +264,9 @@ def _compilation(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[
     return "inductor", "reduce-overhead" if request.grad_accum == 1 else None
 
 
-def _threads(kind: Kind, request: Request, machine: Machine, env: Mapping[str, str], warnings: list[str]) -> int | None:
+def _threads(
+    kind: Kind, request: Request, machine: Machine, env: Mapping[str, str], warnings: list[str]
+) -> int | None:
     small = request.hidden_size <= SMALL_MODEL
     better = 1 if small else machine.cpus
     given, name = request.threads, "threads"
@@ -260,12 +276,17 @@ def _threads(kind: Kind, request: Request, machine: Machine, env: Mapping[str, s
         return better if kind == "cpu" and small else None
     if given > machine.cpus:
         cores = "1 core" if machine.cpus == 1 else f"{machine.cpus} cores"
-        warnings.append(f"{name}={given} on {cores}: the threads wait for one another; {name}={better} is faster")
+        warnings.append(
+            f"{name}={given} on {cores}: the threads wait for one another; {name}={better} is faster"
+        )
     return given
 
 
-def _native(kind: Kind, dtype: Dtype, compiled: bool, threads: int, request: Request, warnings: list[str]) -> tuple[bool, str]:
-    """Whether the kernels in C train the model, which they do to the same result but for rounding, and why."""
+def _native(
+    kind: Kind, dtype: Dtype, compiled: bool, threads: int, request: Request, warnings: list[str]
+) -> tuple[bool, str]:
+    """Whether the kernels in C train the model, which they do to the same result but for rounding, and
+    why."""
     if request.native is False:
         return False, "native=false"
     obstacle = (
@@ -279,7 +300,9 @@ def _native(kind: Kind, dtype: Dtype, compiled: bool, threads: int, request: Req
     )
     if request.native is True:
         if obstacle is not None:
-            warnings.append(f"native=true, but not with this run ({obstacle}): training with PyTorch's operations")
+            warnings.append(
+                f"native=true, but not with this run ({obstacle}): training with PyTorch's operations"
+            )
         return obstacle is None, obstacle or "asked for"
     if obstacle is None and request.hidden_size > NATIVE_MODEL:
         obstacle = f"they are faster up to a hidden size of {NATIVE_MODEL}"
@@ -300,7 +323,8 @@ def _environment(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[
     if kind == "mps":
         high = env.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO", str(MPS_HIGH_WATERMARK))
         low = env.get("PYTORCH_MPS_LOW_WATERMARK_RATIO")
-        # PyTorch refuses to start with LOW above HIGH, and LOW's own default is 1.4. A HIGH of 0 means no limit.
+        # PyTorch refuses to start with LOW above HIGH, and LOW's own default is 1.4. A HIGH of 0 means no
+        # limit.
         if _ratio(high) > 0 and (low is None or _ratio(low) > _ratio(high)):
             missing["PYTORCH_MPS_LOW_WATERMARK_RATIO"] = high
     return tuple(sorted(missing.items()))

@@ -25,12 +25,19 @@ def draw(tokens: ArrayLike, charset: str = SUDOKU, against: ArrayLike | None = N
     """
     grid = _square(tokens)
     side = len(grid)
-    wrong = np.zeros_like(grid, bool) if against is None else (_square(against) != grid) & (_square(against) != IGNORE)
+    wrong = (
+        np.zeros_like(grid, bool)
+        if against is None
+        else (_square(against) != grid) & (_square(against) != IGNORE)
+    )
     high, wide = _box(side, charset)
     width = 1 if against is None else 2
     lines = []
     for r in range(side):
-        cells = [_cell(int(grid[r, c]), charset) + ("!" if wrong[r, c] else "" if width == 1 else " ") for c in range(side)]
+        cells = [
+            _cell(int(grid[r, c]), charset) + ("!" if wrong[r, c] else "" if width == 1 else " ")
+            for c in range(side)
+        ]
         lines.append(" | ".join(" ".join(cells[c : c + wide]) for c in range(0, side, wide)).rstrip())
         if (r + 1) % high == 0 and r + 1 < side:
             rule = "-" * ((width + 1) * wide - 1)
@@ -45,17 +52,24 @@ def _box(side: int, charset: str) -> tuple[int, int]:
 
 def side_by_side(*drawings: str, gap: str = "    ") -> str:
     """Drawings of equal height next to each other."""
-    blocks: Sequence[list[str]] = [drawing.split("\n") for drawing in drawings]  # splitlines would drop an empty last row
+    blocks: Sequence[list[str]] = [
+        drawing.split("\n") for drawing in drawings
+    ]  # splitlines would drop an empty last row
     widths = [max(map(len, block)) for block in blocks]
     rows = zip(*blocks, strict=True)
-    return "\n".join(gap.join(line.ljust(width) for line, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        gap.join(line.ljust(width) for line, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
-def svg(boards: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], charset: str = SUDOKU, cell: int = 28) -> str:
+def svg(
+    boards: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], charset: str = SUDOKU, cell: int = 28
+) -> str:
     """Boards as an SVG picture, one below another: the question, and beside it the prediction.
 
     Args:
-        boards: question, prediction and right answer of each, [side * side] tokens. Given cells are bold, wrong ones red.
+        boards: question, prediction and right answer of each, [side * side] tokens. Given cells are bold,
+            wrong ones red.
         cell: pixels a cell.
     """
     side = len(_square(boards[0][0])) if boards else 0
@@ -77,7 +91,13 @@ def svg(boards: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], charset: str =
 
 
 def _svg_cells(
-    grid: NDArray[np.int64], given: NDArray[np.bool_], wrong: NDArray[np.bool_], left: int, top: int, cell: int, charset: str
+    grid: NDArray[np.int64],
+    given: NDArray[np.bool_],
+    wrong: NDArray[np.bool_],
+    left: int,
+    top: int,
+    cell: int,
+    charset: str,
 ) -> list[str]:
     parts = []
     for (r, c), token in np.ndenumerate(grid):
@@ -85,15 +105,21 @@ def _svg_cells(
         if wrong[r, c]:
             parts.append(f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" fill="#fbd5d5"/>')
         if text not in ". ":
-            style = ' fill="#b00020"' if wrong[r, c] else ' font-weight="bold"' if given[r, c] else ' fill="#345"'
-            parts.append(f'<text x="{x + cell / 2:g}" y="{y + cell * 0.7:g}" font-size="{cell * 0.6:g}"{style}>{text}</text>')
+            style = (
+                ' fill="#b00020"' if wrong[r, c] else ' font-weight="bold"' if given[r, c] else ' fill="#345"'
+            )
+            parts.append(
+                f'<text x="{x + cell / 2:g}" y="{y + cell * 0.7:g}" font-size="{cell * 0.6:g}"{style}>{text}</text>'
+            )
     return parts
 
 
 def _svg_lines(side: int, box: tuple[int, int], left: int, top: int, cell: int) -> list[str]:
     parts, end = [], side * cell
     for line in range(side + 1):
-        for every, path in zip(box, (f"M{left} {top + line * cell}h{end}", f"M{left + line * cell} {top}v{end}"), strict=True):
+        for every, path in zip(
+            box, (f"M{left} {top + line * cell}h{end}", f"M{left + line * cell} {top}v{end}"), strict=True
+        ):
             parts.append(f'<path d="{path}" stroke="#222" stroke-width="{2 if line % every == 0 else 0.5}"/>')
     return parts
 

@@ -20,7 +20,10 @@ Metrics = dict[str, dict[str, float]]
 
 @torch.no_grad()
 def evaluate(
-    model: HRM, batches: Iterable[EvalBatch], device: torch.device | str = "cpu", predictions: Path | None = None
+    model: HRM,
+    batches: Iterable[EvalBatch],
+    device: torch.device | str = "cpu",
+    predictions: Path | None = None,
 ) -> Metrics:
     """Scores `model` on `batches`.
 
@@ -30,9 +33,11 @@ def evaluate(
         predictions: a file (.npz) to save inputs, labels, predicted tokens and halting values to, per set.
 
     Returns:
-        For each set the means over its puzzles: accuracy (of cells), exact_accuracy (of whole puzzles, the number to read),
-        q_halt_accuracy, steps (always halt_max_steps), lm_loss, q_halt_loss; and count, the number of puzzles. All ranks
-        get the same numbers. A set without any labelled puzzle has the count 0 and NaN for the rest.
+        For each set the means over its puzzles: accuracy (of cells), exact_accuracy (of whole puzzles, the
+            number to read),
+        q_halt_accuracy, steps (always halt_max_steps), lm_loss, q_halt_loss; and count, the number of
+        puzzles. All ranks get the same numbers. A set without any labelled puzzle has the count 0 and NaN for
+        the rest.
     """
     training, wide = model.training, widest_float(device)
     model.eval()
@@ -42,7 +47,9 @@ def evaluate(
         for name, host_batch in batches:
             batch = {key: value.to(device, non_blocking=True) for key, value in host_batch.items()}
             outputs, metrics = _score(model, batch)
-            total = sums.setdefault(name, {key: torch.zeros((), dtype=wide, device=device) for key in metrics})
+            total = sums.setdefault(
+                name, {key: torch.zeros((), dtype=wide, device=device) for key in metrics}
+            )
             for key, value in metrics.items():
                 total[key] += value
             if predictions is not None:

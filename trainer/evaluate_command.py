@@ -1,4 +1,5 @@
-"""`hrmdoc evaluate`: scores a checkpoint, shows what lies behind the means, and runs generated code where it is allowed to."""
+"""`hrmdoc evaluate`: scores a checkpoint, shows what lies behind the means, and runs generated code where it
+is allowed to."""
 
 from __future__ import annotations
 
@@ -125,7 +126,9 @@ def parse(words: list[str]) -> Request:
         else:
             places.append(text if equals else word)
     if len(places) > 1 or (not places and "--completions" not in request.files):
-        raise UsageError("evaluate takes one checkpoint", hint="name a run directory or one of its checkpoints/step_<N>")
+        raise UsageError(
+            "evaluate takes one checkpoint", hint="name a run directory or one of its checkpoints/step_<N>"
+        )
     request.checkpoint = Path(places[0]) if places else None
     return request
 
@@ -148,10 +151,15 @@ def _scored(scored: Scored, request: Request) -> dict[str, Any]:
 
     keys, board = scored.config.evaluate, board_of(scored.data.info)
     if board is None and (request.show or "--draw" in request.files):
-        raise UsageError("only boards can be drawn: Sudoku, mazes, ARC", hint="--save-completions saves what the model writes")
+        raise UsageError(
+            "only boards can be drawn: Sudoku, mazes, ARC",
+            hint="--save-completions saves what the model writes",
+        )
     with tempfile.TemporaryDirectory() as folder:
         saved = request.files.get("--predictions", Path(folder) / "predictions.npz")
-        metrics: dict[str, Any] = dict(scored.metrics(saved if board or "--predictions" in request.files else None))
+        metrics: dict[str, Any] = dict(
+            scored.metrics(saved if board or "--predictions" in request.files else None)
+        )
         if board is not None:
             metrics["breakdown"] = breakdown(saved, board)
             sys.stderr.write(table(metrics) + show(saved, board, request.show))
@@ -171,9 +179,15 @@ def _code(scored: Scored, request: Request) -> dict[str, Any]:
     from .data.bpe import gpt2
     from .data.problems import load_problems
 
-    keys, saves, others = scored.config.evaluate, request.files.get("--save-completions"), request.files.get("--completions")
+    keys, saves, others = (
+        scored.config.evaluate,
+        request.files.get("--save-completions"),
+        request.files.get("--completions"),
+    )
     if not scored.model.arch.causal:
-        raise ConfigError("this model writes no programs: it is not causal", hint="train on text with arch.causal=true")
+        raise ConfigError(
+            "this model writes no programs: it is not causal", hint="train on text with arch.causal=true"
+        )
     if others and not keys.execute_code:
         raise UsageError(_NOT_ALLOWED, hint="add --execute-code; see --help")
     problems = solvable(load_problems(scored.data.folder), keys.limit)
@@ -189,7 +203,9 @@ def _code(scored: Scored, request: Request) -> dict[str, Any]:
         _warn(code)
     if others and verdicts is not None:
         found["other"], judged = report(problems, theirs, keys, _ticking())
-        found["difference"] = compare(tally(problems, written, verdicts), tally(problems, theirs, judged), keys)
+        found["difference"] = compare(
+            tally(problems, written, verdicts), tally(problems, theirs, judged), keys
+        )
     if saves:
         write_completions(saves, written, verdicts)
     return found
@@ -199,7 +215,9 @@ def _answered(problems: list[Problem], completions: list[Completion]) -> list[Pr
     given = {completion.task_id for completion in completions}
     answered = [problem for problem in problems if problem.task_id in given]
     if len(answered) < len(problems):
-        sys.stderr.write(f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n")
+        sys.stderr.write(
+            f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n"
+        )
     return answered
 
 
@@ -211,7 +229,9 @@ def _foreign(request: Request) -> dict[str, Any]:
     from .data.problems import load_problems
     from .setup import check_hash
 
-    config = configs.load(None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])])
+    config = configs.load(
+        None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])]
+    )
     if not config.evaluate.execute_code:
         raise UsageError(_NOT_ALLOWED, hint="add --execute-code; see --help")
     path = open_data(config.data_path)
@@ -228,9 +248,13 @@ def _foreign(request: Request) -> dict[str, Any]:
 
 def _warn(found: dict[str, Any]) -> None:
     if missing := found.get("sandbox", {}).get("missing"):
-        sys.stderr.write(f"warning: the sandbox ran without its guards {', '.join(missing)}; see hrmdoc evaluate --help\n")
+        sys.stderr.write(
+            f"warning: the sandbox ran without its guards {', '.join(missing)}; see hrmdoc evaluate --help\n"
+        )
     if bad := found.get("solutions", {}).get("not_passed"):
-        sys.stderr.write(f"warning: {len(bad)} of the problems' own solutions do not pass; see solutions.not_passed\n")
+        sys.stderr.write(
+            f"warning: {len(bad)} of the problems' own solutions do not pass; see solutions.not_passed\n"
+        )
 
 
 def _ticking() -> Any:

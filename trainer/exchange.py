@@ -1,4 +1,5 @@
-"""Checkpoint folders of the reference implementations of HRM and TRM: `step_<N>`, a file, with `all_config.yaml` beside it."""
+"""Checkpoint folders of the reference implementations of HRM and TRM: `step_<N>`, a file, with
+`all_config.yaml` beside it."""
 
 from __future__ import annotations
 
@@ -24,25 +25,58 @@ _TRM_SWITCHES = {"arch.single_net": True, "arch.full_backprop": True}
 _TRM_NAMES = {"arch.no_ACT_continue": "arch.no_act_continue"}
 # The reference's own keys, in its order; of `arch` all that its model reads.
 _KEYS = (
-    *("data_path", "global_batch_size", "epochs", "lr", "lr_min_ratio", "lr_warmup_steps", "weight_decay", "beta1", "beta2"),
-    *("puzzle_emb_lr", "puzzle_emb_weight_decay", "project_name", "run_name", "checkpoint_path", "seed", "checkpoint_every_eval"),
+    *(
+        "data_path",
+        "global_batch_size",
+        "epochs",
+        "lr",
+        "lr_min_ratio",
+        "lr_warmup_steps",
+        "weight_decay",
+        "beta1",
+        "beta2",
+    ),
+    *(
+        "puzzle_emb_lr",
+        "puzzle_emb_weight_decay",
+        "project_name",
+        "run_name",
+        "checkpoint_path",
+        "seed",
+        "checkpoint_every_eval",
+    ),
     "eval_interval",
 )
 _ARCH = (
-    *("name", "loss", "halt_exploration_prob", "halt_max_steps", "H_cycles", "L_cycles", "H_layers", "L_layers", "hidden_size"),
+    *(
+        "name",
+        "loss",
+        "halt_exploration_prob",
+        "halt_max_steps",
+        "H_cycles",
+        "L_cycles",
+        "H_layers",
+        "L_layers",
+        "hidden_size",
+    ),
     *("num_heads", "expansion", "pos_encodings", "rms_norm_eps", "rope_theta"),
 )
 
 
 def reference_settings(checkpoint: Path) -> Settings:
-    """The configuration beside a checkpoint file, as far as it is ours too; the switches of TRM where its model is named.
+    """The configuration beside a checkpoint file, as far as it is ours too; the switches of TRM where its
+    model is named.
 
     Raises:
         ConfigError: there is none.
     """
     file = checkpoint.parent / CONFIG
     if not file.is_file():
-        raise ConfigError(f"there is no {CONFIG} beside the checkpoint", file=checkpoint, hint="the reference saves one there")
+        raise ConfigError(
+            f"there is no {CONFIG} beside the checkpoint",
+            file=checkpoint,
+            hint="the reference saves one there",
+        )
     given = {_TRM_NAMES.get(key, key): setting for key, setting in read_yaml(file).items()}
     if str(given.get("arch.name", Setting("")).value).endswith(TRM):
         given |= {key: Setting(value) for key, value in _TRM_SWITCHES.items()}

@@ -32,7 +32,8 @@ class Feed:
     Attributes:
         taken: batches used so far.
         repeated: how many of them held the very inputs of an earlier one, in the same order. Shuffled data
-            hardly ever do; a sampler that is seeded anew each time, or a cache in the wrong place, does nothing else.
+            hardly ever do; a sampler that is seeded anew each time, or a cache in the wrong place, does
+            nothing else.
     """
 
     def __init__(self, source: Stream, device: torch.device, *, pin: bool = False, ahead: int = 0) -> None:
@@ -59,7 +60,8 @@ class Feed:
         return self._move(batch)
 
     def state_dict(self) -> dict[str, Any]:
-        """The place after the last batch that `next` returned; what was prepared beyond it is prepared again."""
+        """The place after the last batch that `next` returned; what was prepared beyond it is prepared
+        again."""
         return self._used
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -18,8 +18,8 @@ from .model import HRM
 class Sampling:
     """How a token is chosen: the likeliest at temperature 0; else drawn from softmax(logits / temperature).
 
-    Of the drawn ones only the likeliest that together have the probability `top_p` are considered (nucleus sampling, Holtzman
-    et al. 2020, arXiv 1904.09751).
+    Of the drawn ones only the likeliest that together have the probability `top_p` are considered (nucleus
+    sampling, Holtzman et al. 2020, arXiv 1904.09751).
     """
 
     temperature: float = 0.0
@@ -40,7 +40,9 @@ def generate(
     cached: bool = True,
 ) -> list[int]:
     """The one continuation that `generate_many` gives for one sample."""
-    return generate_many(model, prompt, count, end, 1, sampling=sampling, generator=generator, cached=cached)[0]
+    return generate_many(model, prompt, count, end, 1, sampling=sampling, generator=generator, cached=cached)[
+        0
+    ]
 
 
 @torch.no_grad()
@@ -55,10 +57,12 @@ def generate_many(
     generator: torch.Generator | None = None,
     cached: bool = True,
 ) -> list[list[int]]:
-    """`samples` continuations of `prompt`, each up to `count` tokens, ended before the token `end` and at the model's length.
+    """`samples` continuations of `prompt`, each up to `count` tokens, ended before the token `end` and at the
+    model's length.
 
-    Every token takes the full number of ACT steps. With `cached` the prompt is read once for all samples and the keys and
-    values of all passes are kept, so that a token costs one position in each pass; the result is the same.
+    Every token takes the full number of ACT steps. With `cached` the prompt is read once for all samples and
+    the keys and values of all passes are kept, so that a token costs one position in each pass; the result is
+    the same.
 
     Raises:
         ConfigError: the model sees later tokens, so it cannot be asked for the next one.
@@ -93,8 +97,11 @@ def generate_many(
 
 
 def _last_logits(model: HRM, tokens_BS: Tensor, cache: Cache | None) -> Tensor:
-    """Logits [B, V] after the last token. With a cache that holds something, only the new positions are computed."""
-    ids = torch.full((len(tokens_BS),), model.data.blank_identifier_id, dtype=torch.int32, device=tokens_BS.device)
+    """Logits [B, V] after the last token. With a cache that holds something, only the new positions are
+    computed."""
+    ids = torch.full(
+        (len(tokens_BS),), model.data.blank_identifier_id, dtype=torch.int32, device=tokens_BS.device
+    )
     skip = cache.length if cache is not None else 0
     x = model.embed(tokens_BS, ids)[:, skip:]
     z_H, z_L = (state.expand_as(x) for state in (model.H_init, model.L_init))
@@ -113,5 +120,7 @@ def _pick(logits_BV: Tensor, sampling: Sampling, generator: torch.Generator | No
     if sampling.top_p < 1:
         ordered, order = shares.sort(-1, descending=True)
         before = ordered.cumsum(-1) - ordered  # what the likelier ones have together
-        shares = torch.zeros_like(shares).scatter(-1, order, ordered.masked_fill(before >= sampling.top_p, 0.0))
+        shares = torch.zeros_like(shares).scatter(
+            -1, order, ordered.masked_fill(before >= sampling.top_p, 0.0)
+        )
     return torch.multinomial(shares, 1, generator=generator)[:, 0]

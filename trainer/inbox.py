@@ -40,7 +40,15 @@ class Inbox:
                 continue
             done, detail = self._execute(action, lm_loss)
             status = "done" if done else "failed"
-            self.job.run.event("action", step, id=action.id, action=action.action, status=status, reason=action.reason, **detail)
+            self.job.run.event(
+                "action",
+                step,
+                id=action.id,
+                action=action.action,
+                status=status,
+                reason=action.reason,
+                **detail,
+            )
             self.job.run.log(f"action {action.action} ({action.id}): {status}")
             ended = "stopped" if action.action == "stop" else ended
         return ended

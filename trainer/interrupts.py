@@ -25,7 +25,8 @@ class Interrupts:
 
 @contextmanager
 def listening() -> Iterator[Interrupts]:
-    """Listens within the block. Outside the main thread Python allows no handlers, and nothing is received."""
+    """Listens within the block. Outside the main thread Python allows no handlers, and nothing is
+    received."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

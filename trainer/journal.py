@@ -28,7 +28,8 @@ class Journal:
         self._first: int | None = None
 
     def compiling(self, step: int) -> bool:
-        """Whether `step` is one in which a compiled model is compiled: the first two, of which one starts from no carry."""
+        """Whether `step` is one in which a compiled model is compiled: the first two, of which one starts
+        from no carry."""
         self._first = step if self._first is None else self._first
         return self.job.plan.compile_backend is not None and step < self._first + 2
 
@@ -53,9 +54,12 @@ class Journal:
         if line and self.job.world.chief:
             run.log(self._line(steps, speed))
         if line and self.job.world.size > 1:
-            run.append(f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values))
+            run.append(
+                f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values)
+            )
         self.job.progress(last.step, last.values)
-        # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves those steps out.
+        # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves
+        # those steps out.
         gradient = not self.job.plan.scaler
         return next((found.step for found in steps if not finite(found.values, gradient=gradient)), None)
 
@@ -83,7 +87,11 @@ class Journal:
         ]
         halted = [found.values for found in steps if "train/accuracy" in found.values]
         rows = sum(found["train/count"] for found in halted)
-        for name, key in (("accuracy", "train/accuracy"), ("exact", "train/exact_accuracy"), ("steps", "train/steps")):
+        for name, key in (
+            ("accuracy", "train/accuracy"),
+            ("exact", "train/exact_accuracy"),
+            ("steps", "train/steps"),
+        ):
             if rows:
                 mean = sum(found[key] * found["train/count"] for found in halted) / rows
                 parts.append(f"{name} {mean:.2f}")

@@ -78,7 +78,8 @@ class Keeper:
     last_step: int = -1
 
     def save(self, state: TrainState, lm_loss: float | None = None) -> bool:
-        """Saves the state of this step, unless paused. A disk that refuses is reported and the old checkpoints stay."""
+        """Saves the state of this step, unless paused. A disk that refuses is reported and the old
+        checkpoints stay."""
         self.last_step = state.step
         if self.paused:
             self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
@@ -108,19 +109,26 @@ class Keeper:
                 parts.call_off()
             what = f"OSError: {error}"  # with its number, as Python says it: by that the diagnosis knows it
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
-            self.run.log(f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept")
+            self.run.log(
+                f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept"
+            )
             return False
         seconds = round(time.monotonic() - began, 4)
-        self.run.event("checkpoint", state.step, path=str(path), finite=finite, lm_loss=lm_loss, seconds=seconds)
+        self.run.event(
+            "checkpoint", state.step, path=str(path), finite=finite, lm_loss=lm_loss, seconds=seconds
+        )
         if not finite:
-            self.run.log(f"warning: checkpoint of step {state.step} holds weights that are not finite; it is marked so")
+            self.run.log(
+                f"warning: checkpoint of step {state.step} holds weights that are not finite; it is marked so"
+            )
         for gone in checkpoint.prune(self.folder, self.keep):
             self.run.event("checkpoint_deleted", state.step, path=str(gone))
         self.saved(path)
         return True
 
     def look_back(self, step: int) -> None:
-        """Reads the newest checkpoint again: one that was damaged since it was written must be known before it is needed."""
+        """Reads the newest checkpoint again: one that was damaged since it was written must be known before
+        it is needed."""
         for path in checkpoint.found(self.folder)[:1]:
             try:
                 checkpoint.check(path)
@@ -160,11 +168,14 @@ class Keeper:
         done = {"policy": config.on_rollback, "lr_scale": state.lr_scale}
         self.run.event("rollback", state.step, from_step=before, rollbacks=state.rollbacks, **done)
         how = "the learning rate is lowered" if reduced else "the batches since then are skipped"
-        self.run.log(f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run); {how}")
+        self.run.log(
+            f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run); {how}"
+        )
         return True
 
     def resume(self, state: TrainState, source: Path, *, accept_data: bool) -> None:
-        """Continues from a run directory's newest good checkpoint, or from exactly the checkpoint that `source` names.
+        """Continues from a run directory's newest good checkpoint, or from exactly the checkpoint that
+        `source` names.
 
         Raises:
             InputError: there is no usable checkpoint.
@@ -172,7 +183,11 @@ class Keeper:
         """
         exact = checkpoint.NAME.fullmatch(source.name) is not None
         folder = self.folder if source.resolve() == self.run.path.resolve() else source / "checkpoints"
-        found = checkpoint.load(source, state.generator.device, _like(state))[0] if exact else self.newest_good(state, folder)
+        found = (
+            checkpoint.load(source, state.generator.device, _like(state))[0]
+            if exact
+            else self.newest_good(state, folder)
+        )
         if found.get("data_hash") != state.data_hash and not accept_data:
             raise ConfigError(
                 f"the dataset has changed: {state.data_hash[:12]} now, {str(found.get('data_hash'))[:12]} in the checkpoint",
@@ -184,7 +199,9 @@ class Keeper:
         except (RuntimeError, KeyError, ValueError, TypeError) as error:
             what = str(error).splitlines()[0] if str(error) else type(error).__name__
             hint = "resume with the arch.* keys of that run's config.yaml"
-            raise InputError(f"the checkpoint does not fit this model: {what}", file=source, hint=hint) from error
+            raise InputError(
+                f"the checkpoint does not fit this model: {what}", file=source, hint=hint
+            ) from error
         state.restarts += 1
         self.last_step = state.step
         if found.get("native", False) != state.native:

@@ -1,4 +1,5 @@
-"""Other ways to start a run than in the foreground: in the background (`--detach`), or as a batch job (`--slurm`)."""
+"""Other ways to start a run than in the foreground: in the background (`--detach`), or as a batch job
+(`--slurm`)."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def parse(argv: Sequence[str]) -> Request:
     if (values or "--dry-run" in flags) and "--slurm" not in flags:
         raise UsageError(f"{next(iter(values), '--dry-run')} goes with --slurm only", hint="add --slurm")
     if flags >= {"--detach", "--slurm"}:
-        raise UsageError("--detach and --slurm do not go together", hint="a batch job is in the background already")
+        raise UsageError(
+            "--detach and --slurm do not go together", hint="a batch job is in the background already"
+        )
     job = slurm.BatchJob.of(values) if "--slurm" in flags else None
     return Request(words, "--detach" in flags, job, "--dry-run" in flags)
 
@@ -67,7 +70,8 @@ def name_of(run_dir: str | None, run_name: str | None) -> Path:
 
 
 def detach(words: Sequence[str], run: Path) -> str:
-    """Starts the trainer in a session of its own, which outlives the terminal. Returns how to follow and stop it.
+    """Starts the trainer in a session of its own, which outlives the terminal. Returns how to follow and stop
+    it.
 
     Raises:
         ConfigError: the log cannot be written.
@@ -77,7 +81,9 @@ def detach(words: Sequence[str], run: Path) -> str:
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            )
     except OSError as error:
         raise ConfigError(f"cannot start in the background: {error.strerror}", file=log) from error
     return (
@@ -88,13 +94,17 @@ def detach(words: Sequence[str], run: Path) -> str:
     )
 
 
-def submit(words: Sequence[str], run: Path, job: slurm.BatchJob, env: Mapping[str, str], *, dry_run: bool) -> str:
+def submit(
+    words: Sequence[str], run: Path, job: slurm.BatchJob, env: Mapping[str, str], *, dry_run: bool
+) -> str:
     """Writes the batch script beside the run and hands it to `sbatch`. Returns what to tell.
 
     Raises:
         ConfigError: the script cannot be written, or `sbatch` is missing or refuses.
     """
-    text = slurm.script([sys.executable, "-m", "hrmdoc.trainer", "train", *_with_place(words, run), "resume=auto"], run, job)
+    text = slurm.script(
+        [sys.executable, "-m", "hrmdoc.trainer", "train", *_with_place(words, run), "resume=auto"], run, job
+    )
     if dry_run:
         return text
     file = run.with_name(f"{run.name}.sbatch")
@@ -112,13 +122,17 @@ def submit(words: Sequence[str], run: Path, job: slurm.BatchJob, env: Mapping[st
         )
     except FileNotFoundError as error:
         raise ConfigError(
-            "sbatch is not on the PATH", file=file, hint="log in to the cluster, or look at the script with --dry-run"
+            "sbatch is not on the PATH",
+            file=file,
+            hint="log in to the cluster, or look at the script with --dry-run",
         ) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"the job was not submitted: {error}", file=file) from error
     if done.returncode:
         why = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
-        raise ConfigError(f"sbatch refused the job: {why[-1]}", file=file, hint="check --account, --qos and --time")
+        raise ConfigError(
+            f"sbatch refused the job: {why[-1]}", file=file, hint="check --account, --qos and --time"
+        )
     number = done.stdout.split()[-1] if done.stdout.split() else "?"
     return (
         f"{done.stdout.strip()}\n  script  {file}\n  follow  hrmdoc watch {shlex.quote(str(run))}\n"
@@ -127,4 +141,6 @@ def submit(words: Sequence[str], run: Path, job: slurm.BatchJob, env: Mapping[st
 
 
 def _with_place(words: Sequence[str], run: Path) -> list[str]:
-    return [word for word in words if not word.startswith(("run_dir=", "run_name="))] + [f"run_dir={os.path.abspath(run)}"]
+    return [word for word in words if not word.startswith(("run_dir=", "run_name="))] + [
+        f"run_dir={os.path.abspath(run)}"
+    ]

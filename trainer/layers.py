@@ -1,4 +1,5 @@
-"""The layers of HRM. All parameters are stored in float32 and cast to the activation's dtype where they are used.
+"""The layers of HRM. All parameters are stored in float32 and cast to the activation's dtype where they are
+used.
 
 Shape suffixes: B batch, S sequence, D hidden size, H heads, K size of a head, F inner size of the MLP.
 """
@@ -21,8 +22,8 @@ Rotary = tuple[Tensor, Tensor]
 def trunc_normal(*shape: int, std: float, dtype: torch.dtype | None = None) -> Tensor:
     """A normal sample truncated at two sigma whose standard deviation is `std` *after* truncation.
 
-    `torch.nn.init.trunc_normal_` returns less than the deviation asked for (0.88 of it at two sigma); JAX corrects for
-    that, and HRM follows JAX. The sample is drawn by the inverse of the distribution function.
+    `torch.nn.init.trunc_normal_` returns less than the deviation asked for (0.88 of it at two sigma); JAX
+    corrects for that, and HRM follows JAX. The sample is drawn by the inverse of the distribution function.
     """
     if std == 0:
         return torch.zeros(*shape, dtype=dtype)
@@ -47,7 +48,9 @@ class Linear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_features)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, cast(self.weight, x.dtype), None if self.bias is None else cast(self.bias, x.dtype))
+        return F.linear(
+            x, cast(self.weight, x.dtype), None if self.bias is None else cast(self.bias, x.dtype)
+        )
 
 
 class Embedding(nn.Module):
@@ -70,9 +73,11 @@ def rms_norm(x: Tensor, eps: float) -> Tensor:
 
 
 class RotaryEmbedding(nn.Module):
-    """Rotary position embedding, half-split: channel i turns with channel i + K/2 by the angle position * theta^(-2i/K).
+    """Rotary position embedding, half-split: channel i turns with channel i + K/2 by the angle position *
+    theta^(-2i/K).
 
-    `forward` gives (cos, signed sin), each [S, 1, K] float32; the first half of the sine carries the minus of the rotation.
+    `forward` gives (cos, signed sin), each [S, 1, K] float32; the first half of the sine carries the minus of
+    the rotation.
     """
 
     cos: Tensor
@@ -97,7 +102,8 @@ def rotate(x_BSHK: Tensor, rotary: Rotary) -> Tensor:
 
 
 def _sdpa(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor, causal: bool = False) -> Tensor:
-    # scaled_dot_product_attention attends over the second last axis: without the transposes it would mix heads.
+    # scaled_dot_product_attention attends over the second last axis: without the transposes it would mix
+    # heads.
     q, k, v = q_BSHK.transpose(1, 2), k_BSHK.transpose(1, 2), v_BSHK.transpose(1, 2)
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(1, 2)
 
@@ -124,12 +130,15 @@ def check_backend(name: str, dtype: torch.dtype) -> None:
     """Refuses an attention backend that does not exist, is not installed, or cannot compute in `dtype`."""
     if name not in BACKENDS:
         raise ConfigError(
-            f"unknown attention backend {name!r}", hint=did_you_mean(name, BACKENDS) or f"one of: {', '.join(BACKENDS)}"
+            f"unknown attention backend {name!r}",
+            hint=did_you_mean(name, BACKENDS) or f"one of: {', '.join(BACKENDS)}",
         )
     if name != "flash":
         return
     if dtype not in (torch.float16, torch.bfloat16):
-        raise ConfigError("attention backend 'flash' computes in float16 or bfloat16 only", hint="use attention 'sdpa'")
+        raise ConfigError(
+            "attention backend 'flash' computes in float16 or bfloat16 only", hint="use attention 'sdpa'"
+        )
     try:
         import flash_attn  # noqa: F401
     except ImportError as error:
@@ -141,8 +150,8 @@ def check_backend(name: str, dtype: torch.dtype) -> None:
 class Cache:
     """Keys and values of the positions seen so far, for generating token by token with a causal model.
 
-    HRM passes its blocks many times for one token, and each pass has keys of its own: the entries are kept in the order of
-    the calls, and `rewind` goes back to the first before the next token.
+    HRM passes its blocks many times for one token, and each pass has keys of its own: the entries are kept in
+    the order of the calls, and `rewind` goes back to the first before the next token.
     """
 
     def __init__(self) -> None:
@@ -167,20 +176,27 @@ class Cache:
 
     def expand(self, rows: int) -> None:
         """Gives the one row that was read to each of `rows` rows, which go on in different ways."""
-        self._entries = [(k.expand(rows, *k.shape[1:]), v.expand(rows, *v.shape[1:])) for k, v in self._entries]
+        self._entries = [
+            (k.expand(rows, *k.shape[1:]), v.expand(rows, *v.shape[1:])) for k, v in self._entries
+        ]
 
 
 class Attention(nn.Module):
-    """Multi-head attention with one fused query-key-value projection, no biases, no dropout; `causal` hides later positions."""
+    """Multi-head attention with one fused query-key-value projection, no biases, no dropout; `causal` hides
+    later positions."""
 
     def __init__(self, hidden_size: int, num_heads: int, backend: str = "sdpa", causal: bool = False) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.backend: Callable[..., Tensor] = partial(BACKENDS[backend], causal=True) if causal else BACKENDS[backend]
+        self.backend: Callable[..., Tensor] = (
+            partial(BACKENDS[backend], causal=True) if causal else BACKENDS[backend]
+        )
         self.qkv = Linear(hidden_size, 3 * hidden_size)
         self.out = Linear(hidden_size, hidden_size)
 
-    def forward(self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False) -> Tensor:
+    def forward(
+        self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False
+    ) -> Tensor:
         """[B, S, D]; with `first` only position 0, [B, 1, D]."""
         if first:
             return self._first(x_BSD, rotary)
@@ -193,7 +209,9 @@ class Attention(nn.Module):
             if cache is not None:
                 cache.extend(k, v)
             return self.out(self.backend(q, k, v).reshape(B, S, D))  # type: ignore[no-any-return]
-        assert S == 1, "after the prompt, tokens come one at a time: a single query sees every key, so no mask is needed"
+        assert S == 1, (
+            "after the prompt, tokens come one at a time: a single query sees every key, so no mask is needed"
+        )
         return self.out(_sdpa(q, *cache.extend(k, v)).reshape(B, S, D))  # type: ignore[no-any-return]
 
     def _first(self, x_BSD: Tensor, rotary: Rotary | None) -> Tensor:
@@ -210,7 +228,8 @@ class Attention(nn.Module):
 
 
 def inner_size(size: int, expansion: float) -> int:
-    """Inner size of a SwiGLU: 2/3 of `expansion * size` (the gate is a third matrix), rounded up to a multiple of 256."""
+    """Inner size of a SwiGLU: 2/3 of `expansion * size` (the gate is a third matrix), rounded up to a
+    multiple of 256."""
     return -(-round(expansion * size * 2 / 3) // 256) * 256
 
 
@@ -229,7 +248,8 @@ class SwiGLU(nn.Module):
 
 
 class Block(nn.Module):
-    """A post-norm transformer block. With `mix_length` an MLP over that many positions takes the place of attention (TRM)."""
+    """A post-norm transformer block. With `mix_length` an MLP over that many positions takes the place of
+    attention (TRM)."""
 
     def __init__(
         self,
@@ -243,17 +263,25 @@ class Block(nn.Module):
     ) -> None:
         super().__init__()
         self.eps = eps
-        self.attention = None if mix_length is not None else Attention(hidden_size, num_heads, backend, causal)
+        self.attention = (
+            None if mix_length is not None else Attention(hidden_size, num_heads, backend, causal)
+        )
         self.mixer = None if mix_length is None else SwiGLU(mix_length, expansion)
         self.mlp = SwiGLU(hidden_size, expansion)
 
-    def forward(self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False) -> Tensor:
+    def forward(
+        self, x_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False
+    ) -> Tensor:
         """[B, S, D]; with `first` only position 0, [B, 1, D], at a fraction of the work."""
         if self.mixer is not None:
             x_BDS = x_BSD.transpose(1, 2)
-            x = rms_norm(x_BDS + self.mixer(x_BDS), self.eps).transpose(1, 2)  # normed over the positions, as TRM does
+            x = rms_norm(x_BDS + self.mixer(x_BDS), self.eps).transpose(
+                1, 2
+            )  # normed over the positions, as TRM does
             x = x[:, :1] if first else x
         else:
             assert self.attention is not None
-            x = rms_norm((x_BSD[:, :1] if first else x_BSD) + self.attention(x_BSD, rotary, cache, first), self.eps)
+            x = rms_norm(
+                (x_BSD[:, :1] if first else x_BSD) + self.attention(x_BSD, rotary, cache, first), self.eps
+            )
         return rms_norm(x + self.mlp(x), self.eps)

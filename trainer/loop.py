@@ -118,7 +118,9 @@ class _Loop:
     def _step(self, step: int, due: bool) -> None:
         """Accumulates gradients, clips them, and steps the optimizers at the rates of the schedule."""
         job, config, state = self.job, self.job.config, self.job.state
-        factor = cosine_schedule(step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio)
+        factor = cosine_schedule(
+            step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio
+        )
         lr = job.fault.lr(step, config.lr * factor)
         state.dense.param_groups[0]["lr"] = lr
         for _ in range(config.grad_accum):
@@ -146,7 +148,10 @@ class _Loop:
         job, state, clock = self.job, self.job.state, self.job.world.clock
         with clock.section("data"):
             batch = job.fault.batch(step, state.feed.next())
-        with clock.section("compute"), job.run.busy(state.step) if self.log.compiling(step) else nullcontext():
+        with (
+            clock.section("compute"),
+            job.run.busy(state.step) if self.log.compiling(step) else nullcontext(),
+        ):
             state.carry, sums = gradients(
                 *(state.model, state.carry, batch, self.share, job.config.arch.loss.loss_type),
                 generator=state.generator,
@@ -168,13 +173,18 @@ class _Loop:
                 return ended  # no number, or back at a checkpoint: nothing of this step is evaluated or kept
             self._look_at_data()
         job.run.heartbeat(step)
-        ended = "early_stopping" if evaluates and _evaluate(job, self.log) and job.config.early_stopping.patience else None
+        ended = (
+            "early_stopping"
+            if evaluates and _evaluate(job, self.log) and job.config.early_stopping.patience
+            else None
+        )
         if saves or ended:
             job.keeper.save(state, self.log.lm_loss)
         return self._listen() or ended
 
     def _write(self, *, line: bool) -> Reason | None:
-        """Writes what was measured since the last time; "nonfinite" where that ends the run, after a rollback if there is one."""
+        """Writes what was measured since the last time; "nonfinite" where that ends the run, after a rollback
+        if there is one."""
         bad = self.log.write(self.meter.fetch(), line=line)
         if bad is None or self.job.config.on_nonfinite not in ("stop", "rollback"):
             return None
@@ -231,7 +241,8 @@ def _clip(job: Job) -> torch.Tensor:
 
 
 def _step_sparse(job: Job, lr: float) -> None:
-    """Steps the puzzle embedding with the gradient of one micro-batch. Its sign does not depend on the loss scale."""
+    """Steps the puzzle embedding with the gradient of one micro-batch. Its sign does not depend on the loss
+    scale."""
     sparse = job.state.sparse
     assert sparse is not None
     sparse.lr = lr
@@ -242,7 +253,8 @@ def _step_sparse(job: Job, lr: float) -> None:
 
 
 def _skip(job: Job, step: int) -> None:
-    """Leaves the weights as they are; the rows in flight may hold the bad numbers, so they are dropped too."""
+    """Leaves the weights as they are; the rows in flight may hold the bad numbers, so they are dropped
+    too."""
     job.state.skipped += 1
     job.state.carry = None
     job.run.event("skipped", step, why="the gradient is not finite", skipped=job.state.skipped)
@@ -250,14 +262,21 @@ def _skip(job: Job, step: int) -> None:
 
 
 def _nonfinite(job: Job, meter: Meter, bad: int) -> Reason | None:
-    """Answers a loss or gradient that is no number: back to the last good checkpoint, or the end of the run."""
+    """Answers a loss or gradient that is no number: back to the last good checkpoint, or the end of the
+    run."""
     state, run, config = job.state, job.run, job.config
     run.event("nonfinite", bad, on_nonfinite=config.on_nonfinite, rollbacks=state.rollbacks)
     run.log(f"error: the loss or its gradient is not finite at step {bad}")
     meter.forget()
-    if config.on_nonfinite == "rollback" and state.rollbacks < config.max_rollbacks and job.keeper.roll_back(state, config):
+    if (
+        config.on_nonfinite == "rollback"
+        and state.rollbacks < config.max_rollbacks
+        and job.keeper.roll_back(state, config)
+    ):
         return None
-    run.log("ending: see the run's diagnosis with hrmdoc analyze; on_nonfinite=rollback goes back to a good checkpoint instead")
+    run.log(
+        "ending: see the run's diagnosis with hrmdoc analyze; on_nonfinite=rollback goes back to a good checkpoint instead"
+    )
     return "nonfinite"
 
 
@@ -284,21 +303,37 @@ def _evaluate(job: Job, log: Journal) -> bool:
     assert job.test is not None
     began = time.perf_counter()
     with state.ema.applied() if state.ema is not None else nullcontext():
-        batches = _alive(job, test_batches(job.test, config.global_batch_size, job.world.rank, job.world.size))
+        batches = _alive(
+            job, test_batches(job.test, config.global_batch_size, job.world.rank, job.world.size)
+        )
         results = evaluate(state.model, batches, state.generator.device)
     values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
     seconds = time.perf_counter() - began
     log.exclude(seconds)
-    run.scalars.write([Row(state.step, time.time(), {key: value for key, value in values.items() if not key.endswith(".count")})])
+    run.scalars.write(
+        [
+            Row(
+                state.step,
+                time.time(),
+                {key: value for key, value in values.items() if not key.endswith(".count")},
+            )
+        ]
+    )
     run.event("evaluated", state.step, metrics=values, seconds=round(seconds, 4), ema=state.ema is not None)
-    shown = " | ".join(f"{key} {value:.4f}" for key, value in values.items() if not key.endswith((".count", ".steps")))
+    shown = " | ".join(
+        f"{key} {value:.4f}" for key, value in values.items() if not key.endswith((".count", ".steps"))
+    )
     run.log(f"eval step {state.step} | {shown}")
     log.latest.update(values)
     first = next(iter(results.values()))
-    better = state.stopper.better(first[stopping.metric], stopping.min_delta, lower=stopping.metric == "lm_loss")
+    better = state.stopper.better(
+        first[stopping.metric], stopping.min_delta, lower=stopping.metric == "lm_loss"
+    )
     if not stopping.patience or better or state.stopper.waited < stopping.patience:
         return False
-    run.event("early_stop", state.step, metric=stopping.metric, best=state.stopper.best, patience=stopping.patience)
+    run.event(
+        "early_stop", state.step, metric=stopping.metric, best=state.stopper.best, patience=stopping.patience
+    )
     run.log(
         f"early stop: {stopping.metric} has not been better than {state.stopper.best:.4f} for {stopping.patience} evaluations"
     )

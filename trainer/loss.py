@@ -1,6 +1,7 @@
 """The loss of one ACT step and the sums that the metrics are made of.
 
-A row is a puzzle. Every returned number is a raw sum over rows, so that ranks and batches add up; the caller divides.
+A row is a puzzle. Every returned number is a raw sum over rows, so that ranks and batches add up; the caller
+divides.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ def widest_float(device: torch.device | str) -> torch.dtype:
 
 
 def stablemax_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross entropy, in the shape of `labels`, of logits [..., V] under stablemax; 0 where the label is ignored.
+    """Cross entropy, in the shape of `labels`, of logits [..., V] under stablemax; 0 where the label is
+    ignored.
 
-    Stablemax grows linearly instead of exponentially: s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s / sum(s), in the widest
-    float. Prieto et al., arXiv 2501.04697.
+    Stablemax grows linearly instead of exponentially: s(x) = x + 1 for x >= 0, 1 / (1 - x) below; p = s /
+    sum(s), in the widest float. Prieto et al., arXiv 2501.04697.
     """
     x = logits.to(widest_float(logits.device))
     s = torch.where(x < 0, 1 / (1 - x + _TINY), x + 1)
@@ -39,8 +41,11 @@ def stablemax_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross entropy, in the shape of `labels`, of logits [..., V] under softmax in float32; 0 where the label is ignored."""
-    flat = F.cross_entropy(logits.float().flatten(0, -2), labels.long().flatten(), ignore_index=IGNORE, reduction="none")
+    """Cross entropy, in the shape of `labels`, of logits [..., V] under softmax in float32; 0 where the label
+    is ignored."""
+    flat = F.cross_entropy(
+        logits.float().flatten(0, -2), labels.long().flatten(), ignore_index=IGNORE, reduction="none"
+    )
     return flat.view(labels.shape)
 
 
@@ -54,7 +59,8 @@ def check_loss(loss_type: str) -> None:
     """Raises ConfigError for a loss that does not exist."""
     if loss_type not in LOSSES:
         raise ConfigError(
-            f"unknown loss_type {loss_type!r}", hint=did_you_mean(loss_type, LOSSES) or f"one of: {', '.join(LOSSES)}"
+            f"unknown loss_type {loss_type!r}",
+            hint=did_you_mean(loss_type, LOSSES) or f"one of: {', '.join(LOSSES)}",
         )
 
 
@@ -71,14 +77,15 @@ def compute_loss(
     """Loss and metrics of one ACT step.
 
     Args:
-        outputs, carry: as `HRM.forward` returned them. Labels come from the carry: rows in flight keep their puzzle.
+        outputs, carry: as `HRM.forward` returned them. Labels come from the carry: rows in flight keep their
+            puzzle.
         loss_type: 'stablemax_cross_entropy' or 'softmax_cross_entropy'.
 
     Returns:
-        The loss summed over rows (divide by the global batch size before `backward`), and 0-d tensors, all raw sums:
-        count, accuracy, exact_accuracy, q_halt_accuracy, steps over the rows that halted in this step and have a label;
-        lm_loss, q_halt_loss and, in training, q_continue_loss over all rows. A row without any label (the padding of a
-        short evaluation batch) has no right answer and adds nothing.
+        The loss summed over rows (divide by the global batch size before `backward`), and 0-d tensors, all
+        raw sums: count, accuracy, exact_accuracy, q_halt_accuracy, steps over the rows that halted in this
+        step and have a label; lm_loss, q_halt_loss and, in training, q_continue_loss over all rows. A row
+        without any label (the padding of a short evaluation batch) has no right answer and adds nothing.
     """
     check_loss(loss_type)
     labels_BS, logits, q_halt = carry.current_data["labels"], outputs["logits"], outputs["q_halt_logits"]
@@ -88,7 +95,9 @@ def compute_loss(
         counts_B = valid_BS.sum(-1)
         labelled_B = counts_B > 0
         divisor_B = counts_B.clamp(min=1)
-        right_B = at_all_places((labels != IGNORE) & (logits.argmax(-1) == labels), outputs, labels_BS.shape).sum(-1)
+        right_B = at_all_places(
+            (labels != IGNORE) & (logits.argmax(-1) == labels), outputs, labels_BS.shape
+        ).sum(-1)
         exact_B = right_B == counts_B
         done_B = carry.halted & labelled_B
         metrics = {

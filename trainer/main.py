@@ -39,7 +39,8 @@ def main(argv: list[str]) -> int:
     """Runs `[train] ...`, `evaluate ...` or `dataset ...`.
 
     Returns:
-        0 done, 1 the training failed, 2 wrong configuration or input, 128 + n after signal n (130 for an interrupt).
+        0 done, 1 the training failed, 2 wrong configuration or input, 128 + n after signal n (130 for an
+        interrupt).
     """
     command, words = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("train", argv)
     if command == "train" and any(word in ("-h", "--help") for word in words):
@@ -80,7 +81,9 @@ def train(words: list[str]) -> int:
             sys.stderr.write(launch.detach(request.words, run))
             sys.stdout.write(f"{run}\n")
         else:
-            sys.stdout.write(launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run))
+            sys.stdout.write(
+                launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run)
+            )
         return 0
     if sys.stderr.isatty():
         sys.stderr.write("loading PyTorch ...\n")
@@ -99,7 +102,9 @@ def train(words: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the loop has written the traceback to the run directory
         screen.end()
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        sys.stderr.write(f"error: training failed at step {job.state.step}: {what}\n  hint: hrmdoc analyze {job.run.path}\n")
+        sys.stderr.write(
+            f"error: training failed at step {job.state.step}: {what}\n  hint: hrmdoc analyze {job.run.path}\n"
+        )
         return 1
     finally:
         screen.end()
@@ -117,7 +122,11 @@ def _summary(job: Job, outcome: Outcome) -> str:
     from .checkpoint import found
 
     reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
-    reached = [f"{key} {value:.4f}" for key, value in outcome.metrics.items() if key.endswith((".exact_accuracy", ".lm_loss"))]
+    reached = [
+        f"{key} {value:.4f}"
+        for key, value in outcome.metrics.items()
+        if key.endswith((".exact_accuracy", ".lm_loss"))
+    ]
     lines = [" | ".join([f"{outcome.state} at step {outcome.step} of {job.total_steps}{reason}", *reached])]
     lines.append(f"  diagnose  hrmdoc analyze {job.run.path}")
     if not found(job.keeper.folder):
@@ -150,7 +159,12 @@ def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:
     """The configuration file, if one is named, and the overrides."""
     files = [word for word in argv if "=" not in word]
     if len(files) > 1:
-        raise UsageError(f"one configuration file at most, not {len(files)}: {' '.join(files)}", hint="overrides are key=value")
+        raise UsageError(
+            f"one configuration file at most, not {len(files)}: {' '.join(files)}",
+            hint="overrides are key=value",
+        )
     if files and files[0].startswith("-"):
-        raise UsageError(f"unknown option {files[0]}", hint="settings are written key=value, such as epochs=20")
+        raise UsageError(
+            f"unknown option {files[0]}", hint="settings are written key=value, such as epochs=20"
+        )
     return (Path(files[0]) if files else None), [word for word in argv if "=" in word]

@@ -32,22 +32,26 @@ def finite(values: Mapping[str, float], *, gradient: bool = True) -> bool:
 class Meter:
     """Collects sums of `compute_loss` and turns them into HRM's metrics.
 
-    Losses are divided by the examples of the step; the rest is a mean over the rows that halted in the step, and is left out when
-    none did (HRM logs zeros then, which are no measurements).
+    Losses are divided by the examples of the step; the rest is a mean over the rows that halted in the step,
+    and is left out when none did (HRM logs zeros then, which are no measurements).
     """
 
     examples: int
     world: World = field(default_factory=World)
     _names: tuple[str, ...] = ()
     _sums: Tensor | None = None
-    _pending: list[tuple[int, float, dict[str, float], Tensor, Tensor, Tensor | None]] = field(default_factory=list)
+    _pending: list[tuple[int, float, dict[str, float], Tensor, Tensor, Tensor | None]] = field(
+        default_factory=list
+    )
 
     def add(self, sums: Sums) -> None:
         """Adds the sums of one micro-batch."""
         self._names = sums.names
         self._sums = sums.values if self._sums is None else self._sums + sums.values
 
-    def close_step(self, step: int, grad_norm: Tensor, host: dict[str, float], moved: Tensor | None = None) -> None:
+    def close_step(
+        self, step: int, grad_norm: Tensor, host: dict[str, float], moved: Tensor | None = None
+    ) -> None:
         """Ends a step.
 
         Args:
@@ -59,14 +63,17 @@ class Meter:
         self._sums = None
 
     def fetch(self) -> list[Row]:
-        """All steps since the last call, summed over the processes. The one place where the host waits for the device."""
+        """All steps since the last call, summed over the processes. The one place where the host waits for
+        the device."""
         if not self._pending:
             return []
         steps, times, hosts, sums, norms, moved = zip(*self._pending, strict=True)
         self._pending.clear()
         dtype = sums[0].dtype
         measured = [found.to(dtype) for found in moved if found is not None]
-        numbers = iter(self.world.add_up(torch.cat((*sums, torch.stack(norms).to(dtype), *measured))).tolist())
+        numbers = iter(
+            self.world.add_up(torch.cat((*sums, torch.stack(norms).to(dtype), *measured))).tolist()
+        )
         metrics = [self._metrics(islice(numbers, len(self._names)), host) for host in hosts]
         for values, norm in zip(metrics, islice(numbers, len(steps)), strict=True):
             values["train/grad_norm"] = norm / self.world.size  # it is the same everywhere

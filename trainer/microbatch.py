@@ -15,7 +15,8 @@ from .model import HRM, Batch, Carry
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The metrics' sums of a micro-batch, by name, as one tensor [len(names)] on the device, in its widest float."""
+    """The metrics' sums of a micro-batch, by name, as one tensor [len(names)] on the device, in its widest
+    float."""
 
     names: tuple[str, ...]
     values: Tensor
@@ -34,7 +35,8 @@ def gradients(
     precision: AbstractContextManager[object] | None = None,
     scaler: GradScaler | None = None,
 ) -> tuple[Carry, Sums]:
-    """One ACT step of `batch` forward and backward. Adds to the gradients of the parameters those of the loss over `divisor`.
+    """One ACT step of `batch` forward and backward. Adds to the gradients of the parameters those of the loss
+    over `divisor`.
 
     Args:
         carry: the rows in flight, which may be changed in place; None begins with all of `batch`.

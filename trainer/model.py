@@ -1,7 +1,8 @@
 """The Hierarchical Reasoning Model with adaptive computation time (ACT).
 
-Wang et al., "Hierarchical Reasoning Model", arXiv 2506.21734. The switches of the Tiny Recursive Model (arXiv 2510.04871)
-are fields of the same configuration: `single_net`, `full_backprop`, `no_act_continue`, `mlp_t`, `puzzle_emb_len`.
+Wang et al., "Hierarchical Reasoning Model", arXiv 2506.21734. The switches of the Tiny Recursive Model (arXiv
+2510.04871) are fields of the same configuration: `single_net`, `full_backprop`, `no_act_continue`, `mlp_t`,
+`puzzle_emb_len`.
 
 Shape suffixes: B batch, S positions (puzzle prefix, then tokens), D hidden size, V vocabulary.
 """
@@ -19,7 +20,17 @@ from hrmdoc.errors import ConfigError
 
 from . import native
 from .data.info import IGNORE, DataInfo
-from .layers import Block, Cache, Embedding, Linear, Rotary, RotaryEmbedding, cast, check_backend, trunc_normal
+from .layers import (
+    Block,
+    Cache,
+    Embedding,
+    Linear,
+    Rotary,
+    RotaryEmbedding,
+    cast,
+    check_backend,
+    trunc_normal,
+)
 from .native import NativeLevel, NativeStep
 from .parallel import World
 from .sparse import SparseEmbedding
@@ -35,9 +46,10 @@ Q_BIAS = -5.0  # both values start near "neither": halting is learned, not guess
 class ArchConfig:
     """HRM's `arch.*` keys with their defaults, then TRM's switches (all off, `puzzle_emb_len` derived).
 
-    `causal` hides later positions and reads the halting values at the last position. `q_target` says where the value of
-    going on comes from: 'separate' is HRM's second forward pass; 'reuse' takes the next step's own forward pass, a step
-    late, which saves the second pass but trains that value through the Q head only, and not for rows that have halted.
+    `causal` hides later positions and reads the halting values at the last position. `q_target` says where
+    the value of going on comes from: 'separate' is HRM's second forward pass; 'reuse' takes the next step's
+    own forward pass, a step late, which saves the second pass but trains that value through the Q head only,
+    and not for rows that have halted.
     """
 
     name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
@@ -69,7 +81,11 @@ class ArchConfig:
         """Prefix positions that carry the puzzle embedding."""
         if self.puzzle_emb_ndim == 0:
             return 0
-        return -(-self.puzzle_emb_ndim // self.hidden_size) if self.puzzle_emb_len is None else self.puzzle_emb_len
+        return (
+            -(-self.puzzle_emb_ndim // self.hidden_size)
+            if self.puzzle_emb_len is None
+            else self.puzzle_emb_len
+        )
 
     def check(self) -> None:
         """Raises ConfigError for values that no model can be built from."""
@@ -79,30 +95,46 @@ class ArchConfig:
         if not self.single_net and self.H_layers < 1:
             raise ConfigError(f"arch.H_layers is {self.H_layers}, it must be at least 1")
         if self.hidden_size % self.num_heads:
-            raise ConfigError(f"arch.hidden_size {self.hidden_size} is no multiple of arch.num_heads {self.num_heads}")
+            raise ConfigError(
+                f"arch.hidden_size {self.hidden_size} is no multiple of arch.num_heads {self.num_heads}"
+            )
         if self.pos_encodings == "rope" and not self.mlp_t and self.hidden_size // self.num_heads % 2:
-            raise ConfigError(f"rotary positions need an even head size, not {self.hidden_size // self.num_heads}")
+            raise ConfigError(
+                f"rotary positions need an even head size, not {self.hidden_size // self.num_heads}"
+            )
         if self.pos_encodings not in POSITIONS:
-            raise ConfigError(f"unknown arch.pos_encodings {self.pos_encodings!r}", hint=f"one of: {', '.join(POSITIONS)}")
+            raise ConfigError(
+                f"unknown arch.pos_encodings {self.pos_encodings!r}", hint=f"one of: {', '.join(POSITIONS)}"
+            )
         if self.forward_dtype not in DTYPES:
-            raise ConfigError(f"unknown arch.forward_dtype {self.forward_dtype!r}", hint=f"one of: {', '.join(DTYPES)}")
+            raise ConfigError(
+                f"unknown arch.forward_dtype {self.forward_dtype!r}", hint=f"one of: {', '.join(DTYPES)}"
+            )
         if self.q_target not in Q_TARGETS:
-            raise ConfigError(f"unknown arch.q_target {self.q_target!r}", hint=f"one of: {', '.join(Q_TARGETS)}")
+            raise ConfigError(
+                f"unknown arch.q_target {self.q_target!r}", hint=f"one of: {', '.join(Q_TARGETS)}"
+            )
         if self.causal and self.mlp_t:
-            raise ConfigError("arch.causal=true and arch.mlp_t=true: an MLP over the positions sees the later ones")
+            raise ConfigError(
+                "arch.causal=true and arch.mlp_t=true: an MLP over the positions sees the later ones"
+            )
         if not 0 <= self.halt_exploration_prob <= 1:
-            raise ConfigError(f"arch.halt_exploration_prob is {self.halt_exploration_prob}, it must be between 0 and 1")
+            raise ConfigError(
+                f"arch.halt_exploration_prob is {self.halt_exploration_prob}, it must be between 0 and 1"
+            )
         if self.puzzle_emb_ndim < 0 or self.prefix_len * self.hidden_size < self.puzzle_emb_ndim:
-            raise ConfigError(f"arch.puzzle_emb_ndim {self.puzzle_emb_ndim} does not fit into {self.prefix_len} prefix positions")
+            raise ConfigError(
+                f"arch.puzzle_emb_ndim {self.puzzle_emb_ndim} does not fit into {self.prefix_len} prefix positions"
+            )
 
 
 @dataclass
 class Carry:
     """What one ACT step hands to the next, a row per puzzle in flight.
 
-    z_H, z_L: [B, S, D] in the forward dtype. steps: int32 [B], ACT steps taken. halted: bool [B], the row is replaced at
-    the next call. current_data: the batch of puzzles in flight. q_state: [B, D], what the Q head read in this step; only
-    with `q_target='reuse'`.
+    z_H, z_L: [B, S, D] in the forward dtype. steps: int32 [B], ACT steps taken. halted: bool [B], the row is
+    replaced at the next call. current_data: the batch of puzzles in flight. q_state: [B, D], what the Q head
+    read in this step; only with `q_target='reuse'`.
     """
 
     z_H: Tensor
@@ -121,9 +153,15 @@ class Level(nn.Module):
         self.layers = nn.ModuleList(blocks)
 
     def forward(
-        self, state_BSD: Tensor, injection_BSD: Tensor, rotary: Rotary | None, cache: Cache | None = None, first: bool = False
+        self,
+        state_BSD: Tensor,
+        injection_BSD: Tensor,
+        rotary: Rotary | None,
+        cache: Cache | None = None,
+        first: bool = False,
     ) -> Tensor:
-        """The new state [B, S, D]; with `first` only position 0, [B, 1, D]: the last block need not compute the rest."""
+        """The new state [B, S, D]; with `first` only position 0, [B, 1, D]: the last block need not compute
+        the rest."""
         x = state_BSD + injection_BSD
         for index, block in enumerate(self.layers, 1):
             x = block(x, rotary, cache, first and index == len(self.layers))
@@ -131,14 +169,16 @@ class Level(nn.Module):
 
 
 class Core(nn.Module):
-    """One ACT step: the cycles of the two levels and the heads. Compile this part (`model.core.compile()`)."""
+    """One ACT step: the cycles of the two levels and the heads. Compile this part
+    (`model.core.compile()`)."""
 
     def __init__(self, arch: ArchConfig, data: DataInfo, attention: str) -> None:
         super().__init__()
         self.H_cycles, self.L_cycles = arch.H_cycles, arch.L_cycles
         self.full_backprop = arch.full_backprop
         self.causal = arch.causal
-        # The halting values need one position. It is the first, which in a causal model has seen nothing: there it is the last.
+        # The halting values need one position. It is the first, which in a causal model has seen nothing:
+        # there it is the last.
         self.q_place = -1 if arch.causal else 0
         self.short = not arch.causal
         length = data.seq_len + arch.prefix_len
@@ -151,7 +191,9 @@ class Core(nn.Module):
         self.L_level = level(arch.L_layers)
         self.H_level = None if arch.single_net else level(arch.H_layers)
         rope = arch.pos_encodings == "rope" and not arch.mlp_t
-        self.rotary = RotaryEmbedding(arch.hidden_size // arch.num_heads, length, arch.rope_theta) if rope else None
+        self.rotary = (
+            RotaryEmbedding(arch.hidden_size // arch.num_heads, length, arch.rope_theta) if rope else None
+        )
         self.native: tuple[NativeLevel, NativeLevel] | None = None  # L and H
         self.lm_head = Linear(arch.hidden_size, data.vocab_size)
         self.q_head = Linear(arch.hidden_size, 2, bias=True)
@@ -165,12 +207,15 @@ class Core(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """Returns (z_H, z_L, q float32 [B, 2] as halt and continue, logits [B, S, V]).
 
-        Without `logits` only q is wanted: the logits are None and z_H may be that of the first position alone.
+        Without `logits` only q is wanted: the logits are None and z_H may be that of the first position
+        alone.
         """
         rotary = None if self.rotary is None else self.rotary()
         if rotary is not None and self.causal:
             begin = 0 if cache is None else cache.length
-            here = slice(begin, begin + x_BSD.shape[1])  # a causal model also takes fewer tokens than the dataset's length
+            here = slice(
+                begin, begin + x_BSD.shape[1]
+            )  # a causal model also takes fewer tokens than the dataset's length
             rotary = rotary[0][here], rotary[1][here]
         if self.native is None or cache is not None or torch.is_grad_enabled():
             z_H, z_L = self._passes(z_H, z_L, x_BSD, rotary, logits, cache)
@@ -180,7 +225,13 @@ class Core(nn.Module):
         return z_H, z_L, self.q_head(z_H[:, self.q_place]).float(), self.lm_head(z_H) if logits else None
 
     def _passes(
-        self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, rotary: Rotary | None, logits: bool, cache: Cache | None
+        self,
+        z_H: Tensor,
+        z_L: Tensor,
+        x_BSD: Tensor,
+        rotary: Rotary | None,
+        logits: bool,
+        cache: Cache | None,
     ) -> tuple[Tensor, Tensor]:
         L_level: Level = self.L_level
         H_level: Level = self.L_level if self.H_level is None else self.H_level
@@ -190,7 +241,8 @@ class Core(nn.Module):
                 for _ in range(self.L_cycles):
                     z_L = L_level(z_L, injection, rotary, cache)
                 z_H = H_level(z_H, z_L, rotary, cache)
-        # HRM's one-step gradient reaches the last pass of each level; TRM's goes through the whole last cycle.
+        # HRM's one-step gradient reaches the last pass of each level; TRM's goes through the whole last
+        # cycle.
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.full_backprop):
             if self.L_cycles > 1:
                 injection = z_H + x_BSD
@@ -224,14 +276,17 @@ class HRM(nn.Module):
         self.prefix_len = arch.prefix_len
         self.embed_tokens = Embedding(data.vocab_size, D, 1 / self.scale, self.dtype)
         learned = arch.pos_encodings == "learned"
-        self.embed_pos = Embedding(data.seq_len + self.prefix_len, D, 1 / self.scale, self.dtype) if learned else None
+        self.embed_pos = (
+            Embedding(data.seq_len + self.prefix_len, D, 1 / self.scale, self.dtype) if learned else None
+        )
         self.puzzle_emb = (
             SparseEmbedding(data.num_puzzle_identifiers, arch.puzzle_emb_ndim, batch_size, self.dtype)
             if self.prefix_len
             else None
         )
         self.core = Core(arch, data, attention)
-        # Of text a part is labelled, and its vocabulary is large: the other positions' logits would be most of a step.
+        # Of text a part is labelled, and its vocabulary is large: the other positions' logits would be most
+        # of a step.
         self.labelled_only = arch.causal
         self.native_step: NativeStep | None = None
         self.world = World()
@@ -239,7 +294,8 @@ class HRM(nn.Module):
         self.register_buffer("L_init", trunc_normal(D, std=1, dtype=self.dtype))
 
     def use_native(self) -> None:
-        """From now on training steps and evaluation run in C (`native`), on the CPU, in float32, as before but for rounding.
+        """From now on training steps and evaluation run in C (`native`), on the CPU, in float32, as before
+        but for rounding.
 
         Raises:
             ConfigError: the kernels cannot be built, or cannot train this model.
@@ -250,18 +306,25 @@ class HRM(nn.Module):
             raise ConfigError(f"the native kernels cannot train this model: {why}", hint="native=false")
         core, rotary = self.core, None if self.core.rotary is None else self.core.rotary()
         low = NativeLevel(core.L_level.layers, arch.num_heads, arch.expansion, rotary)
-        high = low if core.H_level is None else NativeLevel(core.H_level.layers, arch.num_heads, arch.expansion, rotary)
+        high = (
+            low
+            if core.H_level is None
+            else NativeLevel(core.H_level.layers, arch.num_heads, arch.expansion, rotary)
+        )
         core.native = (low, high)
         self.native_step = NativeStep(self, low, high)
 
     def num_parameters(self, *, trained: bool = False) -> int:
-        """Parameters, or only those that are `trained`; the puzzle table and the initial states are buffers and not counted."""
+        """Parameters, or only those that are `trained`; the puzzle table and the initial states are buffers
+        and not counted."""
         return sum(p.numel() for p in self.parameters() if p.requires_grad or not trained)
 
     def initial_carry(self, batch: Batch) -> Carry:
         """A carry of which every row is halted, so that the first call takes all of `batch`."""
         B, device = len(batch["inputs"]), self.H_init.device
-        state = torch.zeros(B, self.data.seq_len + self.prefix_len, self.arch.hidden_size, dtype=self.dtype, device=device)
+        state = torch.zeros(
+            B, self.data.seq_len + self.prefix_len, self.arch.hidden_size, dtype=self.dtype, device=device
+        )
         return Carry(
             z_H=state,
             z_L=state.clone(),
@@ -274,7 +337,9 @@ class HRM(nn.Module):
     @property
     def reuses(self) -> bool:
         """Whether the value of going on is learned a step late, without a second forward pass."""
-        return self.arch.q_target == "reuse" and not self.arch.no_act_continue and self.arch.halt_max_steps > 1
+        return (
+            self.arch.q_target == "reuse" and not self.arch.no_act_continue and self.arch.halt_max_steps > 1
+        )
 
     def embed(self, inputs_BS: Tensor, ids_B: Tensor) -> Tensor:
         """Token, position and puzzle embeddings [B, S, D], of about unit variance."""
@@ -288,21 +353,26 @@ class HRM(nn.Module):
         positions = cast(self.embed_pos.weight, x.dtype)[: x.shape[1]]
         return (x + positions) * (self.scale / math.sqrt(2))  # type: ignore[no-any-return]
 
-    def forward(self, carry: Carry, batch: Batch, generator: torch.Generator | None = None) -> tuple[Carry, Batch]:
-        """One ACT step. Halted rows of `carry` start on their row of `batch`; the other rows of `batch` are not used.
+    def forward(
+        self, carry: Carry, batch: Batch, generator: torch.Generator | None = None
+    ) -> tuple[Carry, Batch]:
+        """One ACT step. Halted rows of `carry` start on their row of `batch`; the other rows of `batch` are
+        not used.
 
         Args:
             generator: draws the exploration, on the model's device; None takes torch's global one.
 
         Returns:
-            The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits, q_continue_logits and,
-            in training, target_q_continue, float32 [B]. With `q_target='reuse'` q_continue_logits are then those of the
-            step before, and q_continue_rows [B] tells which rows have one. A causal model gives logits [N, V] of the
-            positions that have a label, and `places` [N], where they are among the B * S.
+            The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits,
+            q_continue_logits and, in training, target_q_continue, float32 [B]. With `q_target='reuse'`
+            q_continue_logits are then those of the step before, and q_continue_rows [B] tells which rows have
+            one. A causal model gives logits [N, V] of the positions that have a label, and `places` [N],
+            where they are among the B * S.
         """
         fresh = carry.halted
         data = {
-            key: torch.where(fresh.view(-1, *(1,) * (old.ndim - 1)), batch[key], old) for key, old in carry.current_data.items()
+            key: torch.where(fresh.view(-1, *(1,) * (old.ndim - 1)), batch[key], old)
+            for key, old in carry.current_data.items()
         }
         z_H = torch.where(fresh.view(-1, 1, 1), self.H_init, carry.z_H)
         z_L = torch.where(fresh.view(-1, 1, 1), self.L_init, carry.z_L)
@@ -336,14 +406,19 @@ class HRM(nn.Module):
         return Carry(z_H, z_L, steps, halted, data, z_H[:, self.core.q_place].clone()), outputs
 
     def least_steps(self, rows: int, generator: torch.Generator | None) -> Tensor:
-        """Exploration, int32 [B]: before so many steps a row does not stop, at its last step or because halting is worth more."""
-        # Drawn for the global batch, of which a process takes its rows: the draws do not depend on how many processes there are.
+        """Exploration, int32 [B]: before so many steps a row does not stop, at its last step or because
+        halting is worth more."""
+        # Drawn for the global batch, of which a process takes its rows: the draws do not depend on how many
+        # processes there are.
         rows, device = rows * self.world.size, self.H_init.device
         explore = torch.rand(rows, generator=generator, device=device) < self.arch.halt_exploration_prob
-        least = torch.randint(2, self.arch.halt_max_steps + 1, (rows,), generator=generator, device=device, dtype=torch.int32)
+        least = torch.randint(
+            2, self.arch.halt_max_steps + 1, (rows,), generator=generator, device=device, dtype=torch.int32
+        )
         return self.world.part(least * explore)
 
     def _target(self, z_H: Tensor, z_L: Tensor, x_BSD: Tensor, last: Tensor) -> Tensor:
-        """Bootstrapped value of going on: what the next step would say, without a target network or a replay buffer."""
+        """Bootstrapped value of going on: what the next step would say, without a target network or a replay
+        buffer."""
         q = self.core(z_H, z_L, x_BSD, logits=False)[2]
         return torch.where(last, q[:, 0], q.amax(1)).sigmoid()

@@ -1,4 +1,5 @@
-"""How large the weights are and how far a step of the optimizer moves them, whatever the optimizer and the device."""
+"""How large the weights are and how far a step of the optimizer moves them, whatever the optimizer and the
+device."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from .parallel import World, local
 class Movement:
     """Measures single steps: call `before` just before the optimizer and `after` just after it.
 
-    It looks at the weights themselves, so decay, steps that are left out, and steps too small for the weights' precision all
-    count as what they did. The puzzle embedding, which has an optimizer of its own, is no part of it. Measuring takes a copy of
-    the weights and a few passes over them, and waits for no GPU.
+    It looks at the weights themselves, so decay, steps that are left out, and steps too small for the
+    weights' precision all count as what they did. The puzzle embedding, which has an optimizer of its own, is
+    no part of it. Measuring takes a copy of the weights and a few passes over them, and waits for no GPU.
 
     Args:
         parameters: the model's; of split ones the parts of this process.
@@ -32,7 +33,8 @@ class Movement:
         self._old = torch.cat(self._weights)
 
     def after(self) -> Tensor | None:
-        """This process's share of the squared norms of the old weights and of the update [2]; None if `before` was not called."""
+        """This process's share of the squared norms of the old weights and of the update [2]; None if
+        `before` was not called."""
         if self._old is None:
             return None
         old, self._old = self._old, None

@@ -1,7 +1,9 @@
-"""A small model in C on one CPU thread (`kernels/`), instead of in PyTorch's operations: whole training steps and evaluation.
+"""A small model in C on one CPU thread (`kernels/`), instead of in PyTorch's operations: whole training steps
+and evaluation.
 
-The C compiler of the machine builds the kernels when they are first wanted, which takes seconds; the result is kept in the user's
-cache folder. Where there is no compiler, or the model is of another kind, PyTorch's operations do the same work.
+The C compiler of the machine builds the kernels when they are first wanted, which takes seconds; the result
+is kept in the user's cache folder. Where there is no compiler, or the model is of another kind, PyTorch's
+operations do the same work.
 """
 
 from __future__ import annotations
@@ -24,8 +26,21 @@ if TYPE_CHECKING:
     from .model import HRM, Batch, Carry
 
 STRIP = 16  # columns that the kernels work on together: the hidden size has to be a multiple
-SUMS = ("count", "accuracy", "exact_accuracy", "q_halt_accuracy", "steps", "lm_loss", "q_halt_loss", "q_continue_loss")
-WRONG = {1: "a token", 2: "a puzzle identifier", 3: "a label"}  # what `step` says is outside of what the dataset declares
+SUMS = (
+    "count",
+    "accuracy",
+    "exact_accuracy",
+    "q_halt_accuracy",
+    "steps",
+    "lm_loss",
+    "q_halt_loss",
+    "q_continue_loss",
+)
+WRONG = {
+    1: "a token",
+    2: "a puzzle identifier",
+    3: "a label",
+}  # what `step` says is outside of what the dataset declares
 SEPARATE, REUSE, NONE = range(3)  # where the value of going on comes from
 _POINTER = ctypes.c_void_p
 
@@ -33,13 +48,19 @@ _POINTER = ctypes.c_void_p
 class Shape(ctypes.Structure):
     """`Shape` of kernels/level.h."""
 
-    _fields_ = (*((name, ctypes.c_long) for name in ("B", "S", "D", "H", "I", "layers")), ("eps", ctypes.c_float))
+    _fields_ = (
+        *((name, ctypes.c_long) for name in ("B", "S", "D", "H", "I", "layers")),
+        ("eps", ctypes.c_float),
+    )
 
 
 class LevelPlaces(ctypes.Structure):
     """`Level` of kernels/level.h."""
 
-    _fields_ = (("shape", Shape), *((name, _POINTER) for name in ("stored", "weights", "gradients", "cosine", "sine")))
+    _fields_ = (
+        ("shape", Shape),
+        *((name, _POINTER) for name in ("stored", "weights", "gradients", "cosine", "sine")),
+    )
 
 
 class ModelPlaces(ctypes.Structure):
@@ -47,10 +68,16 @@ class ModelPlaces(ctypes.Structure):
 
     _fields_ = (
         *(("low", LevelPlaces), ("high", LevelPlaces)),
-        *((name, ctypes.c_long) for name in ("V", "prefix", "puzzles", "puzzle_size", "H_cycles", "L_cycles")),
+        *(
+            (name, ctypes.c_long)
+            for name in ("V", "prefix", "puzzles", "puzzle_size", "H_cycles", "L_cycles")
+        ),
         *((name, ctypes.c_long) for name in ("max_steps", "full", "target", "stablemax")),
         ("scale", ctypes.c_float),
-        *((name, _POINTER) for name in ("tokens", "positions", "table", "head", "q_weight", "q_bias", "H_init", "L_init")),
+        *(
+            (name, _POINTER)
+            for name in ("tokens", "positions", "table", "head", "q_weight", "q_bias", "H_init", "L_init")
+        ),
         *((name, _POINTER) for name in ("d_tokens", "d_positions", "d_head", "d_q_weight", "d_q_bias")),
     )
 
@@ -59,13 +86,18 @@ class StepPlaces(ctypes.Structure):
     """`Step` of kernels/step.c."""
 
     _fields_ = (
-        *((name, _POINTER) for name in ("z_H", "z_L", "q_state", "steps", "halted", "inputs", "labels", "ids")),
+        *(
+            (name, _POINTER)
+            for name in ("z_H", "z_L", "q_state", "steps", "halted", "inputs", "labels", "ids")
+        ),
         *((name, _POINTER) for name in ("new_inputs", "new_labels", "new_ids", "least", "d_rows", "row_ids")),
         *(("share", ctypes.c_double), ("sums", _POINTER)),
     )
 
 
-def obstacle(hidden_size: int, *, causal: bool, mlp_t: bool, dtype: torch.dtype = torch.float32) -> str | None:
+def obstacle(
+    hidden_size: int, *, causal: bool, mlp_t: bool, dtype: torch.dtype = torch.float32
+) -> str | None:
     """Why the kernels cannot train a model like this, or None."""
     if dtype != torch.float32:
         return "they compute in float32"
@@ -84,7 +116,9 @@ def library() -> ctypes.CDLL:
     try:
         kernels = ctypes.CDLL(str(built(os.environ)))
     except OSError as error:
-        raise ConfigError(f"the native kernels cannot be loaded: {error}", hint="native=false trains without them") from error
+        raise ConfigError(
+            f"the native kernels cannot be loaded: {error}", hint="native=false trains without them"
+        ) from error
     kernels.scratch_floats.restype = kernels.step_floats.restype = ctypes.c_long
     kernels.cycles.argtypes = [_POINTER, _POINTER, _POINTER, _POINTER, _POINTER, ctypes.c_char_p, _POINTER]
     kernels.step.argtypes = [_POINTER, _POINTER, _POINTER]
@@ -95,7 +129,9 @@ def library() -> ctypes.CDLL:
 class NativeLevel:
     """A stack of blocks. The weights stay the blocks' own; a copy in the kernels' order follows them."""
 
-    def __init__(self, layers: nn.ModuleList, heads: int, expansion: float, rotary: tuple[Tensor, Tensor] | None) -> None:
+    def __init__(
+        self, layers: nn.ModuleList, heads: int, expansion: float, rotary: tuple[Tensor, Tensor] | None
+    ) -> None:
         blocks = [block for block in layers if isinstance(block, Block)]
         self.weights: list[Tensor] = []
         for block in blocks:
@@ -103,16 +139,25 @@ class NativeLevel:
             mlp = (block.mlp.gate_up.weight, block.mlp.down.weight)
             self.weights += [block.attention.qkv.weight, block.attention.out.weight, *mlp]
         size = self.weights[1].shape[0]
-        rounded = [(o, i, -(-o // STRIP) * STRIP, -(-i // STRIP) * STRIP) for o, i in (w.shape for w in self.weights)]
+        rounded = [
+            (o, i, -(-o // STRIP) * STRIP, -(-i // STRIP) * STRIP) for o, i in (w.shape for w in self.weights)
+        ]
         panels = [(torch.empty(wide_o * i), torch.empty(o * wide_i)) for o, i, wide_o, wide_i in rounded]
         self._alive = panels, rotary
         self._stored, self._panels = (
             pointers(self.weights),
-            pointers(panels[at + place][way] for at in range(0, len(panels), 4) for way in (0, 1) for place in range(4)),
+            pointers(
+                panels[at + place][way]
+                for at in range(0, len(panels), 4)
+                for way in (0, 1)
+                for place in range(4)
+            ),
         )
         angles = (None, None) if rotary is None else (rotary[0].data_ptr(), rotary[1].data_ptr())
         shape = Shape(0, 0, size, heads, inner_size(size, expansion), len(blocks), blocks[0].eps)
-        self.places = LevelPlaces(shape, ctypes.addressof(self._stored), ctypes.addressof(self._panels), None, *angles)
+        self.places = LevelPlaces(
+            shape, ctypes.addressof(self._stored), ctypes.addressof(self._panels), None, *angles
+        )
         self._packed: list[int] = []
 
     def ready(self, B: int, S: int) -> LevelPlaces:
@@ -130,8 +175,11 @@ class NativeLevel:
         self.places.gradients = ctypes.addressof(self._gradients)
 
 
-def cycles(low: NativeLevel, high: NativeLevel, z_L: Tensor, z_H: Tensor, x_BSD: Tensor, plan: str) -> tuple[Tensor, Tensor]:
-    """The states (z_L, z_H) after passes without gradient, one for each letter of `plan`: L or H, the level that is updated.
+def cycles(
+    low: NativeLevel, high: NativeLevel, z_L: Tensor, z_H: Tensor, x_BSD: Tensor, plan: str
+) -> tuple[Tensor, Tensor]:
+    """The states (z_L, z_H) after passes without gradient, one for each letter of `plan`: L or H, the level
+    that is updated.
 
     A lower-case h at the end computes z_H at position 0 alone, and returns [B, 1, D] for it.
     """
@@ -164,10 +212,29 @@ class NativeStep:
         self.names = SUMS if asks_ahead else SUMS[:-1]
         position = None if model.embed_pos is None else model.embed_pos.weight
         table = None if self.puzzles is None else self.puzzles.table
-        read = (model.embed_tokens.weight, position, table, core.lm_head.weight, core.q_head.weight, core.q_head.bias)
-        written = (model.embed_tokens.weight, position, core.lm_head.weight, core.q_head.weight, core.q_head.bias)
+        read = (
+            model.embed_tokens.weight,
+            position,
+            table,
+            core.lm_head.weight,
+            core.q_head.weight,
+            core.q_head.bias,
+        )
+        written = (
+            model.embed_tokens.weight,
+            position,
+            core.lm_head.weight,
+            core.q_head.weight,
+            core.q_head.bias,
+        )
         self.places = ModelPlaces(
-            *(low.places, high.places, model.data.vocab_size, model.prefix_len, *((0, 0) if table is None else table.shape)),
+            *(
+                low.places,
+                high.places,
+                model.data.vocab_size,
+                model.prefix_len,
+                *((0, 0) if table is None else table.shape),
+            ),
             *(arch.H_cycles, arch.L_cycles, arch.halt_max_steps, arch.full_backprop),
             *(
                 REUSE if model.reuses else SEPARATE if asks_ahead else NONE,
@@ -179,7 +246,9 @@ class NativeStep:
         )
         self.arena = torch.empty(0)
 
-    def __call__(self, carry: Carry, batch: Batch, least_B: Tensor, divisor: float, stablemax: bool) -> Tensor:
+    def __call__(
+        self, carry: Carry, batch: Batch, least_B: Tensor, divisor: float, stablemax: bool
+    ) -> Tensor:
         """Takes the step: changes `carry` in place, adds to the gradients of the loss over `divisor`.
 
         Args:
@@ -216,18 +285,30 @@ class NativeStep:
         )
         wrong = library().step(ctypes.byref(self.places), ctypes.byref(places), self.arena.data_ptr())
         if wrong:
-            raise InputError(f"{WRONG[wrong]} of the batch is not one that the dataset declares", hint="build the dataset again")
+            raise InputError(
+                f"{WRONG[wrong]} of the batch is not one that the dataset declares",
+                hint="build the dataset again",
+            )
         return sums[: len(self.names)]
 
 
 def adam_atan2(
-    params: list[Tensor], m: Tensor, v: Tensor, keep: float, betas: tuple[float, float], spread: float, rate: float
+    params: list[Tensor],
+    m: Tensor,
+    v: Tensor,
+    keep: float,
+    betas: tuple[float, float],
+    spread: float,
+    rate: float,
 ) -> None:
-    """p = p * keep - rate * atan2(m, spread * sqrt(v)) for all `params`, after their gradients went into the flat m and v."""
+    """p = p * keep - rate * atan2(m, spread * sqrt(v)) for all `params`, after their gradients went into the
+    flat m and v."""
     grads = [torch.zeros_like(p) if p.grad is None else p.grad.contiguous() for p in params]
     sizes = (ctypes.c_long * len(params))(*(p.numel() for p in params))
     numbers = (keep, 1 - betas[0], 1 - betas[1], spread, rate)
-    library().adam_atan2(len(params), sizes, pointers(params), pointers(grads), m.data_ptr(), v.data_ptr(), *numbers)
+    library().adam_atan2(
+        len(params), sizes, pointers(params), pointers(grads), m.data_ptr(), v.data_ptr(), *numbers
+    )
     torch.autograd.graph.increment_version(params)
 
 

@@ -18,7 +18,8 @@ from .sparse import SparseEmbedding
 
 
 def cosine_schedule(step: int, base: float, warmup: int, total: int, min_ratio: float) -> float:
-    """Learning rate of `step` (the first is 1): linear warmup, then a cosine from `base` to `min_ratio * base` at `total`."""
+    """Learning rate of `step` (the first is 1): linear warmup, then a cosine from `base` to `min_ratio *
+    base` at `total`."""
     if step < warmup:
         return base * step / warmup
     progress = (step - warmup) / max(1, total - warmup)
@@ -26,11 +27,13 @@ def cosine_schedule(step: int, base: float, warmup: int, total: int, min_ratio: 
 
 
 class AdamATan2(torch.optim.Optimizer):
-    """Adam whose step is atan2(m, sqrt(v)): no epsilon, invariant to the gradient's scale, at most lr * pi / 2 an element.
+    """Adam whose step is atan2(m, sqrt(v)): no epsilon, invariant to the gradient's scale, at most lr * pi /
+    2 an element.
 
-    Everett et al., "Scaling Exponents Across Parameterizations and Optimizers", arXiv 2407.05872. Decay is decoupled and
-    applies to every parameter. The moments of a group live in one flat buffer (the entries of `state` are views of it), so
-    a step costs a handful of kernels whatever the number of parameters. A parameter without a gradient counts as gradient 0.
+    Everett et al., "Scaling Exponents Across Parameterizations and Optimizers", arXiv 2407.05872. Decay is
+    decoupled and applies to every parameter. The moments of a group live in one flat buffer (the entries of
+    `state` are views of it), so a step costs a handful of kernels whatever the number of parameters. A
+    parameter without a gradient counts as gradient 0.
     """
 
     def __init__(
@@ -69,7 +72,11 @@ class AdamATan2(torch.optim.Optimizer):
         beta1, beta2 = group["betas"]
         lr, step = group["lr"], group["step"]
         if self.native:
-            keep, spread, rate = 1 - lr * group["weight_decay"], 1 / math.sqrt(1 - beta2**step), lr / (1 - beta1**step)
+            keep, spread, rate = (
+                1 - lr * group["weight_decay"],
+                1 / math.sqrt(1 - beta2**step),
+                lr / (1 - beta1**step),
+            )
             native.adam_atan2(params, m, v, keep, (beta1, beta2), spread, rate)
             return
         grad = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in params])
@@ -77,16 +84,25 @@ class AdamATan2(torch.optim.Optimizer):
         v.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         torch.sqrt(v, out=grad).div_(math.sqrt(1 - beta2**step))
         update = torch.atan2(m, grad, out=grad)
-        updates = [part.view_as(p) for part, p in zip(torch.split(update, [p.numel() for p in params]), params, strict=True)]
+        updates = [
+            part.view_as(p)
+            for part, p in zip(torch.split(update, [p.numel() for p in params]), params, strict=True)
+        ]
         torch._foreach_mul_(params, 1 - lr * group["weight_decay"])
         torch._foreach_add_(params, updates, alpha=-lr / (1 - beta1**step))
 
     def _flatten(self, params: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """One buffer per moment, filled from `state` where a checkpoint left something, with the entries turned into views."""
+        """One buffer per moment, filled from `state` where a checkpoint left something, with the entries
+        turned into views."""
         flat = []
         for key in ("exp_avg", "exp_avg_sq"):
             old = [self.state[p].get(key) for p in params]
-            buffer = torch.cat([(torch.zeros_like(p) if x is None else x).reshape(-1) for x, p in zip(old, params, strict=True)])
+            buffer = torch.cat(
+                [
+                    (torch.zeros_like(p) if x is None else x).reshape(-1)
+                    for x, p in zip(old, params, strict=True)
+                ]
+            )
             for part, p in zip(torch.split(buffer, [p.numel() for p in params]), params, strict=True):
                 self.state[p][key] = part.view_as(p)
             flat.append(buffer)
@@ -96,8 +112,9 @@ class AdamATan2(torch.optim.Optimizer):
 class SignSGD:
     """Sign descent with decoupled decay on the rows of a `SparseEmbedding` that the last batch touched.
 
-    Gradients of rows that occur several times in the batch, on any rank, are summed before the sign is taken. The other
-    rows do not move and do not decay. It keeps nothing from step to step, so it is no `torch.optim.Optimizer`.
+    Gradients of rows that occur several times in the batch, on any rank, are summed before the sign is taken.
+    The other rows do not move and do not decay. It keeps nothing from step to step, so it is no
+    `torch.optim.Optimizer`.
     """
 
     def __init__(self, embedding: SparseEmbedding, lr: float = 1e-2, weight_decay: float = 0.1) -> None:
@@ -116,15 +133,19 @@ class SignSGD:
             table.mul_(1 - lr * decay).add_(self.world.gather(grad).sum(0).sign_(), alpha=-lr)
             return
         grad, ids = self.world.gather(grad), self.world.gather(ids)
-        # A 0/1 matrix of equal ids sums duplicates in a fixed order and without asking the device how many there are.
+        # A 0/1 matrix of equal ids sums duplicates in a fixed order and without asking the device how many
+        # there are.
         same = (ids.unsqueeze(0) == ids.unsqueeze(1)).to(grad.dtype)
         first = same.argmax(1)
-        total = (same @ grad)[first]  # identical bits for duplicates: which of them is written last does not matter
+        total = (same @ grad)[
+            first
+        ]  # identical bits for duplicates: which of them is written last does not matter
         table.index_copy_(0, ids, table[ids].mul_(1 - lr * decay).add_(total.sign_(), alpha=-lr))
 
 
 class EMA:
-    """Exponential moving average of a model's parameters; buffers (the puzzle table, the initial states) are not averaged."""
+    """Exponential moving average of a model's parameters; buffers (the puzzle table, the initial states) are
+    not averaged."""
 
     def __init__(self, model: nn.Module, decay: float = 0.999) -> None:
         if not 0 <= decay < 1:
@@ -141,7 +162,8 @@ class EMA:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Within the block the model computes with the average; afterwards it has its own parameters again."""
+        """Within the block the model computes with the average; afterwards it has its own parameters
+        again."""
         own = [p.detach().clone() for p in self._live]
         self._copy(self.average)
         try:

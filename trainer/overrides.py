@@ -1,4 +1,5 @@
-"""Settings as they come in: YAML files, presets and `key=value` words, flattened to dotted keys that remember their place."""
+"""Settings as they come in: YAML files, presets and `key=value` words, flattened to dotted keys that remember
+their place."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ Settings = dict[str, Setting]
 
 
 def parse_overrides(words: Sequence[str]) -> Settings:
-    """`key=value`, `+key=value` and `++key=value` words, as Hydra takes them. Values are YAML 1.2, so `1e-4` is a number.
+    """`key=value`, `+key=value` and `++key=value` words, as Hydra takes them. Values are YAML 1.2, so `1e-4`
+    is a number.
 
     Raises:
         ConfigError: a word has no `=`, no key, or a value that is not YAML.
@@ -41,13 +43,19 @@ def parse_overrides(words: Sequence[str]) -> Settings:
     for word in words:
         key, equals, text = word.lstrip("+").partition("=")
         if not equals or not key:
-            raise ConfigError(f"{word!r} is not a setting", hint="write key=value, such as lr=1e-4 or arch.hidden_size=32")
+            raise ConfigError(
+                f"{word!r} is not a setting", hint="write key=value, such as lr=1e-4 or arch.hidden_size=32"
+            )
         try:
             value = YAML(typ="safe", pure=True).load(StringIO(text))
         except (YAMLError, ValueError) as error:
-            raise ConfigError(f"the value of {key!r} cannot be read: {text!r}", hint="quote it if it is a text") from error
+            raise ConfigError(
+                f"the value of {key!r} cannot be read: {text!r}", hint="quote it if it is a text"
+            ) from error
         if isinstance(value, dict):
-            settings.update((f"{key}.{inner}", Setting(found.value)) for inner, found in _flatten(value, None))
+            settings.update(
+                (f"{key}.{inner}", Setting(found.value)) for inner, found in _flatten(value, None)
+            )
         else:
             settings[key] = Setting(value)
     return settings
@@ -66,7 +74,9 @@ def read_yaml(path: Path) -> Settings:
     except (YAMLError, ValueError) as error:
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         what = (error.problem if isinstance(error, MarkedYAMLError) else None) or "not a YAML text"
-        raise ConfigError(f"not valid YAML: {what}", file=path, line=None if mark is None else mark.line + 1) from error
+        raise ConfigError(
+            f"not valid YAML: {what}", file=path, line=None if mark is None else mark.line + 1
+        ) from error
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -88,7 +98,8 @@ def read_preset(name: str) -> Settings:
     for part in name.split(","):
         if part not in known:
             raise ConfigError(
-                f"there is no preset {part!r}", hint=did_you_mean(part, known) or f"known presets: {', '.join(known)}"
+                f"there is no preset {part!r}",
+                hint=did_you_mean(part, known) or f"known presets: {', '.join(known)}",
             )
         settings.update(read_yaml(PRESETS / f"{part}.yaml"))
     return settings

@@ -1,7 +1,7 @@
 """The processes of one run: who this one is, and what they tell one another.
 
-PyTorch's own engine does the work: torchrun starts the processes and restarts them, gloo carries what lives on the host and NCCL
-what lives on a GPU. A run of one process uses the same calls, which then cost nothing.
+PyTorch's own engine does the work: torchrun starts the processes and restarts them, gloo carries what lives
+on the host and NCCL what lives on a GPU. A run of one process uses the same calls, which then cost nothing.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class World:
         return values
 
     def add_up_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """Sums the gradients over the processes in flat buckets. The loss is divided by the global batch, so a sum is right."""
+        """Sums the gradients over the processes in flat buckets. The loss is divided by the global batch, so
+        a sum is right."""
         if self.size == 1:
             return
         with self.clock.section("comm"), torch.no_grad():
@@ -112,7 +113,9 @@ class World:
                 flat = torch.cat([grad.reshape(-1) for grad in bucket])
                 dist.all_reduce(flat)
                 parts = torch.split(flat, [grad.numel() for grad in bucket])
-                torch._foreach_copy_(bucket, [part.view_as(grad) for part, grad in zip(parts, bucket, strict=True)])
+                torch._foreach_copy_(
+                    bucket, [part.view_as(grad) for part, grad in zip(parts, bucket, strict=True)]
+                )
 
     def gather(self, rows: Tensor) -> Tensor:
         """The rows of all processes, in order of rank, in every process."""
@@ -159,8 +162,9 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
             )
         torch.cuda.set_device(local)
     if not dist.is_initialized():
-        # Some default arguments there are the group as it is at import. torch's optimizers import it, and a group that a default
-        # argument keeps is never destroyed: its threads would run into the end of the interpreter, which aborts the process.
+        # Some default arguments there are the group as it is at import. torch's optimizers import it, and a
+        # group that a default argument keeps is never destroyed: its threads would run into the end of the
+        # interpreter, which aborts the process.
         importlib.import_module("torch.distributed.nn.functional")
         backend = "cpu:gloo,cuda:nccl" if kind == "cuda" else "gloo"
         timeout = timedelta(seconds=timeout_s)
@@ -187,17 +191,22 @@ def settings(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> str:
     if kind != "cuda":
         return f"gloo, timeout {timeout_s} s"
     version = ".".join(str(part) for part in torch.cuda.nccl.version())  # type: ignore[no-untyped-call]
-    given = [f"{key}={value}" for key, value in sorted(env.items()) if key.startswith(("NCCL_", "TORCH_NCCL_"))]
+    given = [
+        f"{key}={value}" for key, value in sorted(env.items()) if key.startswith(("NCCL_", "TORCH_NCCL_"))
+    ]
     return f"NCCL {version}, timeout {timeout_s} s, {' '.join(given) or 'NCCL_* unset (NCCL_DEBUG=INFO shows the transports)'}"
 
 
 def restarted(env: Mapping[str, str]) -> bool:
     """Whether torchrun or Slurm has started this run before."""
-    return any(env.get(key, "0") not in ("", "0") for key in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"))
+    return any(
+        env.get(key, "0") not in ("", "0") for key in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
+    )
 
 
 def launch_of(env: Mapping[str, str]) -> str | None:
-    """What stays the same when torchrun or Slurm starts the processes of a run again, and differs between runs."""
+    """What stays the same when torchrun or Slurm starts the processes of a run again, and differs between
+    runs."""
     if "SLURM_JOB_ID" in env:
         return f"slurm:{env['SLURM_JOB_ID']}"
     if "TORCHELASTIC_RUN_ID" in env:
@@ -206,8 +215,11 @@ def launch_of(env: Mapping[str, str]) -> str | None:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """This process's part of `tensor` without its history, sharing its memory; a tensor that is not split is whole."""
-    part: Tensor | None = getattr(tensor.detach(), "_local_tensor", None)  # the attribute of a split tensor (DTensor)
+    """This process's part of `tensor` without its history, sharing its memory; a tensor that is not split is
+    whole."""
+    part: Tensor | None = getattr(
+        tensor.detach(), "_local_tensor", None
+    )  # the attribute of a split tensor (DTensor)
     return tensor.detach() if part is None else part
 
 

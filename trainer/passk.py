@@ -19,7 +19,8 @@ class Estimate:
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """The unbiased estimate for one problem: 1 - C(n-c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1).
+    """The unbiased estimate for one problem: 1 - C(n-c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374,
+    equation 1).
 
     Args:
         samples: n programs were written, `passed` of them (c) pass.
@@ -35,15 +36,16 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 def mean_pass_at_k(counts: Sequence[tuple[int, int]], k: int) -> Estimate:
     """pass@k over problems, each given as (samples, passed), with a Wilson score interval over the problems.
 
-    A problem's estimate lies between 0 and 1, so its variance is at most that of a coin with the same mean: for one sample a
-    problem the interval is Wilson's own, for more it is wider than need be. Unlike a bootstrap it says something of a model
-    that solves none.
+    A problem's estimate lies between 0 and 1, so its variance is at most that of a coin with the same mean:
+    for one sample a problem the interval is Wilson's own, for more it is wider than need be. Unlike a
+    bootstrap it says something of a model that solves none.
     """
     return wilson(math.fsum(pass_at_k(samples, passed, k) for samples, passed in counts), len(counts))
 
 
 def difference(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]], k: int) -> Estimate:
-    """Our pass@k less theirs on the same problems, with the adjusted Wald interval for paired shares (Agresti and Min 2005).
+    """Our pass@k less theirs on the same problems, with the adjusted Wald interval for paired shares (Agresti
+    and Min 2005).
 
     Two models find the same problems hard, so the pairs tell more than two intervals side by side.
     """
@@ -55,11 +57,14 @@ def difference(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]
 
 
 def wilson(successes: float, count: int) -> Estimate:
-    """The share `successes / count` with its Wilson score interval (Wilson 1927). Of nothing, nothing is known: 0 to 1."""
+    """The share `successes / count` with its Wilson score interval (Wilson 1927). Of nothing, nothing is
+    known: 0 to 1."""
     if count == 0:
         return Estimate(math.nan, 0.0, 1.0)
     share, square = successes / count, Z95 * Z95
     middle = (share + square / (2 * count)) / (1 + square / count)
     half = Z95 / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
     # At the ends the bounds are exactly 0 and 1; rounding would leave a trace.
-    return Estimate(share, 0.0 if successes <= 0 else middle - half, 1.0 if successes >= count else middle + half)
+    return Estimate(
+        share, 0.0 if successes <= 0 else middle - half, 1.0 if successes >= count else middle + half
+    )

@@ -48,8 +48,12 @@ def _own(config: TrainConfig, env: Mapping[str, str], root: Path) -> Path | None
         path = Path(config.run_dir) if config.run_dir else root / str(config.run_name)
         return path if (path / "run.json").is_file() else None
     launch = launch_of(env)
-    runs = sorted(root.glob("*/run.json"), key=lambda file: file.stat().st_mtime, reverse=True) if launch else []
-    return next((file.parent for file in runs if not file.parent.is_symlink() and _launch(file) == launch), None)
+    runs = (
+        sorted(root.glob("*/run.json"), key=lambda file: file.stat().st_mtime, reverse=True) if launch else []
+    )
+    return next(
+        (file.parent for file in runs if not file.parent.is_symlink() and _launch(file) == launch), None
+    )
 
 
 def _launch(file: Path) -> object:
@@ -62,11 +66,21 @@ def _launch(file: Path) -> object:
 
 def _where(config: TrainConfig, resumed: Path | None, root: Path) -> Path:
     if resumed is None or config.run_dir:
-        same = resumed is not None and config.run_dir is not None and Path(config.run_dir).resolve() == resumed.resolve()
-        return resumed.resolve() if same and resumed else rundir.choose(config.run_dir, config.run_name, config.data_path, root)
+        same = (
+            resumed is not None
+            and config.run_dir is not None
+            and Path(config.run_dir).resolve() == resumed.resolve()
+        )
+        return (
+            resumed.resolve()
+            if same and resumed
+            else rundir.choose(config.run_dir, config.run_name, config.data_path, root)
+        )
     run = resumed.parent.parent if NAME.fullmatch(resumed.name) else resumed
     if not (run / "config.yaml").is_file():
         raise ConfigError(
-            "there is no run to resume here", file=resumed, hint="name a run directory, or one of its checkpoints/step_<N>"
+            "there is no run to resume here",
+            file=resumed,
+            hint="name a run directory, or one of its checkpoints/step_<N>",
         )
     return run.resolve()  # runs/latest is a link, and is set anew to this folder's own name

@@ -11,7 +11,8 @@ from .rundir import RunDir
 
 
 class Profiler:
-    """Records the steps `first` to `last` of `profile=first-last`, for TensorBoard's profiler, Perfetto and chrome://tracing.
+    """Records the steps `first` to `last` of `profile=first-last`, for TensorBoard's profiler, Perfetto and
+    chrome://tracing.
 
     The trace and a table of the operators that took longest go into `profile/` of the run.
     """
@@ -24,7 +25,9 @@ class Profiler:
     def before(self, step: int) -> None:
         """Begins, if `step` is the first one to record."""
         if self._profile is None and self.first <= step <= self.last and self.last > 0:
-            activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
+            activities = [ProfilerActivity.CPU] + (
+                [ProfilerActivity.CUDA] if torch.cuda.is_available() else []
+            )
             self._profile = profile(activities=activities, profile_memory=True, record_shapes=True)
             self._profile.start()
 
@@ -45,20 +48,27 @@ class Profiler:
             folder.mkdir(exist_ok=True)
             recorded.export_chrome_trace(str(folder / f"{name}.pt.trace.json"))
             by = "self_cuda_time_total" if torch.cuda.is_available() else "self_cpu_time_total"
-            (folder / f"{name}.txt").write_text(recorded.key_averages().table(sort_by=by, row_limit=30), encoding="utf-8")
+            (folder / f"{name}.txt").write_text(
+                recorded.key_averages().table(sort_by=by, row_limit=30), encoding="utf-8"
+            )
         except OSError as error:
             self.run.log(f"warning: the profile cannot be written: {error.strerror}; training goes on")
             return
         self.run.event("profile", step, path=str(folder))
-        self.run.log(f"profile of steps {self.first} to {step}: {folder} (open it in https://ui.perfetto.dev or TensorBoard)")
+        self.run.log(
+            f"profile of steps {self.first} to {step}: {folder} (open it in https://ui.perfetto.dev or TensorBoard)"
+        )
 
 
 def record_memory(run: RunDir, step: int) -> Path:
-    """Writes what the device's memory holds, after it ran out: a table, and on CUDA a snapshot for pytorch.org/memory_viz."""
+    """Writes what the device's memory holds, after it ran out: a table, and on CUDA a snapshot for
+    pytorch.org/memory_viz."""
     file = run.path / f"out_of_memory_step_{step}.txt"
     cuda = torch.cuda.is_available()
     try:
-        file.write_text(torch.cuda.memory_summary() if cuda else "the host's memory ran out\n", encoding="utf-8")
+        file.write_text(
+            torch.cuda.memory_summary() if cuda else "the host's memory ran out\n", encoding="utf-8"
+        )
         if cuda:
             torch.cuda.memory._dump_snapshot(str(file.with_suffix(".pickle")))  # type: ignore[no-untyped-call]
     except (OSError, RuntimeError) as error:

@@ -1,8 +1,10 @@
-"""The logs of single processes in a run of several: `rank<N>.log` beside the run's own files, which the first process writes.
+"""The logs of single processes in a run of several: `rank<N>.log` beside the run's own files, which the first
+process writes.
 
-A line says `step 120/500 | grad_norm 0.8 | lr 0.0001 | step_time 0.021 | data_time 0.001 | comm_time 0.004`. The gradient norm is
-taken after the all-reduce, so it must be the same everywhere; `step_time` leaves the waiting in collectives out, because with it
-all processes are as slow as the slowest and the slow one cannot be told.
+A line says `step 120/500 | grad_norm 0.8 | lr 0.0001 | step_time 0.021 | data_time 0.001 | comm_time 0.004`.
+The gradient norm is taken after the all-reduce, so it must be the same everywhere; `step_time` leaves the
+waiting in collectives out, because with it all processes are as slow as the slowest and the slow one cannot
+be told.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from .tb import Row
 
 
 class RankLog(RunDir):
-    """The run directory as any process but the first sees it: everything goes into its own log, nothing else is written."""
+    """The run directory as any process but the first sees it: everything goes into its own log, nothing else
+    is written."""
 
     def __init__(self, path: Path, rank: int) -> None:
         self.path, self.checkpoints, self.control = path, path / "checkpoints", path / "control"
@@ -71,6 +74,12 @@ def rank_line(step: int, total: int, values: Mapping[str, float]) -> str:
     """A process's own line for a step."""
     names = {"grad_norm": "train/grad_norm", "lr": "train/lr"}
     busy = values["perf/step_time_s"] - values["perf/comm_time_s"]
-    times = {"step_time": busy, "data_time": values["perf/data_time_s"], "comm_time": values["perf/comm_time_s"]}
+    times = {
+        "step_time": busy,
+        "data_time": values["perf/data_time_s"],
+        "comm_time": values["perf/comm_time_s"],
+    }
     shown = [f"{name} {values[key]:.6g}" for name, key in names.items() if key in values]
-    return " | ".join([f"step {step}/{total}", *shown, *(f"{name} {value:.6f}" for name, value in times.items())])
+    return " | ".join(
+        [f"step {step}/{total}", *shown, *(f"{name} {value:.6f}" for name, value in times.items())]
+    )

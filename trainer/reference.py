@@ -1,7 +1,7 @@
 """Exchanges weights with the reference implementations of HRM and TRM, in both directions.
 
-Their checkpoints are plain state dicts saved with `torch.save`. Every key starts with `model.inner.`, behind an
-`_orig_mod.` when the model was compiled. They hold no optimizer, no step and no carry.
+Their checkpoints are plain state dicts saved with `torch.save`. Every key starts with `model.inner.`, behind
+an `_orig_mod.` when the model was compiled. They hold no optimizer, no step and no carry.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def reference_key(key: str) -> str:
 
 
 def to_reference(model: HRM, compiled: bool = True) -> dict[str, Tensor]:
-    """`model`'s weights as the reference saves them; `compiled` puts `_orig_mod.` in front, which its loader expects."""
+    """`model`'s weights as the reference saves them; `compiled` puts `_orig_mod.` in front, which its loader
+    expects."""
     prefix = ("_orig_mod." if compiled else "") + "model.inner."
     return {prefix + reference_key(key): value.detach().clone() for key, value in model.state_dict().items()}
 
@@ -54,8 +55,8 @@ def to_reference(model: HRM, compiled: bool = True) -> dict[str, Tensor]:
 def from_reference(state: Mapping[str, Tensor], model: HRM, file: str | Path | None = None) -> None:
     """Copies a reference state dict into `model`.
 
-    A puzzle table of another height is replaced by the mean of its rows, as TRM does for new puzzles. The initial states
-    are stored in the forward dtype and cast.
+    A puzzle table of another height is replaced by the mean of its rows, as TRM does for new puzzles. The
+    initial states are stored in the forward dtype and cast.
 
     Raises:
         InputError: a weight is missing, unknown, or of another shape; names it (and `file`).
@@ -71,7 +72,9 @@ def from_reference(state: Mapping[str, Tensor], model: HRM, file: str | Path | N
             if keys
         ]
         raise InputError(
-            "does not fit this architecture: it " + " and ".join(parts), file=file, hint="check arch.* against its config"
+            "does not fit this architecture: it " + " and ".join(parts),
+            file=file,
+            hint="check arch.* against its config",
         )
     values = {key: _fit(names[key], given[names[key]], target, file) for key, target in own.items()}
     with torch.no_grad():
@@ -80,7 +83,12 @@ def from_reference(state: Mapping[str, Tensor], model: HRM, file: str | Path | N
 
 
 def _fit(name: str, value: Tensor, target: Tensor, file: str | Path | None) -> Tensor:
-    if name == _WHOLE["puzzle_emb.table"] and value.ndim == 2 and value.shape[1] == target.shape[1] and len(value) != len(target):
+    if (
+        name == _WHOLE["puzzle_emb.table"]
+        and value.ndim == 2
+        and value.shape[1] == target.shape[1]
+        and len(value) != len(target)
+    ):
         return value.float().mean(0).expand_as(target)
     if value.shape != target.shape:
         what = f"{name} has shape {tuple(value.shape)}, this architecture needs {tuple(target.shape)}"
@@ -100,7 +108,14 @@ def load_reference(file: str | Path, model: HRM) -> None:
             state = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from error
-    except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+    except (
+        RuntimeError,
+        EOFError,
+        ValueError,
+        KeyError,
+        pickle.UnpicklingError,
+        zipfile.BadZipFile,
+    ) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"is no checkpoint of tensors: {first}", file=file) from error
     if not isinstance(state, Mapping) or not all(isinstance(value, Tensor) for value in state.values()):

@@ -1,17 +1,17 @@
 """The run directory: everything that a run writes, and all that hrmdoc reads of it.
 
-    run.json        what runs: schema, id, command, versions, device, seed, data hash, sizes; `state` says how it is going
-    config.yaml     the resolved configuration
-    events.out.tfevents.*  scalars
-    events.jsonl    {"time", "event", "step", ...} a line; `event` is started, resumed, evaluated, checkpoint, checkpoint_failed,
+    run.json        what runs: schema, id, command, versions, device, seed, data hash, sizes; `state` says how
+    it is going config.yaml     the resolved configuration events.out.tfevents.*  scalars events.jsonl
+    {"time", "event", "step", ...} a line; `event` is started, resumed, evaluated, checkpoint,
+    checkpoint_failed,
                     nonfinite, rollback, skipped, early_stop, action, warning, exception or ended
     train.log       `step 120/500 | lm_loss 2.1000 | grad_norm 0.8 | lr 1.0e-04 | exact 0.00 | 52.1 it/s`
-    heartbeat.json  {"time", "step", "pid", "state"}, replaced at most once a second, from the training loop itself
-    checkpoints/    step_<N>
-    control/        actions for the live run
-    rank<N>.log     what each process of several saw of a step, see `ranklog`
+    heartbeat.json  {"time", "step", "pid", "state"}, replaced at most once a second, from the training loop
+    itself checkpoints/    step_<N> control/        actions for the live run rank<N>.log     what each process
+    of several saw of a step, see `ranklog`
 
-Metrics go only where training can go on without them: a disk that fails is told once in each file's stead and never ends the run.
+Metrics go only where training can go on without them: a disk that fails is told once in each file's stead and
+never ends the run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hrmdoc.errors import ConfigError
 from .files import write_atomic
 from .tb import EventFile, Row
 
-SCHEMA = "hrmdoc.run/1"
+SCHEMA = "hrmdoc.record.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
 HEARTBEAT_S = 1.0
 BUSY_LIMIT_S = 1800.0  # no model takes longer to compile
@@ -42,7 +42,8 @@ Say = Callable[[str], None]
 
 
 class Scalars(Protocol):
-    """Where numbers go. `write` never waits and never raises; `flush` waits for the disk; `error` tells if the place failed."""
+    """Where numbers go. `write` never waits and never raises; `flush` waits for the disk; `error` tells if
+    the place failed."""
 
     @property
     def error(self) -> OSError | None: ...
@@ -60,7 +61,9 @@ def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path
     if run_dir or run_name:
         path = Path(run_dir) if run_dir else root / str(run_name)
         if (path / "run.json").exists():
-            raise ConfigError("there is a run in this folder already", file=path, hint=f"resume={path} goes on with it")
+            raise ConfigError(
+                "there is a run in this folder already", file=path, hint=f"resume={path} goes on with it"
+            )
         return path
     stem = f"{data_path.rstrip('/').replace(':', '/').rpartition('/')[2] or 'run'}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     path, number = root / stem, 2
@@ -86,7 +89,9 @@ class RunDir:
                 folder.mkdir(parents=True, exist_ok=True)
             self.scalars: Scalars = EventFile(path)
         except OSError as error:
-            raise ConfigError(f"cannot write the run: {error.strerror}", file=path, hint="choose another run_dir") from error
+            raise ConfigError(
+                f"cannot write the run: {error.strerror}", file=path, hint="choose another run_dir"
+            ) from error
         self._say = say
         self._facts: dict[str, Any] = {}
         self._beat = -math.inf
@@ -96,7 +101,8 @@ class RunDir:
             self._link(path.parent / "latest")
 
     def describe(self, config_yaml: str, facts: Mapping[str, Any]) -> None:
-        """Writes config.yaml and run.json. `facts` are the keys of run.json beyond schema, id, pid, started and state."""
+        """Writes config.yaml and run.json. `facts` are the keys of run.json beyond schema, id, pid, started
+        and state."""
         self._guard("config.yaml", lambda: write_atomic(self.path / "config.yaml", config_yaml))
         self._facts = {
             "schema": SCHEMA,
@@ -135,7 +141,8 @@ class RunDir:
         self._guard(name, lambda: self._append(name, line + "\n"))
 
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
-        """Replaces heartbeat.json, at most once a second. Call it from the loop: a loop that hangs must fall silent."""
+        """Replaces heartbeat.json, at most once a second. Call it from the loop: a loop that hangs must fall
+        silent."""
         now = time.monotonic()
         self.alive = now, step
         if now - self._beat < HEARTBEAT_S and not force:
@@ -148,7 +155,8 @@ class RunDir:
 
     @contextmanager
     def busy(self, step: int, limit_s: float = BUSY_LIMIT_S) -> Iterator[None]:
-        """Beats from a thread while the loop cannot, as when a model is compiled; at most `limit_s`, for that can hang too."""
+        """Beats from a thread while the loop cannot, as when a model is compiled; at most `limit_s`, for that
+        can hang too."""
         done = threading.Event()
 
         def beat() -> None:
@@ -192,7 +200,9 @@ class RunDir:
         try:
             part.symlink_to(self.path.name, target_is_directory=True)
             part.replace(link)
-        except OSError:  # a file system without links, or a folder of that name: the run itself does not need it
+        except (
+            OSError
+        ):  # a file system without links, or a folder of that name: the run itself does not need it
             part.unlink(missing_ok=True)
 
 

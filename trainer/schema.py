@@ -1,8 +1,8 @@
 """Every key of a training configuration, with its default and its bounds. Needs no torch.
 
-Names and defaults of the first block and of `arch` are HRM's own (sapientinc/HRM, `cfg_pretrain.yaml`, `hrm_v1.yaml`), because
-users' configs and logs carry them. The second block is what hrmdoc's trainer can do beyond HRM; its defaults leave HRM's training
-as it is.
+Names and defaults of the first block and of `arch` are HRM's own (sapientinc/HRM, `cfg_pretrain.yaml`,
+`hrm_v1.yaml`), because users' configs and logs carry them. The second block is what hrmdoc's trainer can do
+beyond HRM; its defaults leave HRM's training as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Decay = Annotated[float, Meta(ge=0.0, lt=1.0)]
 DeviceChoice = Literal["auto", "cpu", "cuda", "mps"]
 DtypeChoice = Literal["auto", "float32", "bfloat16", "float16"]
 OnNonfinite = Literal["off", "stop", "skip", "rollback"]
-OnRollback = Literal["skip_batches", "reduce_lr"]  # go on with later batches, or with the same ones more slowly
+OnRollback = Literal[
+    "skip_batches", "reduce_lr"
+]  # go on with later batches, or with the same ones more slowly
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,12 @@ class LossKeys:
 
 @dataclass(frozen=True, slots=True)
 class ArchKeys:
-    """`arch.*`: the model. `puzzle_emb_ndim` None means `hidden_size`; `forward_dtype` None leaves the choice to the device.
+    """`arch.*`: the model. `puzzle_emb_ndim` None means `hidden_size`; `forward_dtype` None leaves the choice
+    to the device.
 
-    From `single_net` on come the switches of the Tiny Recursive Model (arXiv 2510.04871), all off; then `causal` for text, and
-    `q_target`, whose 'reuse' saves HRM's second forward pass and learns a little else (see `model.ArchConfig`).
+    From `single_net` on come the switches of the Tiny Recursive Model (arXiv 2510.04871), all off; then
+    `causal` for text, and `q_target`, whose 'reuse' saves HRM's second forward pass and learns a little else
+    (see `model.ArchConfig`).
     """
 
     name: str = "hrm.hrm_act_v1@HierarchicalReasoningModel_ACTV1"
@@ -68,7 +72,8 @@ class ArchKeys:
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """`early_stopping.*`: stop after `patience` evaluations in a row that do not better `metric` by `min_delta`; 0 is off."""
+    """`early_stopping.*`: stop after `patience` evaluations in a row that do not better `metric` by
+    `min_delta`; 0 is off."""
 
     patience: Index = 0
     min_delta: Rate = 0.001
@@ -77,7 +82,8 @@ class EarlyStopping:
 
 @dataclass(frozen=True, slots=True)
 class ParallelKeys:
-    """`parallel.*`: how several processes share a run. ddp: each has the whole model; fsdp: each keeps a part (FSDP2)."""
+    """`parallel.*`: how several processes share a run. ddp: each has the whole model; fsdp: each keeps a part
+    (FSDP2)."""
 
     strategy: Literal["ddp", "fsdp"] = "ddp"
     timeout_s: Count = 600
@@ -85,11 +91,13 @@ class ParallelKeys:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateKeys:
-    """`evaluate.*`: how `hrmdoc evaluate` has a causal model write code, and runs it where `execute_code` allows.
+    """`evaluate.*`: how `hrmdoc evaluate` has a causal model write code, and runs it where `execute_code`
+    allows.
 
-    `samples` programs are written for each problem (of the first `limit`); pass@k is told for each of `k` (None: 1, 10 and 100
-    as far as the samples go). `temperature` None means 0, the likeliest tokens, for one sample and 0.8 for more. A program may
-    take `timeout_s` CPU seconds (six times as long by the clock) and `memory_mib`.
+    `samples` programs are written for each problem (of the first `limit`); pass@k is told for each of `k`
+    (None: 1, 10 and 100 as far as the samples go). `temperature` None means 0, the likeliest tokens, for one
+    sample and 0.8 for more. A program may take `timeout_s` CPU seconds (six times as long by the clock) and
+    `memory_mib`.
     """
 
     execute_code: bool = False
@@ -149,7 +157,9 @@ class TrainConfig:
     device: DeviceChoice = "auto"
     dtype: DtypeChoice = "auto"
     compile: bool | None = None
-    native: bool | Literal["auto"] = "auto"  # whether the levels run in C; auto: where that is known to be faster
+    native: bool | Literal["auto"] = (
+        "auto"  # whether the levels run in C; auto: where that is known to be faster
+    )
     threads: Count | None = None
     parallel: ParallelKeys = field(default_factory=ParallelKeys)
     wandb: bool | Literal["offline"] = False

@@ -30,7 +30,8 @@ from .state import arch_config
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A checkpoint's model, ready to be asked, with the configuration it was trained with and the split it is scored on."""
+    """A checkpoint's model, ready to be asked, with the configuration it was trained with and the split it is
+    scored on."""
 
     config: TrainConfig
     model: HRM
@@ -41,16 +42,21 @@ class Scored:
     def metrics(self, predictions: Path | None = None) -> Metrics:
         """Metrics of each set of the split, as `evaluate` gives them.
 
-        Those of a causal model on text also have `unigram_loss`: the `lm_loss` of counting tokens in the training split.
+        Those of a causal model on text also have `unigram_loss`: the `lm_loss` of counting tokens in the
+        training split.
 
         Args:
             predictions: a file (.npz) to save the boards and what was predicted to.
         """
-        found = evaluate(self.model, test_batches(self.data, self.config.global_batch_size), self.device, predictions)
+        found = evaluate(
+            self.model, test_batches(self.data, self.config.global_batch_size), self.device, predictions
+        )
         if self.model.arch.causal and (self.data.path / "train").is_dir():
             info, counted = self.data.info, PuzzleData(self.data.path, "train").sets[0].labels
             for part in self.data.sets:
-                found[part.name]["unigram_loss"] = unigram_loss(counted, part.labels, info.vocab_size, info.ignore_label_id)
+                found[part.name]["unigram_loss"] = unigram_loss(
+                    counted, part.labels, info.vocab_size, info.ignore_label_id
+                )
         return found
 
 
@@ -58,9 +64,10 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     """A checkpoint or a run's newest good one. The averaged weights are used where the run kept them.
 
     Args:
-        path: a run directory or a `step_<N>` folder, or a checkpoint file of the reference; the configuration is read beside it.
-        words: `key=value` overrides, such as another `data_path`. Only they, never the file beside a checkpoint, may say that
-            generated code is to be run.
+        path: a run directory or a `step_<N>` folder, or a checkpoint file of the reference; the configuration
+            is read beside it.
+        words: `key=value` overrides, such as another `data_path`. Only they, never the file beside a
+            checkpoint, may say that generated code is to be run.
 
     Raises:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
@@ -79,7 +86,9 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     folder = open_data(config.data_path)
     check_hash(config, folder)
     data = PuzzleData(folder, "test")
-    model = HRM(arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention).to(device)
+    model = HRM(
+        arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention
+    ).to(device)
     if plan.native:
         model.use_native()
     if foreign:

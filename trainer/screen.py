@@ -1,4 +1,5 @@
-"""What a person sees of a run: a progress bar on a terminal, the lines of the log anywhere else. All of it on stderr."""
+"""What a person sees of a run: a progress bar on a terminal, the lines of the log anywhere else. All of it on
+stderr."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ class Screen:
             try:
                 sys.stderr.write(line + "\n")
                 sys.stderr.flush()
-            except (BrokenPipeError, ValueError):  # nobody reads any more; the run goes on, and train.log has it all
+            except (
+                BrokenPipeError,
+                ValueError,
+            ):  # nobody reads any more; the run goes on, and train.log has it all
                 return
         elif not line.startswith("step "):
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -50,9 +54,7 @@ class Screen:
     def progress(self, step: int, values: Mapping[str, float]) -> None:
         """Moves the bar."""
         if self._bar is not None and self._task is not None:
-            shown = (
-                f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {1 / values['perf/step_time_s']:.1f} it/s"
-            )
+            shown = f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {1 / values['perf/step_time_s']:.1f} it/s"
             self._bar.update(self._task, completed=step, description=shown)
 
     def end(self) -> None:

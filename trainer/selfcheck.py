@@ -1,4 +1,5 @@
-"""What a person who knows the model looks at before the first step: whether positions hear of one another at all."""
+"""What a person who knows the model looks at before the first step: whether positions hear of one another at
+all."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ DEAF = 1e-4  # a change of the other half that moves the state by less, beside t
 def positions_mix(model: HRM) -> bool:
     """Whether the state of the later half of the positions depends on the tokens of the earlier half.
 
-    Attention over a wrong axis, or a mask that hides everything, trains all the same, to the accuracy of what each position can
-    guess by itself. Draws nothing, and leaves the model as it was.
+    Attention over a wrong axis, or a mask that hides everything, trains all the same, to the accuracy of what
+    each position can guess by itself. Draws nothing, and leaves the model as it was.
     """
     training, info = model.training, model.data
     S = min(LENGTH, info.seq_len) if model.arch.causal else info.seq_len
@@ -29,7 +30,9 @@ def positions_mix(model: HRM) -> bool:
     try:
         x = model.embed(tokens_BS, torch.zeros(2, dtype=torch.int32, device=device))
         z_H, z_L = (state.expand_as(x) for state in (model.H_init, model.L_init))
-        state = model.core.forward(z_H, z_L, x, logits=not model.labelled_only)[0].float()  # past any compiled call
+        state = model.core.forward(z_H, z_L, x, logits=not model.labelled_only)[
+            0
+        ].float()  # past any compiled call
     finally:
         model.train(training)
     apart_S = (state[0] - state[1]).abs().mean(-1)[model.prefix_len :]

@@ -1,4 +1,5 @@
-"""From a configuration to a job that is ready to run: data, device plan, run directory, model, and what is known of them."""
+"""From a configuration to a job that is ready to run: data, device plan, run directory, model, and what is
+known of them."""
 
 from __future__ import annotations
 
@@ -46,13 +47,16 @@ SAMPLED_LABELS = 10_000  # rows that are looked at to count the classes
 
 
 def check_hash(config: TrainConfig, path: Path, digest: str | None = None) -> None:
-    """Refuses a dataset whose hash (`digest`, taken here if None) is not the one that `config` asks for, if it asks for one."""
+    """Refuses a dataset whose hash (`digest`, taken here if None) is not the one that `config` asks for, if
+    it asks for one."""
     if config.data_hash is None:
         return
     digest = digest or dataset_hash(path)
     if config.data_hash.removeprefix("sha256:") != digest:
         raise ConfigError(
-            f"the dataset has changed: its hash is {digest}, not {config.data_hash}", file=path, hint="restore the data"
+            f"the dataset has changed: its hash is {digest}, not {config.data_hash}",
+            file=path,
+            hint="restore the data",
         )
 
 
@@ -62,7 +66,9 @@ def make_plan(config: TrainConfig, env: Mapping[str, str]) -> devices.Plan:
     Raises:
         ConfigError: it asks for what this machine does not have: a device, or a compiler for native=true.
     """
-    asked = config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
+    asked = (
+        config.arch.forward_dtype if config.dtype == "auto" and config.arch.forward_dtype else config.dtype
+    )
     request = devices.Request(
         device=config.device,
         dtype=asked,
@@ -103,8 +109,8 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         say: receives each line of the log.
 
     Raises:
-        ConfigError, InputError: the configuration, the data or the checkpoint is wrong. A new run directory is made only after
-            the configuration and the data were found good.
+        ConfigError, InputError: the configuration, the data or the checkpoint is wrong. A new run directory
+            is made only after the configuration and the data were found good.
     """
     configs.check_world(config, parallel.world_size(os.environ))
     fault = fault_of(config.fault)
@@ -129,7 +135,13 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
     place = world.from_first(lambda: places.choose(config, os.environ))
     run = _open_run(config, place.path, world, say)
     folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
-    keeper = Keeper(run, folder, config.checkpoint_keep, lambda saved, file: fault.write(saved, file, torch.save), fault.saved)
+    keeper = Keeper(
+        run,
+        folder,
+        config.checkpoint_keep,
+        lambda saved, file: fault.write(saved, file, torch.save),
+        fault.saved,
+    )
     if place.resume is not None:
         keeper.resume(state, place.resume, accept_data=config.data_hash is not None)
     job = Job(config, plan, run, state, keeper, fault, test, total, _eval_steps(config, data.info), world)
@@ -145,7 +157,9 @@ def make_job(config: TrainConfig, source: str | None, say: rundir.Say) -> Job:
         "trainable_parameters": state.model.num_parameters(trained=True),
         "total_steps": total,
     }
-    again = "warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again"
+    again = (
+        "warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again"
+    )
     _begin(job, facts, place.resume is not None, [tuning, again if place.again else ""])
     return job
 
@@ -164,7 +178,8 @@ def _open_run(config: TrainConfig, path: Path, world: parallel.World, say: rundi
 
 
 def _eval_steps(config: TrainConfig, info: DataInfo) -> float:
-    """Steps between evaluations; HRM counts them in epochs of the whole run, whatever `max_steps` leaves of it."""
+    """Steps between evaluations; HRM counts them in epochs of the whole run, whatever `max_steps` leaves of
+    it."""
     full = configs.total_steps(config, info.total_groups, info.mean_puzzle_examples, capped=False)
     return max(1.0, full * (config.eval_interval or config.epochs) / config.epochs)
 
@@ -184,12 +199,18 @@ def _begin(job: Job, facts: dict[str, Any], resumed: bool, notes: list[str]) -> 
         run.warn(state.step, DEAF)
 
 
-def _autotuned(config: TrainConfig, plan: devices.Plan, info: DataInfo, world: parallel.World) -> tuple[TrainConfig, str]:
-    """The configuration with the batch that fits, and what to say of it. A run that is resumed keeps its batch."""
+def _autotuned(
+    config: TrainConfig, plan: devices.Plan, info: DataInfo, world: parallel.World
+) -> tuple[TrainConfig, str]:
+    """The configuration with the batch that fits, and what to say of it. A run that is resumed keeps its
+    batch."""
     if not config.autotune or (config.resume is not None and config.resume != AUTO):
         return config, ""
     if plan.device == "cpu":
-        return config, "warning: autotune needs a GPU: a host that runs out of memory kills the process instead of saying so"
+        return (
+            config,
+            "warning: autotune needs a GPU: a host that runs out of memory kills the process instead of saying so",
+        )
     found = autotune.tune(config, plan, info, world)
     told = f"autotune: {found.fits} rows fit; global_batch_size={found.global_batch_size} grad_accum={found.grad_accum}"
     return autotune.tuned(config, found), told
@@ -212,23 +233,37 @@ def _tell(job: Job, facts: dict[str, Any]) -> None:
             f"{world.size} processes ({config.parallel.strategy}), {config.global_batch_size // world.size} rows each: {talk}"
         )
     login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
-    for warning in (*plan.warnings, *([login] if login else []), *configs.schedule_warnings(config, job.total_steps)):
+    for warning in (
+        *plan.warnings,
+        *([login] if login else []),
+        *configs.schedule_warnings(config, job.total_steps),
+    ):
         run.warn(job.state.step, warning)
 
 
 def _kernels(plan: devices.Plan) -> str:
     if plan.device != "cpu":
         return ""
-    return f" | native kernels: {plan.native_reason}" if plan.native else f" | no native kernels: {plan.native_reason}"
+    return (
+        f" | native kernels: {plan.native_reason}"
+        if plan.native
+        else f" | no native kernels: {plan.native_reason}"
+    )
 
 
 def _classes(data: PuzzleData) -> int:
     """How many different labels occur, in a sample of the rows."""
     labels = np.unique(np.concatenate([part.labels[:SAMPLED_LABELS].ravel() for part in data.sets]))
-    return int((labels != data.info.ignore_label_id).sum()) if data.info.ignore_label_id is not None else len(labels)
+    return (
+        int((labels != data.info.ignore_label_id).sum())
+        if data.info.ignore_label_id is not None
+        else len(labels)
+    )
 
 
-def _facts(config: TrainConfig, plan: devices.Plan, source: str | None, world: parallel.World) -> dict[str, Any]:
+def _facts(
+    config: TrainConfig, plan: devices.Plan, source: str | None, world: parallel.World
+) -> dict[str, Any]:
     machine = devices.probe()
     return {
         "framework": "hrm",
@@ -239,13 +274,19 @@ def _facts(config: TrainConfig, plan: devices.Plan, source: str | None, world: p
         "host": socket.gethostname(),
         "device": plan.device,
         "device_name": machine.name,
-        "device_memory_gib": None if machine.memory_bytes is None else round(machine.memory_bytes / (1 << 30), 2),
+        "device_memory_gib": None
+        if machine.memory_bytes is None
+        else round(machine.memory_bytes / (1 << 30), 2),
         "cpu_count": machine.cpus,
         "world_size": world.size,
         **parallel.describe(os.environ),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}[plan.dtype],
         "plan": asdict(plan),
-        "env": {key: os.environ[key] for key in ("OMP_NUM_THREADS", "DISABLE_COMPILE", "USE_FLASH_ATTN") if key in os.environ},
+        "env": {
+            key: os.environ[key]
+            for key in ("OMP_NUM_THREADS", "DISABLE_COMPILE", "USE_FLASH_ATTN")
+            if key in os.environ
+        },
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "seed": config.seed,
     }

@@ -1,8 +1,10 @@
-"""FSDP2: weights, gradients and moments of which every process keeps a part, and checkpoints that are written in parts.
+"""FSDP2: weights, gradients and moments of which every process keeps a part, and checkpoints that are written
+in parts.
 
-The optimizer works on the local parts alone, which AdamATan2 allows because it is elementwise. All processes write a
-checkpoint's parts at once (`torch.distributed.checkpoint`), and each reads what it keeps, however the parts were cut: so the
-number of processes, and the strategy, may differ between saving and loading. What was saved whole is read whole.
+The optimizer works on the local parts alone, which AdamATan2 allows because it is elementwise. All processes
+write a checkpoint's parts at once (`torch.distributed.checkpoint`), and each reads what it keeps, however the
+parts were cut: so the number of processes, and the strategy, may differ between saving and loading. What was
+saved whole is read whole.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ _METADATA_NAMES = {  # what PyTorch's own files name, beside dtypes
 }
 
 
-def shard(model: nn.Module, world: World, device: str, compile_backend: str | None, compile_mode: str | None) -> None:
+def shard(
+    model: nn.Module, world: World, device: str, compile_backend: str | None, compile_mode: str | None
+) -> None:
     """Splits every block, then what is left of `model`, over the processes."""
     mesh = init_device_mesh(device, (world.size,))
     for module in [module for module in model.modules() if isinstance(module, Block)] + [model]:
@@ -78,7 +82,8 @@ def whole(tensor: Tensor) -> Tensor:
 
 
 def lend_gradients(parameters: Iterable[Tensor], parts: Iterable[Tensor]) -> None:
-    """Gives the local parts, which the optimizer steps, the gradients of the split parameters. They share memory."""
+    """Gives the local parts, which the optimizer steps, the gradients of the split parameters. They share
+    memory."""
     for parameter, part in zip(parameters, parts, strict=True):
         part.grad = None if parameter.grad is None else local(parameter.grad)
 
@@ -111,11 +116,14 @@ def join(state: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
     """The state of a run that was saved in parts, as if it had been saved whole."""
 
     def under(prefix: str) -> dict[str, Tensor]:
-        return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        return {
+            name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)
+        }
 
     weights, moments = under("model."), [under(f"{key}.") for key in MOMENTS]
     by_index = {
-        index: dict(zip(MOMENTS, (moment[name] for moment in moments), strict=True)) for index, name in enumerate(state["split"])
+        index: dict(zip(MOMENTS, (moment[name] for moment in moments), strict=True))
+        for index, name in enumerate(state["split"])
     }
     ema = None if state["ema"] is None else {**state["ema"], "average": under("ema.")}
     optimizer = {**state["optimizer"], "state": by_index}
@@ -127,14 +135,24 @@ def take_parts(model: nn.Module, state: dict[str, Any]) -> dict[str, Any]:
     named = dict(model.named_parameters())
 
     def parts(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {name: own_part(tensor, named[name]) if name in named else tensor for name, tensor in tensors.items()}
+        return {
+            name: own_part(tensor, named[name]) if name in named else tensor
+            for name, tensor in tensors.items()
+        }
 
     moments = {
         index: {key: own_part(entry[key], parameter) for key in entry}
-        for (index, entry), parameter in zip(state["optimizer"]["state"].items(), named.values(), strict=False)
+        for (index, entry), parameter in zip(
+            state["optimizer"]["state"].items(), named.values(), strict=False
+        )
     }
     ema = None if state["ema"] is None else {**state["ema"], "average": parts(state["ema"]["average"])}
-    return {**state, "model": parts(state["model"]), "optimizer": {**state["optimizer"], "state": moments}, "ema": ema}
+    return {
+        **state,
+        "model": parts(state["model"]),
+        "optimizer": {**state["optimizer"], "state": moments},
+        "ema": ema,
+    }
 
 
 def write(folder: Path, tensors: dict[str, Tensor]) -> None:
@@ -157,7 +175,8 @@ def read(folder: Path, like: Mapping[str, Tensor] | None = None) -> dict[str, Te
     """Every tensor in `folder`, on the host. Runs no code of the checkpoint's.
 
     Args:
-        like: tensors of the same names (`parts_of`). Of those that are split, this process's part alone is read, to their device.
+        like: tensors of the same names (`parts_of`). Of those that are split, this process's part alone is
+            read, to their device.
 
     Raises:
         InputError: the parts do not make a checkpoint.
@@ -172,7 +191,15 @@ def read(folder: Path, like: Mapping[str, Tensor] | None = None) -> dict[str, Te
         }
         with _alone_is_fine():
             load(tensors, storage_reader=reader, no_dist=True)
-    except (CheckpointException, OSError, pickle.UnpicklingError, RuntimeError, EOFError, AttributeError, ValueError) as error:
+    except (
+        CheckpointException,
+        OSError,
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        AttributeError,
+        ValueError,
+    ) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"the parts of the checkpoint cannot be read: {what}", file=folder) from error
     return tensors
@@ -216,7 +243,8 @@ class _TimedScatter(DefaultReduceScatter):
 
 
 class _SafeReader(FileSystemReader):
-    """PyTorch unpickles `.metadata` whatever it holds; this takes the classes of such a file and no others."""
+    """PyTorch unpickles `.metadata` whatever it holds; this takes the classes of such a file and no
+    others."""
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         del args, kwargs
@@ -232,6 +260,8 @@ class _SafeReader(FileSystemReader):
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _METADATA_NAMES and not (module == "torch" and isinstance(getattr(torch, name, 0), torch.dtype)):
+        if (module, name) not in _METADATA_NAMES and not (
+            module == "torch" and isinstance(getattr(torch, name, 0), torch.dtype)
+        ):
             raise pickle.UnpicklingError(f".metadata names {module}.{name}, which no checkpoint needs")
         return super().find_class(module, name)

@@ -1,4 +1,5 @@
-"""Batch scripts for Slurm: several nodes through torchrun, a checkpoint before the time is up, and a requeue that goes on."""
+"""Batch scripts for Slurm: several nodes through torchrun, a checkpoint before the time is up, and a requeue
+that goes on."""
 
 from __future__ import annotations
 
@@ -56,17 +57,21 @@ class BatchJob:
                     raise UsageError(f"{option} is a number of at least 1, not {text!r}")
                 found[name] = int(text)
             elif not (_TIME if name == "time" else _PLAIN).fullmatch(text):
-                raise UsageError(f"{option}={text!r} is not a value for Slurm", hint=f"such as {option}={OPTIONS[option]}")
+                raise UsageError(
+                    f"{option}={text!r} is not a value for Slurm", hint=f"such as {option}={OPTIONS[option]}"
+                )
             else:
                 found[name] = text
         return cls(**found)  # type: ignore[arg-type]
 
 
 def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
-    """The batch script that runs `command` (an interpreter, `-m`, a module and its words) on the nodes of `job`.
+    """The batch script that runs `command` (an interpreter, `-m`, a module and its words) on the nodes of
+    `job`.
 
-    The batch shell is told two minutes before the time is up (USR1); it passes that on to torchrun on every node and so to the
-    trainer, which saves a checkpoint and ends; then the job is put back into the queue and goes on from there.
+    The batch shell is told two minutes before the time is up (USR1); it passes that on to torchrun on every
+    node and so to the trainer, which saves a checkpoint and ends; then the job is put back into the queue and
+    goes on from there.
     """
     options = {
         "job-name": run.name,
@@ -83,7 +88,9 @@ def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
         "constraint": job.constraint,
         "signal": f"B:USR1@{GRACE_S}",
     }
-    head = [f"#SBATCH --{name}={shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    head = [
+        f"#SBATCH --{name}={shlex.quote(str(value))}" for name, value in options.items() if value is not None
+    ]
     workers = max(1, job.gpus_per_node)
     python, _, module, *words = command
     torchrun = (
@@ -119,7 +126,8 @@ def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
 
 
 def login_node(env: Mapping[str, str], *, gpu: bool, host: str | None = None) -> str | None:
-    """A warning on what looks like a login node: Slurm is here, no job is, and the name or the lack of a GPU tells."""
+    """A warning on what looks like a login node: Slurm is here, no job is, and the name or the lack of a GPU
+    tells."""
     if "SLURM_JOB_ID" in env or shutil.which("sbatch", path=env.get("PATH")) is None:
         return None
     name = (host or socket.gethostname()).split(".")[0]

@@ -1,4 +1,5 @@
-"""The puzzle embedding: a large table of which a step touches a batch of rows, so it is a buffer with its own optimizer."""
+"""The puzzle embedding: a large table of which a step touches a batch of rows, so it is a buffer with its own
+optimizer."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from .layers import cast
 class SparseEmbedding(nn.Module):
     """A zero-initialised table [count, size] that no dense optimizer sees.
 
-    In training, `forward` copies the batch's rows into the leaf `rows` [batch_size, size], where their gradient lands, and
-    remembers which they are in `row_ids`. `SignSGD` carries the update back into `table`.
+    In training, `forward` copies the batch's rows into the leaf `rows` [batch_size, size], where their
+    gradient lands, and remembers which they are in `row_ids`. `SignSGD` carries the update back into `table`.
     """
 
     table: Tensor
@@ -30,7 +31,8 @@ class SparseEmbedding(nn.Module):
         self.register_buffer("row_ids", torch.zeros(batch_size, dtype=torch.int64), persistent=False)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Moves or casts the buffers. A moved `rows` would be the result of an operation; it has to be a leaf again."""
+        """Moves or casts the buffers. A moved `rows` would be the result of an operation; it has to be a leaf
+        again."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.rows = self.rows.detach().requires_grad_()
         return self

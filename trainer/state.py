@@ -44,7 +44,8 @@ class TrainState:
 
     Attributes:
         dense: steps the weights, once a step.
-        sparse: steps the puzzle embedding, if there is one, once a micro-batch: it remembers the rows of one batch only.
+        sparse: steps the puzzle embedding, if there is one, once a micro-batch: it remembers the rows of one
+            batch only.
         generator: draws the exploration of halting, on the device.
         step: optimizer steps taken.
         lr_scale: changed by a `set_lr` action; multiplies the schedule.
@@ -84,14 +85,20 @@ class TrainState:
             parameter.grad = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Tensors and plain values only, so that it can be loaded without running code. Every process has to call it.
+        """Tensors and plain values only, so that it can be loaded without running code. Every process has to
+        call it.
 
-        The rows in flight of all processes come together; of a split model only what every process has whole is in here.
+        The rows in flight of all processes come together; of a split model only what every process has whole
+        is in here.
         """
         model, optimizer = self.model.state_dict(), self.dense.state_dict()
         ema = None if self.ema is None else self.ema.state_dict()
         if self.split:
-            model = {name: tensor for name, tensor in model.items() if name not in dict(self.model.named_parameters())}
+            model = {
+                name: tensor
+                for name, tensor in model.items()
+                if name not in dict(self.model.named_parameters())
+            }
             optimizer, ema = {**optimizer, "state": {}}, None if ema is None else {**ema, "average": {}}
         return {
             "split": [name for name, _ in self.model.named_parameters()] if self.split else None,
@@ -105,7 +112,9 @@ class TrainState:
             "native": self.native,
             "rng": rng_state(self.generator),
             "stopper": {"best": self.stopper.best, "waited": self.stopper.waited},
-            **{name: getattr(self, name) for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts")},
+            **{
+                name: getattr(self, name) for name in ("step", "lr_scale", "rollbacks", "skipped", "restarts")
+            },
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -120,7 +129,10 @@ class TrainState:
             state = take_parts(self.model, state)
         with torch.no_grad():
             if self.split:
-                for name, tensor in {**dict(self.model.named_parameters()), **dict(self.model.named_buffers())}.items():
+                for name, tensor in {
+                    **dict(self.model.named_parameters()),
+                    **dict(self.model.named_buffers()),
+                }.items():
                     if name in state["model"]:
                         local(tensor).copy_(state["model"][name])
             else:
@@ -129,7 +141,9 @@ class TrainState:
         self.scaler.load_state_dict(state["scaler"])
         if self.ema is not None and state["ema"] is not None:
             self.ema.load_state_dict(state["ema"])
-        self.carry = None if state["carry"] is None else Carry(**gather_rows(Carry(**state["carry"]), self.world.part))
+        self.carry = (
+            None if state["carry"] is None else Carry(**gather_rows(Carry(**state["carry"]), self.world.part))
+        )
         self.feed.load_state_dict(state["data"])
         self.stopper = Stopper(**state["stopper"])
         set_rng_state(self.generator, state["rng"])
@@ -137,13 +151,20 @@ class TrainState:
             setattr(self, name, state[name])
 
     def roll_back(self, state: dict[str, Any], seed: int, lr_factor: float | None = None) -> None:
-        """Weights, optimizer and schedule as in `state`, with something changed, or the same failure would come.
+        """Weights, optimizer and schedule as in `state`, with something changed, or the same failure would
+        come.
 
         Args:
-            lr_factor: what the learning rate is multiplied by, with the same batches again; None leaves the rate alone and goes
-                on with the batches after those that were used. The draws are new ones in any case.
+            lr_factor: what the learning rate is multiplied by, with the same batches again; None leaves the
+                rate alone and goes on with the batches after those that were used. The draws are new ones in
+                any case.
         """
-        place, rollbacks, skipped, lr_scale = self.feed.state_dict(), self.rollbacks + 1, self.skipped, self.lr_scale
+        place, rollbacks, skipped, lr_scale = (
+            self.feed.state_dict(),
+            self.rollbacks + 1,
+            self.skipped,
+            self.lr_scale,
+        )
         self.load_state_dict(state)
         if lr_factor is None:
             self.feed.load_state_dict(place)
@@ -169,7 +190,8 @@ def gather_rows(carry: Carry, gather: Callable[[Tensor], Tensor]) -> dict[str, A
 def build(
     config: TrainConfig, plan: Plan, info: DataInfo, feed: Feed, data_hash: str, batch_size: int, world: World
 ) -> TrainState:
-    """Model, optimizers and the rest for a run that begins, seeded. `batch_size` counts the rows of this process."""
+    """Model, optimizers and the rest for a run that begins, seeded. `batch_size` counts the rows of this
+    process."""
     seed_all(config.seed)
     device = torch.device(plan.device)
     model = HRM(arch_config(config.arch, plan.dtype), info, batch_size, attention=plan.attention).to(device)
@@ -185,7 +207,9 @@ def build(
     elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
     weights = [local(p) for p in model.parameters()] if split else list(model.parameters())
-    sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay)
+    sparse = (
+        None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay)
+    )
     if sparse is not None:
         sparse.world = world
     dense = AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay)

@@ -1,8 +1,9 @@
 """TensorBoard event files: one packed record a step, written by a thread of its own.
 
-torch's SummaryWriter makes one record a scalar and serialises it in the training loop (0.5 ms for 20 scalars). Here the loop only
-appends to a list, and records are put together by hand, to the same bytes as by protocol buffers, in half of the time. Format:
-https://github.com/tensorflow/tensorboard, `event.proto` in TFRecord framing with masked CRC32C.
+torch's SummaryWriter makes one record a scalar and serialises it in the training loop (0.5 ms for 20
+scalars). Here the loop only appends to a list, and records are put together by hand, to the same bytes as by
+protocol buffers, in half of the time. Format: https://github.com/tensorflow/tensorboard, `event.proto` in
+TFRecord framing with masked CRC32C.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Row(NamedTuple):
 class EventFile:
     """Scalars of a run. `write` never waits for the disk and never raises; `error` tells if the disk failed.
 
-    After a failed write, rows are dropped until the disk takes data again: a full disk must not end a training run.
+    After a failed write, rows are dropped until the disk takes data again: a full disk must not end a
+    training run.
     """
 
     def __init__(self, folder: Path, *, start: float | None = None) -> None:
@@ -50,19 +52,23 @@ class EventFile:
         self._rows: deque[Row] = deque()
         self._asked, self._written, self._closing = threading.Event(), threading.Event(), False
         self._file = self.path.open("ab", buffering=1 << 16)
-        self._file.write(frame(b"\x09" + struct.pack("<d", start) + b"\x1a" + _varint(len(VERSION)) + VERSION))
+        self._file.write(
+            frame(b"\x09" + struct.pack("<d", start) + b"\x1a" + _varint(len(VERSION)) + VERSION)
+        )
         self._file.flush()
         self._thread = threading.Thread(target=self._drain, name="event-file", daemon=True)
         self._thread.start()
 
     def write(self, rows: Iterable[Row]) -> None:
-        """Takes `rows`, which must not change any more. The thread comes for them by itself: to wake it would take longer."""
+        """Takes `rows`, which must not change any more. The thread comes for them by itself: to wake it would
+        take longer."""
         self._rows.extend(rows)
 
     def flush(self) -> None:
         """Returns when all rows so far are in the file: a process that is killed then loses none of them.
 
-        Steps before a checkpoint are not trained again when the run is resumed, so their rows must not get lost.
+        Steps before a checkpoint are not trained again when the run is resumed, so their rows must not get
+        lost.
         """
         if self._thread.is_alive():
             self._written.clear()
@@ -101,12 +107,21 @@ class EventFile:
 def record(row: Row) -> bytes:
     """One Event with a value for each scalar: its wall_time, step and summary, fields 1, 2 and 5."""
     summary = b"".join([_head(tag) + _float32(value) for tag, value in row.values.items()])
-    return b"\x09" + struct.pack("<d", row.time) + b"\x10" + _varint(row.step) + b"\x2a" + _varint(len(summary)) + summary
+    return (
+        b"\x09"
+        + struct.pack("<d", row.time)
+        + b"\x10"
+        + _varint(row.step)
+        + b"\x2a"
+        + _varint(len(summary))
+        + summary
+    )
 
 
 @lru_cache(maxsize=1024)
 def _head(tag: str) -> bytes:
-    """What stays of a scalar from step to step. Field 1 of a Summary is a Value: in field 1 the tag, in field 2 the number."""
+    """What stays of a scalar from step to step. Field 1 of a Summary is a Value: in field 1 the tag, in field
+    2 the number."""
     name = tag.encode()
     inner = b"\x0a" + _varint(len(name)) + name + b"\x15"
     return b"\x0a" + _varint(len(inner) + 4) + inner

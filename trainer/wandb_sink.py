@@ -1,4 +1,5 @@
-"""Weights & Biases beside the event file: `wandb=true` sends to its server, `wandb=offline` only keeps files to sync later."""
+"""Weights & Biases beside the event file: `wandb=true` sends to its server, `wandb=offline` only keeps files
+to sync later."""
 
 from __future__ import annotations
 
@@ -14,8 +15,37 @@ from hrmdoc.errors import ConfigError
 from .rundir import Scalars
 from .tb import Row
 
-WORDS = ("amber", "bold", "brisk", "calm", "clear", "deft", "early", "fair", "keen", "lucid", "mild", "quick", "sage", "swift")
-THINGS = ("aspen", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "lagoon", "maple", "otter", "raven", "tarn")
+WORDS = (
+    "amber",
+    "bold",
+    "brisk",
+    "calm",
+    "clear",
+    "deft",
+    "early",
+    "fair",
+    "keen",
+    "lucid",
+    "mild",
+    "quick",
+    "sage",
+    "swift",
+)
+THINGS = (
+    "aspen",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "lagoon",
+    "maple",
+    "otter",
+    "raven",
+    "tarn",
+)
 
 
 def project_of(data_path: str) -> str:
@@ -24,13 +54,15 @@ def project_of(data_path: str) -> str:
 
 
 def run_of(arch_name: str, run_id: str) -> str:
-    """HRM's run name: the model and two words, here drawn from the run's id so that a resumed run keeps its name."""
+    """HRM's run name: the model and two words, here drawn from the run's id so that a resumed run keeps its
+    name."""
     number = int.from_bytes(run_id.encode()[:8].ljust(8, b"\0"), "big") * 2654435761 >> 7
     return f"{arch_name.rpartition('@')[2]} {WORDS[number % len(WORDS)]}-{THINGS[number // len(WORDS) % len(THINGS)]}"
 
 
 class WandbSink:
-    """Scalars for W&B, handed over by a thread: a slow network holds up no step, and one that fails is told once.
+    """Scalars for W&B, handed over by a thread: a slow network holds up no step, and one that fails is told
+    once.
 
     Args:
         mode: `online` or `offline`.
@@ -42,18 +74,32 @@ class WandbSink:
     """
 
     def __init__(
-        self, mode: Literal["online", "offline"], folder: Path, project: str, name: str, config: dict[str, Any], say: Any
+        self,
+        mode: Literal["online", "offline"],
+        folder: Path,
+        project: str,
+        name: str,
+        config: dict[str, Any],
+        say: Any,
     ) -> None:
         try:
             import wandb
         except ModuleNotFoundError as error:
-            raise ConfigError("wandb= needs the package wandb, which is not installed", hint="pip install wandb") from error
+            raise ConfigError(
+                "wandb= needs the package wandb, which is not installed", hint="pip install wandb"
+            ) from error
         self.error: OSError | None = None
         self._say = say
         os.environ.setdefault("WANDB_SILENT", "true")
         try:
             self._run: Any = wandb.init(
-                project=project, name=name, config=config, dir=str(folder), mode=mode, resume="allow", id=_id(folder)
+                project=project,
+                name=name,
+                config=config,
+                dir=str(folder),
+                mode=mode,
+                resume="allow",
+                id=_id(folder),
             )
         except Exception as error:  # its errors share no base class over its releases
             hint = "wandb login, or wandb=offline"

@@ -1,4 +1,5 @@
-"""A thread that tells when the loop stands still: for how long, and where. A hang that is killed has left a word then."""
+"""A thread that tells when the loop stands still: for how long, and where. A hang that is killed has left a
+word then."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Alive(Protocol):
 
 
 class Watchdog:
-    """While it is entered, silence of the loop of the thread that entered it is told, again each time that it has doubled.
+    """While it is entered, silence of the loop of the thread that entered it is told, again each time that it
+    has doubled.
 
     Args:
         run: tells when the loop was heard of last, and takes the warnings.
@@ -48,7 +50,9 @@ class Watchdog:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._done.set()
         self._thread.join()
 
@@ -61,10 +65,13 @@ class Watchdog:
                     self._run.log(f"the loop goes on after {last - heard:.0f} s")
                 longest, heard, told = max(longest, last - heard), last, 0.0
             silent = time.monotonic() - heard
-            if silent >= 2.0 * told and silent >= (max(self._patience, USUAL * longest) if step > first else FIRST_S):
+            if silent >= 2.0 * told and silent >= (
+                max(self._patience, USUAL * longest) if step > first else FIRST_S
+            ):
                 told = silent
                 self._run.warn(
-                    step, f"no step has ended for {silent:.0f} s since step {step}; the loop stands in {self._where()}"
+                    step,
+                    f"no step has ended for {silent:.0f} s since step {step}; the loop stands in {self._where()}",
                 )
 
     def _where(self) -> str:

@@ -29,11 +29,15 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--matrix", choices=("ci", "small", "full"), default="small")
     parser.add_argument("--analyze-only", action="store_true", help="run nothing: examine what is kept")
-    parser.add_argument("--record", action="store_true", help="keep the figures of this commit in history.csv")
+    parser.add_argument(
+        "--record", action="store_true", help="keep the figures of this commit in history.csv"
+    )
     parser.add_argument("--only", help="programs, joined by commas")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
-        "--output", type=Path, help="where the report goes [default: accuracy.md of the benchmarks; for ci runs/lab]"
+        "--output",
+        type=Path,
+        help="where the report goes [default: accuracy.md of the benchmarks; for ci runs/lab]",
     )
     options = parser.parse_args(argv)
     output = options.output or (RUNS / "accuracy-ci.md" if options.matrix == "ci" else ACCURACY)
@@ -60,7 +64,9 @@ def _possible(wanted: list[Spec]) -> list[Spec]:
     waiting = Counter(spec.program for spec in wanted if not finished(spec))
     missing = {program: library for program in waiting if (library := missing_library(program))}
     for program, library in missing.items():
-        say(f"{waiting[program]} runs of {program} are left out: {library} is neither installed nor in {LAB_PYTHON}")
+        say(
+            f"{waiting[program]} runs of {program} are left out: {library} is neither installed nor in {LAB_PYTHON}"
+        )
     return [spec for spec in wanted if spec.program not in missing]
 
 

@@ -1,7 +1,8 @@
-"""Whether a fault did visible harm: a faulty run beside its healthy twin (the same program, seed and settings, no fault).
+"""Whether a fault did visible harm: a faulty run beside its healthy twin (the same program, seed and
+settings, no fault).
 
-A fault that changes nothing that a log could show cannot be found, and says nothing about a doctor. The criterion is fixed here,
-before anything is examined, and knows nothing of verdicts.
+A fault that changes nothing that a log could show cannot be found, and says nothing about a doctor. The
+criterion is fixed here, before anything is examined, and knows nothing of verdicts.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lab.execute import DONE
-from hrmdoc.run import Run
+from hrmdoc.record.run import Run
 
 FINAL_SHARE = 0.1
 """A final value did harm when it is worse by this share of what the twin gained."""
 ACCURACY = 0.05
 TOO_GOOD = 0.5
 TRANSIENT_SHARE = 0.25
-"""So much of the gain the loss must rise above the twin's, on two points in a row, to count although it recovered."""
+"""So much of the gain the loss must rise above the twin's, on two points in a row, to count although it
+recovered."""
 THROUGHPUT = 0.7
 MEMORY_GROWTH = 1.5
 SLOW = ("slow-loader", "slowdown")
@@ -37,9 +39,20 @@ times the twin's and above 1; in faults of speed, has less than {100 * THROUGHPU
 has a host memory that grows by half."""
 
 FloatArray = NDArray[np.float64]
-_FINALS = (("train.loss", "training loss"), ("eval.loss", "evaluation loss"), ("eval.accuracy", "evaluation accuracy"))
+_FINALS = (
+    ("train.loss", "training loss"),
+    ("eval.loss", "evaluation loss"),
+    ("eval.accuracy", "evaluation accuracy"),
+)
 _POLICY = (("rl.entropy", "entropy"), ("rl.completion_length", "length"))
-_ROLES = (*(role for role, _ in (*_FINALS, *_POLICY)), "rl.reward", "rl.kl", "step_time", "data_time", "host.memory")
+_ROLES = (
+    *(role for role, _ in (*_FINALS, *_POLICY)),
+    "rl.reward",
+    "rl.kl",
+    "step_time",
+    "data_time",
+    "host.memory",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,13 @@ def effect(fault: str, onset: int | None, run: Outcome, twin: Outcome) -> str:
     for role in ("train.loss", "eval.loss"):
         if role in run.series and not np.isfinite(run.series[role][1]).all():
             return "non-finite loss"
-    checks = (_final(run, twin), _policy(run, twin), _transient(run, twin), _speed(fault, onset, run, twin), _memory(run))
+    checks = (
+        _final(run, twin),
+        _policy(run, twin),
+        _transient(run, twin),
+        _speed(fault, onset, run, twin),
+        _memory(run),
+    )
     return next((text for text in checks if text), "")
 
 
@@ -127,7 +146,9 @@ def _speed(fault: str, onset: int | None, run: Outcome, twin: Outcome) -> str:
         return ""
     steps, times = run.series["step_time"]
     affected = float(np.median(times[steps >= (onset or 0)]))
-    if fault == "slow-loader" and "data_time" in run.series:  # what the run waits for is told apart from the machine's load
+    if (
+        fault == "slow-loader" and "data_time" in run.series
+    ):  # what the run waits for is told apart from the machine's load
         waiting = run.final("data_time") / affected
         return f"{waiting:.0%} of a step is waiting for data" if waiting > 1 - THROUGHPUT else ""
     usual = float(np.median(times[steps < onset] if onset else twin.series["step_time"][1]))
@@ -138,4 +159,6 @@ def _memory(run: Outcome) -> str:
     if "host.memory" not in run.series:
         return ""
     values = run.series["host.memory"][1]
-    return f"memory grows by {values[-1] / values[0] - 1:.0%}" if values[-1] > MEMORY_GROWTH * values[0] else ""
+    return (
+        f"memory grows by {values[-1] / values[0] - 1:.0%}" if values[-1] > MEMORY_GROWTH * values[0] else ""
+    )

@@ -30,7 +30,9 @@ class _Child:
     began: float
 
 
-def execute(specs: Sequence[Spec], *, processes: int = 2, tell: Callable[[str], None] = lambda _: None) -> None:
+def execute(
+    specs: Sequence[Spec], *, processes: int = 2, tell: Callable[[str], None] = lambda _: None
+) -> None:
     """Runs those of `specs` that are not kept yet; an interrupted call goes on where it was.
 
     Raises:
@@ -53,7 +55,9 @@ def execute(specs: Sequence[Spec], *, processes: int = 2, tell: Callable[[str], 
                 children.remove(child)
                 done += 1
                 _keep(child, status)
-                tell(f"{done}/{total} {child.spec.name}: exit {status}, {time.monotonic() - child.began:.1f} s")
+                tell(
+                    f"{done}/{total} {child.spec.name}: exit {status}, {time.monotonic() - child.began:.1f} s"
+                )
             time.sleep(POLL_S)
     finally:
         for child in children:
@@ -67,7 +71,8 @@ def finished(spec: Spec) -> bool:
 
 
 def _load(programs: set[str]) -> None:
-    """Libraries, once, before forking: the programs find them loaded. One thread, since forks of a threaded process may hang."""
+    """Libraries, once, before forking: the programs find them loaded. One thread, since forks of a threaded
+    process may hang."""
     if not programs:
         return
     for name, value in {"OMP_NUM_THREADS": "1", "KERAS_BACKEND": "torch", "HF_HUB_OFFLINE": "1"}.items():
@@ -90,7 +95,8 @@ def _start(spec: Spec) -> _Child:
 
 
 def _ended(child: _Child) -> int | None:
-    """Exit status as a shell gives it, None while it runs. A run past its limit is killed, as a user would."""
+    """Exit status as a shell gives it, None while it runs. A run past its limit is killed, as a user
+    would."""
     pid, status = os.waitpid(child.pid, os.WNOHANG)
     if pid:
         code = os.waitstatus_to_exitcode(status)

@@ -10,7 +10,8 @@ from benchmarks.lab.spec import Spec, Value
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fault with its true causes, its strength and its onset; a program's own defaults where these are None."""
+    """A fault with its true causes, its strength and its onset; a program's own defaults where these are
+    None."""
 
     fault: str
     causes: tuple[str, ...]
@@ -115,7 +116,10 @@ def _toy(program: str, names: list[str], **settings: Value) -> list[Case]:
         ("classifier", "lr-too-high"): 200.0,
     }
     strengths |= {(program, "resume-no-optimizer"): 25.0}
-    return [Case(name, CAUSES[name], strengths.get((program, name)), onsets.get((program, name)), settings) for name in names]
+    return [
+        Case(name, CAUSES[name], strengths.get((program, name)), onsets.get((program, name)), settings)
+        for name in names
+    ]
 
 
 def _named(*names: str, onset: int | None = None, settings: Mapping[str, Value] | None = None) -> list[Case]:
@@ -182,14 +186,50 @@ _REFERENCE = _hrm(
 
 LIBRARY_FAULTS: dict[str, list[Case]] = {
     "keras": [
-        *_named("bad-eval-sample", "bad-init", "eval-is-train", "frozen", "label-out-of-range", "leakage", "lr-too-high"),
-        *_named("lr-too-low", "malformed", "memorize", "no-clip", "shape-mismatch", "too-long", "too-small", "unshuffled"),
+        *_named(
+            "bad-eval-sample",
+            "bad-init",
+            "eval-is-train",
+            "frozen",
+            "label-out-of-range",
+            "leakage",
+            "lr-too-high",
+        ),
+        *_named(
+            "lr-too-low",
+            "malformed",
+            "memorize",
+            "no-clip",
+            "shape-mismatch",
+            "too-long",
+            "too-small",
+            "unshuffled",
+        ),
         *_named("wrong-targets"),
     ],
     "lightning": [
-        *_named("bad-eval-sample", "bad-init", "bf16-weights", "corrupt-checkpoint", "dead-flow", "eval-is-train", "frozen"),
-        *_named("label-out-of-range", "lr-decays-too-fast", "lr-too-high", "lr-too-low", "malformed", "masked"),
-        *_named("memorize", "no-clip", "other-shape", "too-long", "too-small", "unshuffled", "weight-decay", "wrong-targets"),
+        *_named(
+            "bad-eval-sample",
+            "bad-init",
+            "bf16-weights",
+            "corrupt-checkpoint",
+            "dead-flow",
+            "eval-is-train",
+            "frozen",
+        ),
+        *_named(
+            "label-out-of-range", "lr-decays-too-fast", "lr-too-high", "lr-too-low", "malformed", "masked"
+        ),
+        *_named(
+            "memorize",
+            "no-clip",
+            "other-shape",
+            "too-long",
+            "too-small",
+            "unshuffled",
+            "weight-decay",
+            "wrong-targets",
+        ),
         *_named("killed", "labels-remapped", "shift", onset=120),
         *_named("bad-batch", "lr-zero", onset=120, settings={"noise": 1.8}),
         *_named("leakage", settings={"noise": 1.8}),
@@ -216,7 +256,15 @@ LIBRARY_FAULTS: dict[str, list[Case]] = {
         Case("reward-exception", ("reward-function-broken", "code-error")),
     ],
     "trl-sft": [
-        *_named("bf16-weights", "corrupt-checkpoint", "frozen", "lr-too-high", "lr-too-low", "memorize", "token-out-of-range"),
+        *_named(
+            "bf16-weights",
+            "corrupt-checkpoint",
+            "frozen",
+            "lr-too-high",
+            "lr-too-low",
+            "memorize",
+            "token-out-of-range",
+        ),
         *_named("too-long", "warmup-never-ends", "wrong-targets"),
         *_named("lr-zero", onset=60),
         Case("cut-off", ("samples-cut-off", "labels-masked")),
@@ -239,23 +287,51 @@ FAULTS: dict[str, list[Case]] = {
         ),
     ],
     "hrm-easy": [
-        case for case in _REFERENCE if case.fault in ("lr-too-high", "wrong-labels", "zero-labels", "lr-zero", "nan-weights")
+        case
+        for case in _REFERENCE
+        if case.fault in ("lr-too-high", "wrong-labels", "zero-labels", "lr-zero", "nan-weights")
     ],
     "trm": [
         case
         for case in _REFERENCE
         if case.fault
-        in ("lr-too-high", "lr-too-low", "wrong-labels", "zero-labels", "lr-zero", "nan-weights", "frozen-params", "bad-batch")
+        in (
+            "lr-too-high",
+            "lr-too-low",
+            "wrong-labels",
+            "zero-labels",
+            "lr-zero",
+            "nan-weights",
+            "frozen-params",
+            "bad-batch",
+        )
     ],
-    "gpt": _toy("gpt", [*(n for n in _EVERY if n not in _GPT_NOT), "token-out-of-range", "label-out-of-range", "masked"]),
+    "gpt": _toy(
+        "gpt",
+        [*(n for n in _EVERY if n not in _GPT_NOT), "token-out-of-range", "label-out-of-range", "masked"],
+    ),
     "classifier": [
         *_toy(
             "classifier",
-            [*(n for n in _EVERY if n not in _CLASSIFIER_NOT), "label-out-of-range", "metric-misaligned", "metric-over-counted"],
+            [
+                *(n for n in _EVERY if n not in _CLASSIFIER_NOT),
+                "label-out-of-range",
+                "metric-misaligned",
+                "metric-over-counted",
+            ],
         ),
         *(
             Case(name, CAUSES[name], settings={"logger": "lines"})
-            for name in ("lr-too-high", "bad-batch", "masked", "no-clip", "frozen", "all-detached", "scale-collapse", "malformed")
+            for name in (
+                "lr-too-high",
+                "bad-batch",
+                "masked",
+                "no-clip",
+                "frozen",
+                "all-detached",
+                "scale-collapse",
+                "malformed",
+            )
         ),
     ],
     "regression": _toy("regression", [*(n for n in _EVERY if n not in _REGRESSION_NOT), *NEW_FAULTS]),
@@ -267,7 +343,14 @@ FAULTS: dict[str, list[Case]] = {
     "hf-trainer": [
         *(
             Case(name, CAUSES[name])
-            for name in ("lr-too-high", "lr-too-low", "memorize", "masked", "token-out-of-range", "wrong-targets")
+            for name in (
+                "lr-too-high",
+                "lr-too-low",
+                "memorize",
+                "masked",
+                "token-out-of-range",
+                "wrong-targets",
+            )
         ),
         Case("no-such-setting", ("config-invalid",)),
     ],
@@ -295,7 +378,8 @@ ONSETS = {
     "slowdown": 200,
     "token-out-of-range": 100,
 }
-"""First step affected by a fault of the supervised programs that begins in mid-run, where the case gives no other."""
+"""First step affected by a fault of the supervised programs that begins in mid-run, where the case gives no
+other."""
 
 
 def onset_of(spec: Spec) -> int | None:

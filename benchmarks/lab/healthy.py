@@ -152,6 +152,15 @@ HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
         "low-rate": {"lr": 1e-3},
         "accumulated": {"grad_accum": 2, "epochs": 16, "eval_interval": 4},
     },
-    "hrm-easy": {"": {}, "cosine": {"lr_min_ratio": 0.1}, "softmax": {"arch.loss.loss_type": "softmax_cross_entropy"}},
-    "trm": {"": {}, "cosine": {"lr_min_ratio": 0.1}, "low-decay": {"weight_decay": 0.01}, "clipped": {"grad_clip": 1.0}},
+    "hrm-easy": {
+        "": {},
+        "cosine": {"lr_min_ratio": 0.1},
+        "softmax": {"arch.loss.loss_type": "softmax_cross_entropy"},
+    },
+    "trm": {
+        "": {},
+        "cosine": {"lr_min_ratio": 0.1},
+        "low-decay": {"weight_decay": 0.01},
+        "clipped": {"grad_clip": 1.0},
+    },
 }

@@ -1,4 +1,5 @@
-"""Figures of earlier commits on the runs of one matrix, so that a change of rules can be judged: benchmarks/lab/history.csv."""
+"""Figures of earlier commits on the runs of one matrix, so that a change of rules can be judged:
+benchmarks/lab/history.csv."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ def digest(verdicts: Sequence[Verdict]) -> str:
     return hashlib.sha256("".join(sorted(v.key for v in verdicts)).encode()).hexdigest()[:12]
 
 
-def record(commit: str, verdicts: Sequence[Verdict], rows: Sequence[Sequence[object]], path: Path = HISTORY) -> None:
+def record(
+    commit: str, verdicts: Sequence[Verdict], rows: Sequence[Sequence[object]], path: Path = HISTORY
+) -> None:
     """Adds `rows`, one a group of programs, in place of what is there of the same commit and runs."""
     runs = digest(verdicts)
     kept = [row for row in _read(path) if row[:2] != (commit, runs)]

@@ -53,7 +53,8 @@ class Verdict:
         serious: symptoms whose effective severity is warning or critical.
         rank: place of the first true cause among `faults`.
         delay: logged points from the first one affected to the first serious symptom, None without detection.
-        effect: what the fault visibly did beside its healthy twin, "" when nothing, None when there is no twin to compare with.
+        effect: what the fault visibly did beside its healthy twin, "" when nothing, None when there is no
+            twin to compare with.
         reason: why a fault that did harm was missed; "" for what was found.
     """
 
@@ -93,7 +94,11 @@ def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
         pairs = list(pool.map(examine, specs, chunksize=4))
     examined = [one for one, _ in pairs]
     EXAMINED.parent.mkdir(parents=True, exist_ok=True)
-    EXAMINED.write_bytes(b"\n".join(msgspec.json.encode((_plain(spec), one)) for spec, one in zip(specs, examined, strict=True)))
+    EXAMINED.write_bytes(
+        b"\n".join(
+            msgspec.json.encode((_plain(spec), one)) for spec, one in zip(specs, examined, strict=True)
+        )
+    )
     outcomes = {one.key: outcome for one, outcome in pairs}
     effects = [_effect(spec, outcomes) for spec in specs]
     return [verdict_of(spec, one, book, did) for spec, one, did in zip(specs, examined, effects, strict=True)]
@@ -119,7 +124,11 @@ def examine(spec: Spec) -> tuple[Examined, Outcome]:
     """Reads and examines one run, as a user's `hrmdoc analyze` does; also what the run came to."""
     analysis = hrmdoc.analyze(spec.folder(), settings=Settings())
     series = analysis.run.best("train.loss")
-    facts = {key: value for key, value in analysis.situation.facts.items() if isinstance(value, str | int | float | bool)}
+    facts = {
+        key: value
+        for key, value in analysis.situation.facts.items()
+        if isinstance(value, str | int | float | bool)
+    }
     examined = Examined(
         key=spec.key(),
         kind=analysis.situation.kind,
@@ -142,7 +151,9 @@ def ranked(one: Examined, book: Rulebook) -> Diagnosis:
 def verdict_of(spec: Spec, one: Examined, book: Rulebook, did: str | None = None) -> Verdict:
     """The row of one run. `did`: the visible effect of its fault, where a twin tells."""
     result = ranked(one, book)
-    faults = tuple((h.cause, h.probability) for h in result.hypotheses if not h.benign and h.cause != "unknown")
+    faults = tuple(
+        (h.cause, h.probability) for h in result.hypotheses if not h.benign and h.cause != "unknown"
+    )
     seen = [symptom for symptom in one.symptoms if symptom.seen]
     serious = [symptom for symptom in seen if result.severities[symptom.id] in SERIOUS]
     row = Verdict(
@@ -225,4 +236,7 @@ def _light(symptom: Symptom) -> Symptom:
 
 
 def _plain(spec: Spec) -> dict[str, Any]:
-    return {name: getattr(spec, name) for name in ("program", "fault", "causes", "seed", "settings", "strength", "onset", "note")}
+    return {
+        name: getattr(spec, name)
+        for name in ("program", "fault", "causes", "seed", "settings", "strength", "onset", "note")
+    }

@@ -1,4 +1,5 @@
-"""Starting one run: a fork for the lab's own programs, since loading torch takes longer than they do; a process for the rest."""
+"""Starting one run: a fork for the lab's own programs, since loading torch takes longer than they do; a
+process for the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +36,11 @@ def missing_library(program: str) -> str:
     """The library that a program needs and that is not installed; "" when nothing is missing."""
     library = LIBRARIES.get(program, "torch").partition(".")[0]
     if program in LIBRARIES and LAB_PYTHON in os.environ:
-        asked = [os.environ[LAB_PYTHON], "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({library!r}))"]
+        asked = [
+            os.environ[LAB_PYTHON],
+            "-c",
+            f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({library!r}))",
+        ]
         return "" if subprocess.run(asked, check=False).returncode == 0 else library
     return "" if importlib.util.find_spec(library) else library
 
@@ -43,7 +48,12 @@ def missing_library(program: str) -> str:
 def _hrm(spec: Spec) -> list[str]:
     words = {word.partition("=")[0]: word for word in HRM_SETTINGS[spec.program]}
     given = {key: f"{key}={value}" for key, value in spec.settings.items() if key != "limit_s"}
-    words |= given | {"seed": f"seed={spec.seed}", "threads": "threads=1", "device": "device=cpu", "run_dir": "run_dir=run"}
+    words |= given | {
+        "seed": f"seed={spec.seed}",
+        "threads": "threads=1",
+        "device": "device=cpu",
+        "run_dir": "run_dir=run",
+    }
     if spec.fault and not spec.fault.startswith("settings-"):
         strength = "" if spec.strength is None else f":{spec.strength:g}"
         onset = "" if spec.onset is None else f"@{spec.onset}"
@@ -52,7 +62,8 @@ def _hrm(spec: Spec) -> list[str]:
 
 
 def start_process(command: Sequence[str], folder: Path) -> int:
-    """Starts a shell that runs `command` in `folder`, as a user does: what the shell says of its end is in the log as well."""
+    """Starts a shell that runs `command` in `folder`, as a user does: what the shell says of its end is in
+    the log as well."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
     # The trailing command keeps bash from replacing itself, so that it tells of a killed child.
     script = f"{shlex.join(command)}; status=$?; exit $status"
@@ -65,7 +76,8 @@ def start_forked(spec: Spec, folder: Path) -> int:
 
 
 def _start(folder: Path, work: Callable[[], int]) -> int:
-    """A child in a session of its own, which whoever started it reaps: `subprocess` would reap ended children by itself."""
+    """A child in a session of its own, which whoever started it reaps: `subprocess` would reap ended children
+    by itself."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -86,7 +98,8 @@ def _start(folder: Path, work: Callable[[], int]) -> int:
 
 
 def _run_script(script: Path, spec: Spec) -> int:
-    """Runs the script as `python script.py` would: the same output, the same traceback, the same exit status."""
+    """Runs the script as `python script.py` would: the same output, the same traceback, the same exit
+    status."""
     sys.argv = [str(script), json.dumps(spec.as_json())]
     sys.path.insert(0, str(script.parent))
     try:

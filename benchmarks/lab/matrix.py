@@ -1,4 +1,5 @@
-"""Which runs there are: faults by program, healthy runs with odd shapes, and how many of them each matrix takes."""
+"""Which runs there are: faults by program, healthy runs with odd shapes, and how many of them each matrix
+takes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,14 @@ CI_FAULTY = (
     ("grpo", "reward-zero"),
     ("process", "disk-full"),
 )
-CI_HEALTHY = (("gpt", ""), ("classifier", ""), ("regression", ""), ("grpo", ""), ("process", ""), ("classifier", "high-dropout"))
+CI_HEALTHY = (
+    ("gpt", ""),
+    ("classifier", ""),
+    ("regression", ""),
+    ("grpo", ""),
+    ("process", ""),
+    ("classifier", "high-dropout"),
+)
 HEALTHY_SEEDS = {"small": 2, "full": 8}
 HEALTHY_SLOW_SEEDS = {"small": 1, "full": 4}
 FAULTY_SEEDS = {"small": 1, "full": 3}
@@ -31,7 +39,12 @@ def specs(size: Size) -> list[Spec]:
     if size == "ci":
         faulty, healthy = list(_chosen_faulty()), list(_chosen_healthy())
     else:
-        faulty = [_faulty(name, case, seed) for name in FAULTS for seed in range(FAULTY_SEEDS[size]) for case in FAULTS[name]]
+        faulty = [
+            _faulty(name, case, seed)
+            for name in FAULTS
+            for seed in range(FAULTY_SEEDS[size])
+            for case in FAULTS[name]
+        ]
         healthy = [spec for name in FAULTS for spec in _healthy(name, size)]
     twins = {twin.key(): twin for twin in map(twin_of, faulty)}
     healthy = [*twins.values(), *healthy]
@@ -77,7 +90,10 @@ def _mixed(faulty: list[Spec], healthy: list[Spec]) -> Iterator[Spec]:
 
 def _by_program(found: list[Spec]) -> list[Spec]:
     """Programs in turn."""
-    queues = {name: [spec for spec in found if spec.program == name] for name in dict.fromkeys(spec.program for spec in found)}
+    queues = {
+        name: [spec for spec in found if spec.program == name]
+        for name in dict.fromkeys(spec.program for spec in found)
+    }
     turns = cycle(list(queues))
     order: list[Spec] = []
     while any(queues.values()):

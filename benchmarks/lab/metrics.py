@@ -26,12 +26,15 @@ class Proportion:
     def __str__(self) -> str:
         if not self.runs:
             return "no runs"
-        return f"{self.hits}/{self.runs} = {100 * self.p:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f})"
+        return (
+            f"{self.hits}/{self.runs} = {100 * self.p:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Hypotheses whose stated probability lies in [low, high): how many, the mean stated, and the share that was true."""
+    """Hypotheses whose stated probability lies in [low, high): how many, the mean stated, and the share that
+    was true."""
 
     low: float
     high: float
@@ -76,7 +79,8 @@ def delay(steps: Sequence[int], onset: int, seen: int, patience: int = 1) -> int
         patience: points that the streak had to last.
 
     Returns:
-        0 when it opened on the first point affected; None when it had begun before, which is no detection of this fault.
+        0 when it opened on the first point affected; None when it had begun before, which is no detection of
+        this fault.
     """
     affected = [step for step in steps if step >= onset]
     before = sum(step < seen for step in affected)
@@ -87,17 +91,27 @@ def delay(steps: Sequence[int], onset: int, seen: int, patience: int = 1) -> int
 
 def brier(stated: Sequence[float], true: Sequence[bool]) -> float:
     """Mean squared difference between probabilities and outcomes; NaN without any."""
-    return sum((p - float(y)) ** 2 for p, y in zip(stated, true, strict=True)) / len(stated) if stated else math.nan
+    return (
+        sum((p - float(y)) ** 2 for p, y in zip(stated, true, strict=True)) / len(stated)
+        if stated
+        else math.nan
+    )
 
 
 def reliability(
-    stated: Sequence[float], true: Sequence[bool], edges: Sequence[float] = (0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)
+    stated: Sequence[float],
+    true: Sequence[bool],
+    edges: Sequence[float] = (0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0),
 ) -> list[Bin]:
     """Stated probabilities against the share that was true, in bins; empty bins are left out."""
     bins = []
     for low, high in pairwise(edges):
-        inside = [(p, y) for p, y in zip(stated, true, strict=True) if low <= p < high or (p == high == edges[-1])]
+        inside = [
+            (p, y) for p, y in zip(stated, true, strict=True) if low <= p < high or (p == high == edges[-1])
+        ]
         if inside:
             count = len(inside)
-            bins.append(Bin(low, high, count, sum(p for p, _ in inside) / count, sum(y for _, y in inside) / count))
+            bins.append(
+                Bin(low, high, count, sum(p for p, _ in inside) / count, sum(y for _, y in inside) / count)
+            )
     return bins

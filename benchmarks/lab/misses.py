@@ -1,4 +1,5 @@
-"""Why a fault was missed, told from the rules alone: which of its signs could not be evaluated, and which stayed away."""
+"""Why a fault was missed, told from the rules alone: which of its signs could not be evaluated, and which
+stayed away."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ STRONG = 0.3
 SHOWN = 4
 
 
-def reason(causes: Sequence[str], named: Mapping[str, float], symptoms: Sequence[Symptom], book: Rulebook) -> str:
+def reason(
+    causes: Sequence[str], named: Mapping[str, float], symptoms: Sequence[Symptom], book: Rulebook
+) -> str:
     """One line for the table of misses.
 
     Args:
@@ -22,7 +25,11 @@ def reason(causes: Sequence[str], named: Mapping[str, float], symptoms: Sequence
         book: the rules.
     """
     expected = {
-        name for cause in causes if cause in book.causes for name, w in book.causes[cause].produces.items() if w >= STRONG
+        name
+        for cause in causes
+        if cause in book.causes
+        for name, w in book.causes[cause].produces.items()
+        if w >= STRONG
     }
     by_id: dict[str, Symptom] = {}
     for symptom in symptoms:
@@ -31,7 +38,11 @@ def reason(causes: Sequence[str], named: Mapping[str, float], symptoms: Sequence
     seen = sorted(name for name, one in by_id.items() if one.seen)
     # Signatures of lines are left out: that they stay away says nothing about a threshold.
     blind = sorted(name for name, one in by_id.items() if one.state == "not_evaluated")
-    absent = sorted(name for name, one in by_id.items() if one.state == "absent" and book.symptoms[name].when.form() != "lines")
+    absent = sorted(
+        name
+        for name, one in by_id.items()
+        if one.state == "absent" and book.symptoms[name].when.form() != "lines"
+    )
     parts = [f"{cause} named at {p:.2f}" for cause, p in named.items() if cause in causes]
     if seen:
         parts.append("seen, but harmless by itself or explained: " + _some(seen))

@@ -1,6 +1,7 @@
 """The same runs read by other log doctors, each as its documentation says.
 
-HRMDOC_PEERS_PYTHON names the interpreter of an environment that has them: `pip install runmedic trainspotter gradsnitch tbparse`.
+HRMDOC_PEERS_PYTHON names the interpreter of an environment that has them: `pip install runmedic trainspotter
+gradsnitch tbparse`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Answers:
 
 
 def ask(specs: Sequence[Spec], kept: Path = KEPT) -> Answers:
-    """What the peers say of kept runs; what they said before is not asked again. Without an environment, only what is kept."""
+    """What the peers say of kept runs; what they said before is not asked again. Without an environment, only
+    what is kept."""
     known = Answers(**json.loads(kept.read_text())) if kept.is_file() else Answers({}, {})
     python = os.environ.get(PEERS_PYTHON)
     if python is None:
@@ -50,12 +52,15 @@ def ask(specs: Sequence[Spec], kept: Path = KEPT) -> Answers:
 def _peers(python: str, folders: Sequence[str]) -> list[str]:
     """Raises subprocess.CalledProcessError when the environment is broken."""
     asked = [python, str(SCRIPT)]
-    done = subprocess.run(asked, input="".join(f"{one}\n" for one in folders), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        asked, input="".join(f"{one}\n" for one in folders), capture_output=True, text=True, check=True
+    )
     return done.stdout.splitlines()
 
 
 def table(verdicts: Sequence[Verdict], answers: Answers) -> list[tuple[object, ...]]:
-    """Rows: doctor, runs it can read, found of all harmful faults, found and alarms of what it reads, ours on the same."""
+    """Rows: doctor, runs it can read, found of all harmful faults, found and alarms of what it reads, ours on
+    the same."""
     rows: list[tuple[object, ...]] = [("hrmdoc", *_row(verdicts, lambda _: True, lambda v: v.detected), "")]
     for name in NAMES:
         if name not in answers.versions:
@@ -71,7 +76,9 @@ def table(verdicts: Sequence[Verdict], answers: Answers) -> list[tuple[object, .
 
         same = [v for v in verdicts if read(v)]
         ours = _row(same, lambda _: True, lambda v: v.detected)
-        rows.append((f"{name} {answers.versions[name]}", *_row(verdicts, read, alarm), f"{ours[2]}; {ours[3]}"))
+        rows.append(
+            (f"{name} {answers.versions[name]}", *_row(verdicts, read, alarm), f"{ours[2]}; {ours[3]}")
+        )
     return rows
 
 

@@ -1,7 +1,9 @@
-"""Runs in the peers' own environment: folders from standard input, one a line; prints what each peer finds, as JSON lines.
+"""Runs in the peers' own environment: folders from standard input, one a line; prints what each peer finds,
+as JSON lines.
 
-Each peer is called as its documentation says: runmedic with the folder, trainspotter with every log file that it has a reader for
-(and the folder of event files), gradsnitch with every CSV. Several files of one run count as one answer.
+Each peer is called as its documentation says: runmedic with the folder, trainspotter with every log file that
+it has a reader for (and the folder of event files), gradsnitch with every CSV. Several files of one run count
+as one answer.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ Answer = dict[str, Any]
 def _json_of(main: Callable[[list[str]], Any], words: list[str]) -> Any:
     """What a command line prints as JSON, None when it says that it cannot read its input."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.suppress(SystemExit),
+    ):
         main(words)
     try:
         return json.loads(out.getvalue())
@@ -45,7 +51,10 @@ def trainspotter(folder: Path) -> Answer:
     main = importlib.import_module("trainspotter.cli").main
     reports = [_json_of(main, ["analyze", str(path), "--output", "json"]) for path in _sources(folder)]
     read = [one for one in reports if one is not None]
-    return {"read": bool(read), "findings": [(f["severity"], f["title"]) for one in read for f in one["findings"]]}
+    return {
+        "read": bool(read),
+        "findings": [(f["severity"], f["title"]) for one in read for f in one["findings"]],
+    }
 
 
 def _sources(folder: Path) -> Iterator[Path]:
@@ -66,7 +75,11 @@ def gradsnitch(folder: Path) -> Answer:
     return {"read": read, "findings": found}
 
 
-PEERS: dict[str, Callable[[Path], Answer]] = {"runmedic": runmedic, "trainspotter": trainspotter, "gradsnitch": gradsnitch}
+PEERS: dict[str, Callable[[Path], Answer]] = {
+    "runmedic": runmedic,
+    "trainspotter": trainspotter,
+    "gradsnitch": gradsnitch,
+}
 
 
 def _asked(peer: Callable[[Path], Answer], folder: Path) -> Answer:

@@ -10,7 +10,8 @@ SIZE, MARGIN = 300, 46
 
 
 def reliability_svg(bins: Sequence[Bin]) -> str:
-    """Stated probability (across) against the share that was true (up), with 95 % intervals; on the diagonal the two agree."""
+    """Stated probability (across) against the share that was true (up), with 95 % intervals; on the diagonal
+    the two agree."""
     end = MARGIN + SIZE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{end + 20}" height="{end + 40}" font-size="12">',
@@ -23,8 +24,12 @@ def reliability_svg(bins: Sequence[Bin]) -> str:
         parts.append(f'<text x="{MARGIN - 6}" y="{_y(tick) + 4:.0f}" text-anchor="end">{tick:g}</text>')
     for one in bins:
         parts += _mark(one)
-    parts.append(f'<text x="{MARGIN + SIZE / 2}" y="{_y(0) + 34}" text-anchor="middle">stated probability</text>')
-    parts.append(f'<text transform="translate(12 {20 + SIZE / 2}) rotate(-90)" text-anchor="middle">share that was true</text>')
+    parts.append(
+        f'<text x="{MARGIN + SIZE / 2}" y="{_y(0) + 34}" text-anchor="middle">stated probability</text>'
+    )
+    parts.append(
+        f'<text transform="translate(12 {20 + SIZE / 2}) rotate(-90)" text-anchor="middle">share that was true</text>'
+    )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

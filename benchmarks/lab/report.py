@@ -44,7 +44,8 @@ last column has hrmdoc on those same runs. Faults and healthy shapes were chosen
 
 
 def write(verdicts: Sequence[Verdict], path: Path, matrix: str, answers: peers.Answers | None = None) -> None:
-    """Writes the report to `path` and the picture beside it. `answers`: what other doctors say of the same runs."""
+    """Writes the report to `path` and the picture beside it. `answers`: what other doctors say of the same
+    runs."""
     faulty = [v for v in verdicts if not v.spec.healthy]
     healthy = [v for v in verdicts if v.spec.healthy]
     picture = path.with_suffix(".svg")

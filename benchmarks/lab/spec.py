@@ -58,7 +58,8 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
 TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
 """Programs whose runs `make calibrate` may learn rates from."""
 BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft")
-"""Programs that came after the rules; nobody who works on rules had seen a run of them when they were first measured."""
+"""Programs that came after the rules; nobody who works on rules had seen a run of them when they were first
+measured."""
 HELD_OUT = ("trm", "grpo", "regression", "process", "hf-trainer", *BLIND)
 """Programs that no rate is ever estimated from."""
 
@@ -72,7 +73,8 @@ class Spec:
     Attributes:
         program: which training program.
         fault: name of the defect put into it; "" for a healthy run.
-        causes: ids of the causes that a diagnosis should name, the first the exact one; more where the rules split one defect.
+        causes: ids of the causes that a diagnosis should name, the first the exact one; more where the rules
+            split one defect.
         seed: of data, model and order.
         settings: what is set otherwise than the program's defaults.
         strength: how bad the fault is; each fault tells what it means. None is its default.
@@ -100,11 +102,17 @@ class Spec:
 
     def as_json(self) -> dict[str, Any]:
         """What a program needs to know."""
-        given = {"program": self.program, "fault": self.fault, "seed": self.seed, "settings": dict(sorted(self.settings.items()))}
+        given = {
+            "program": self.program,
+            "fault": self.fault,
+            "seed": self.seed,
+            "settings": dict(sorted(self.settings.items())),
+        }
         return {**given, "strength": self.strength, "onset": self.onset}
 
     def key(self) -> str:
-        """Twenty hexadecimal digits of what determines the run: the specification and the programs' own code."""
+        """Twenty hexadecimal digits of what determines the run: the specification and the programs' own
+        code."""
         text = json.dumps(self.as_json(), sort_keys=True)
         return hashlib.sha256(f"{text}\0{program_digest(self.program)}".encode()).hexdigest()[:20]
 
@@ -120,7 +128,8 @@ def script_of(program: str) -> Path:
 
 @cache
 def program_digest(program: str) -> str:
-    """Digest of the code that a program consists of, whatever its layout; the reference patient goes by its settings."""
+    """Digest of the code that a program consists of, whatever its layout; the reference patient goes by its
+    settings."""
     if program in HRM_PROGRAMS:
         return " ".join(HRM_SETTINGS[program])
     own = script_of(program).name

@@ -98,8 +98,13 @@ def faults(faulty: Sequence[Verdict]) -> str:
         shown = ", ".join(v.serious[:4]) or ", ".join(v.shown[:3])
         did = "not compared" if v.effect is None else v.effect or "none"
         stated = f"{p:.2f}" if top else ""
-        rows.append((v.spec.program, v.spec.fault, v.spec.causes[0], did, v.verdict, v.rank or "", top, stated, shown))
-    return table(("program", "fault", "true cause", "visible effect", "verdict", "rank", "named first", "p", "shown"), rows)
+        rows.append(
+            (v.spec.program, v.spec.fault, v.spec.causes[0], did, v.verdict, v.rank or "", top, stated, shown)
+        )
+    return table(
+        ("program", "fault", "true cause", "visible effect", "verdict", "rank", "named first", "p", "shown"),
+        rows,
+    )
 
 
 def misses(faulty: Sequence[Verdict]) -> str:
@@ -107,7 +112,9 @@ def misses(faulty: Sequence[Verdict]) -> str:
     missed = [v for v in _sorted(faulty) if not v.detected]
     rows = [(v.spec.program, v.spec.fault, v.verdict, v.effect, v.reason) for v in missed if v.effect]
     quiet = ", ".join(f"{v.spec.program} {v.spec.fault}" for v in missed if not v.effect)
-    text = table(("program", "fault", "verdict", "visible effect", "why it was missed, as the rules tell it"), rows)
+    text = table(
+        ("program", "fault", "verdict", "visible effect", "why it was missed, as the rules tell it"), rows
+    )
     return text + (f"\n\nNot found, and without visible effect: {quiet}." if quiet else "")
 
 
@@ -121,24 +128,35 @@ def false_alarms(healthy: Sequence[Verdict]) -> str:
         for symptom in v.serious if v.detected else ():
             where[symptom][f"{v.spec.program} {v.spec.note}".strip()] += 1
     rows = [
-        (symptom, wilson(count, len(healthy)), ", ".join(f"{name} ({n})" for name, n in where[symptom].most_common(6)))
+        (
+            symptom,
+            wilson(count, len(healthy)),
+            ", ".join(f"{name} ({n})" for name, n in where[symptom].most_common(6)),
+        )
         for symptom, count in counts.most_common()
     ]
     return table(("symptom", "healthy runs it alarms", "where"), rows)
 
 
 def delays(faulty: Sequence[Verdict]) -> str:
-    """By program, for faults from the start and for those that begin in mid-run; those of the process have no such place."""
+    """By program, for faults from the start and for those that begin in mid-run; those of the process have no
+    such place."""
     rows = []
     for title, early in (("in mid-run", False), ("from the start", True)):
         dated = [v for v in faulty if (onset_of(v.spec) is None) == early and v.spec.program != "process"]
         for name, group in _by_program(dated).items():
             found = sorted(v.delay for v in group if v.delay is not None)
             if found:
-                rows.append((title, name, len(found), f"{statistics.median(found):g}", found[math.ceil(0.9 * len(found)) - 1]))
-    text = (
-        "Logged points of the training loss from the first one that a fault affects to the first serious symptom of a metric.\n\n"
-    )
+                rows.append(
+                    (
+                        title,
+                        name,
+                        len(found),
+                        f"{statistics.median(found):g}",
+                        found[math.ceil(0.9 * len(found)) - 1],
+                    )
+                )
+    text = "Logged points of the training loss from the first one that a fault affects to the first serious symptom of a metric.\n\n"
     return text + table(("fault begins", "program", "runs", "median", "90th percentile"), rows)
 
 
@@ -152,7 +170,16 @@ def confusion(faulty: Sequence[Verdict]) -> str:
         others = Counter(v.top or "(nothing)" for v in group if v.rank != 1)
         named = ", ".join(f"{name} ({n})" for name, n in others.most_common())
         harmful = sum(bool(v.effect) for v in group)
-        rows.append((cause, len(group), harmful, sum(v.detected for v in group), sum(v.rank == 1 for v in group), named))
+        rows.append(
+            (
+                cause,
+                len(group),
+                harmful,
+                sum(v.detected for v in group),
+                sum(v.rank == 1 for v in group),
+                named,
+            )
+        )
     return table(("true cause", "runs", "did harm", "found", "named first", "named first instead"), rows)
 
 
@@ -173,8 +200,18 @@ def calibration(verdicts: Sequence[Verdict], picture: str) -> str:
     ):
         stated, true = claims(chosen)
         if stated:
-            rows.append((title, len(stated), f"{brier(stated, true):.3f}", f"{_base(true):.3f}", f"{_error(stated, true):.3f}"))
-    bins = table(("stated", "claims", "mean stated", "true"), [_bin_row(one) for one in reliability(*claims(verdicts))])
+            rows.append(
+                (
+                    title,
+                    len(stated),
+                    f"{brier(stated, true):.3f}",
+                    f"{_base(true):.3f}",
+                    f"{_error(stated, true):.3f}",
+                )
+            )
+    bins = table(
+        ("stated", "claims", "mean stated", "true"), [_bin_row(one) for one in reliability(*claims(verdicts))]
+    )
     return (
         "Every fault that a diagnosis names, with its stated probability. *Base rate*: the Brier score of always stating the "
         "share that was true. *ECE*: mean distance between stated and true shares over the bins below, by claims.\n\n"
@@ -193,4 +230,9 @@ def _error(stated: Sequence[float], true: Sequence[bool]) -> float:
 
 
 def _bin_row(one: Bin) -> tuple[object, ...]:
-    return (f"{one.low:g} to {one.high:g}", one.count, f"{one.stated:.2f}", wilson(round(one.true * one.count), one.count))
+    return (
+        f"{one.low:g} to {one.high:g}",
+        one.count,
+        f"{one.stated:.2f}",
+        wilson(round(one.true * one.count), one.count),
+    )

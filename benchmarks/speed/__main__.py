@@ -1,4 +1,5 @@
-"""All speed benchmarks in one run; the report goes to benchmarks/speed.md. `--quick` takes one to two minutes."""
+"""All speed benchmarks in one run; the report goes to benchmarks/speed.md. `--quick` takes one to two
+minutes."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from benchmarks.revision import commit
 from benchmarks.speed import analyze, events, follow, lines, rows, scale, text
 from benchmarks.speed.harness import HERE, Section, options, rounds_of, show, workplace
 
-PARTS: tuple[Callable[..., Section], ...] = tuple(part.measure for part in (analyze, events, rows, lines, text, follow, scale))
+PARTS: tuple[Callable[..., Section], ...] = tuple(
+    part.measure for part in (analyze, events, rows, lines, text, follow, scale)
+)
 REPORT = HERE.parent / "speed.md"
 DIARY = HERE / "diary.md"
 

@@ -28,14 +28,20 @@ def measure(folder: Path, *, quick: bool) -> Section:
         },
         3 if quick else 5,
     )
-    limits = {"hrmdoc --help": 0.25, "hrmdoc analyze, 200 lines": 0.5, "hrmdoc analyze, 1,000,000 scalars": 5.0}
+    limits = {
+        "hrmdoc --help": 0.25,
+        "hrmdoc analyze, 200 lines": 0.5,
+        "hrmdoc analyze, 1,000,000 scalars": 5.0,
+    }
     section = Section(
         "From start to end",
         "The command itself, all rules, the report printed.",
         [table(("command", "CPU s"), [(name, f"{one.cpu:.2f}") for name, one in found.items()])],
     )
     for name, limit in limits.items():
-        section.targets.append(Target(f"{name}: under {limit:g} s of CPU", f"{found[name].cpu:.2f} s", found[name].cpu < limit))
+        section.targets.append(
+            Target(f"{name}: under {limit:g} s of CPU", f"{found[name].cpu:.2f} s", found[name].cpu < limit)
+        )
     return section
 
 

@@ -1,4 +1,5 @@
-"""Writes the inputs of the benchmarks: event files, logs, JSON lines, tables. Every generator gives the same bytes each time."""
+"""Writes the inputs of the benchmarks: event files, logs, JSON lines, tables. Every generator gives the same
+bytes each time."""
 
 from __future__ import annotations
 
@@ -12,9 +13,22 @@ from pathlib import Path
 import google_crc32c
 
 TAGS = tuple(
-    f"{part}/{name}" for part in ("train", "optim") for name in ("loss", "grad_norm", "lr", "accuracy", "step_time")
+    f"{part}/{name}"
+    for part in ("train", "optim")
+    for name in ("loss", "grad_norm", "lr", "accuracy", "step_time")
 ) + tuple(f"layers/block_{number}/update_ratio" for number in range(10))
-NAMES = ("step", "epoch", "time", "loss", "lr", "grad_norm", "accuracy", "step_time", "tokens_per_second", "num_tokens")
+NAMES = (
+    "step",
+    "epoch",
+    "time",
+    "loss",
+    "lr",
+    "grad_norm",
+    "accuracy",
+    "step_time",
+    "tokens_per_second",
+    "num_tokens",
+)
 BLOCK = 1 << 20
 
 
@@ -83,7 +97,18 @@ def _rows(records: int) -> Iterator[tuple[float, ...]]:
     for step in range(records):
         loss = _curve(step + 1, 0)
         warm = min(1.0, (step + 1) / 100)
-        yield (step, step / 1000, 1.7e9 + 0.5 * step, loss, 3e-4 * warm, 0.2 + loss / 5, 1 - loss / 5, 0.48, 8533.25, 4096 * step)
+        yield (
+            step,
+            step / 1000,
+            1.7e9 + 0.5 * step,
+            loss,
+            3e-4 * warm,
+            0.2 + loss / 5,
+            1 - loss / 5,
+            0.48,
+            8533.25,
+            4096 * step,
+        )
 
 
 _CHATTER = (
@@ -104,7 +129,8 @@ _TROUBLE = (
 
 
 def text_log(path: Path, size: int, metric_every: int = 0) -> Path:
-    """A log of `size` bytes: chatter of libraries with a line of trouble in 20,000, and every so many lines one with metrics."""
+    """A log of `size` bytes: chatter of libraries with a line of trouble in 20,000, and every so many lines
+    one with metrics."""
     block = text_block(metric_every)
     with path.open("wb") as file:
         for _ in range(size // len(block)):
@@ -173,7 +199,8 @@ def metric_lines(path: Path, form: str, lines: int) -> Path:
 
 
 def hostile_log(path: Path, size: int) -> Path:
-    """Lines made to hurt: no line end for megabytes, digits, brackets and quotes without end, NUL, half of a bar."""
+    """Lines made to hurt: no line end for megabytes, digits, brackets and quotes without end, NUL, half of a
+    bar."""
     pieces = (
         b"1" * 65_000,
         b"{'a': " * 9000,

@@ -27,7 +27,15 @@ def measure(folder: Path, *, quick: bool) -> Section:
                 found = compare({"one": task(what, path, interval, seconds)}, 1)["one"]
             share = 100 * found.cpu / seconds
             shares[f"{what} {form} {interval}"] = share
-            rows.append((form, f"{what}, poll {interval:g} s", f"{share:.1f} %", found.told["points"], found.told["looks"]))
+            rows.append(
+                (
+                    form,
+                    f"{what}, poll {interval:g} s",
+                    f"{share:.1f} %",
+                    found.told["points"],
+                    found.told["looks"],
+                )
+            )
     section = Section(
         "Following a growing file",
         f"{RATE:,} lines a second for {seconds} s. *follow* reads what is new; *watch* also "
@@ -36,7 +44,9 @@ def measure(folder: Path, *, quick: bool) -> Section:
     )
     for form in ("jsonl", "chatter", "huggingface"):
         share = shares[f"follow {form} 0.5"]
-        section.targets.append(Target(f"following 1,000 {form} lines a second: under 2 % of a core", f"{share:.1f} %", share < 2))
+        section.targets.append(
+            Target(f"following 1,000 {form} lines a second: under 2 % of a core", f"{share:.1f} %", share < 2)
+        )
     return section
 
 
@@ -76,7 +86,9 @@ def _maker(form: str) -> Callable[[int], str]:
     if form == "jsonl":
         import json
 
-        return lambda step: json.dumps({"step": step, "loss": 2 / (1 + step / 1e4), "lr": 3e-4, "grad_norm": 0.5})
+        return lambda step: json.dumps(
+            {"step": step, "loss": 2 / (1 + step / 1e4), "lr": 3e-4, "grad_norm": 0.5}
+        )
     if form == "chatter":
         lines = data.text_block(0).decode().split("\n")
         return lambda step: lines[step % len(lines)]

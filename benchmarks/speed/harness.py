@@ -1,6 +1,8 @@
-"""Runs programs in turn and compares what they cost: CPU time (user + system) of the whole process, and its peak memory.
+"""Runs programs in turn and compares what they cost: CPU time (user + system) of the whole process, and its
+peak memory.
 
-Contestants take turns (A B A B ...), so that a load on the machine falls on all of them; each figure is a median.
+Contestants take turns (A B A B ...), so that a load on the machine falls on all of them; each figure is a
+median.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_TH
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run of one program. `cpu` in seconds; `told`: what the program said of itself as JSON on its last line."""
+    """One run of one program. `cpu` in seconds; `told`: what the program said of itself as JSON on its last
+    line."""
 
     cpu: float
     told: Mapping[str, Any]
@@ -35,7 +38,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The median of several runs. `cpu` in seconds, `peak` in MB (the program's own VmHWM), None where it does not tell."""
+    """The median of several runs. `cpu` in seconds, `peak` in MB (the program's own VmHWM), None where it
+    does not tell."""
 
     cpu: float
     peak: float | None
@@ -44,7 +48,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure that was promised, as `text`, what was measured, and whether that keeps it (None: could not be measured)."""
+    """A figure that was promised, as `text`, what was measured, and whether that keeps it (None: could not be
+    measured)."""
 
     text: str
     measured: str
@@ -78,10 +83,14 @@ def run(command: Sequence[str]) -> Sample:
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         lines = out.read().decode("utf-8", "replace").strip().splitlines()
-        accepted = (0,) if "benchmarks.speed.tasks" in command else (0, 1)  # 1: rg found nothing, hrmdoc found a fault
+        accepted = (
+            (0,) if "benchmarks.speed.tasks" in command else (0, 1)
+        )  # 1: rg found nothing, hrmdoc found a fault
         if process.returncode not in accepted:
             err.seek(0)
-            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {err.read()[-2000:].decode()}")
+            raise RuntimeError(
+                f"{' '.join(command)} ended with {process.returncode}: {err.read()[-2000:].decode()}"
+            )
     told: Any = {}
     if lines and lines[-1].startswith("{"):
         told = json.loads(lines[-1])
@@ -131,7 +140,9 @@ def mb(peak: float | None) -> str:
 def options(description: str) -> argparse.Namespace:
     """The options that every benchmark takes."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="smaller inputs and 3 rounds: one to two minutes for all parts")
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller inputs and 3 rounds: one to two minutes for all parts"
+    )
     parser.add_argument("--rounds", type=int, help="at most so many rounds, whatever a part asks for")
     found = parser.parse_args()
     if found.rounds:

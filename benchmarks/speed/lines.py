@@ -11,11 +11,19 @@ from benchmarks.speed.harness import Section, compare, options, show, table, tas
 def measure(folder: Path, *, quick: bool) -> Section:
     """One log a framework, of metric lines alone. `folder` takes the generated files."""
     lines = 30_000 if quick else 100_000
-    programs = {form: task("reader_only", "text", data.metric_lines(folder / f"{form}.log", form, lines)) for form in data.LINES}
+    programs = {
+        form: task("reader_only", "text", data.metric_lines(folder / f"{form}.log", form, lines))
+        for form in data.LINES
+    }
     found = compare({**programs, "start": task("bare", "hrmdoc.readers.text")}, 3 if quick else 5)
     start = found.pop("start").cpu
     rows = [
-        (form, f"{one.cpu - start:.2f}", f"{lines / (one.cpu - start):,.0f}", f"{one.told['points'] / lines:.0f}")
+        (
+            form,
+            f"{one.cpu - start:.2f}",
+            f"{lines / (one.cpu - start):,.0f}",
+            f"{one.told['points'] / lines:.0f}",
+        )
         for form, one in found.items()
     ]
     return Section(

@@ -11,7 +11,10 @@ from benchmarks.speed.harness import Section, Target, compare, mb, options, show
 def measure(folder: Path, *, quick: bool) -> Section:
     """Reads the same records as JSON lines and as a table. `folder` takes the generated files."""
     records = 300_000 if quick else 1_000_000
-    lines, commas = data.json_lines(folder / "metrics.jsonl", records), data.comma_table(folder / "metrics.csv", records)
+    lines, commas = (
+        data.json_lines(folder / "metrics.jsonl", records),
+        data.comma_table(folder / "metrics.csv", records),
+    )
     found = compare(
         {
             "hrmdoc, JSON lines": task("reader_only", "jsonl", lines),
@@ -21,7 +24,10 @@ def measure(folder: Path, *, quick: bool) -> Section:
         },
         3 if quick else 5,
     )
-    rows = [(name, f"{one.cpu:.2f}", f"{records / one.cpu / 1e3:.0f}", mb(one.peak)) for name, one in found.items()]
+    rows = [
+        (name, f"{one.cpu:.2f}", f"{records / one.cpu / 1e3:.0f}", mb(one.peak))
+        for name, one in found.items()
+    ]
     section = Section(
         "JSON lines and tables",
         f"{records:,} records of ten numbers; whole processes. orjson parses each line and drops it; hrmdoc gives points of each "
@@ -30,7 +36,9 @@ def measure(folder: Path, *, quick: bool) -> Section:
     )
     for own, other in (("hrmdoc, JSON lines", "orjson alone"), ("hrmdoc, CSV", "pandas, C reader")):
         ratio = found[own].cpu / found[other].cpu
-        section.targets.append(Target(f"{own}: within 1.5 times of {other}", f"{ratio:.2f} times", ratio <= 1.5))
+        section.targets.append(
+            Target(f"{own}: within 1.5 times of {other}", f"{ratio:.2f} times", ratio <= 1.5)
+        )
     return section
 
 

@@ -1,4 +1,5 @@
-"""What runs in a process of its own: `python -m benchmarks.speed.tasks NAME ARGUMENT...` ends with a line of JSON.
+"""What runs in a process of its own: `python -m benchmarks.speed.tasks NAME ARGUMENT...` ends with a line of
+JSON.
 
 Heavy imports stand inside the functions, so that a process pays for what it uses only.
 """
@@ -24,7 +25,7 @@ def hrmdoc_read(path: str) -> dict[str, Any]:
     """Reads a file into a run, the whole signature catalogue wanted."""
     from hrmdoc import readers, rulebook
     from hrmdoc.examination.signatures import SignatureMatcher
-    from hrmdoc.run import Run
+    from hrmdoc.record.run import Run
 
     matcher = SignatureMatcher(rulebook.load())
     run = Run(path)
@@ -36,7 +37,7 @@ def reader_only(reader: str, path: str) -> dict[str, Any]:
     """One reader without rules and without a run: its records are counted and dropped."""
     from hrmdoc import readers
     from hrmdoc.readers.base import Context
-    from hrmdoc.run import Damage, Points
+    from hrmdoc.record.run import Damage, Points
 
     session = readers.reader(reader).open_session(Context(path))
     points = damages = 0
@@ -57,7 +58,7 @@ def reader_into_run(reader: str, path: str) -> dict[str, Any]:
     """One reader into a run, without rules."""
     from hrmdoc import readers
     from hrmdoc.readers import Source
-    from hrmdoc.run import Run
+    from hrmdoc.record.run import Run
 
     run = Run(path)
     readers.read_into(run, [Source(path, reader, path)])
@@ -65,10 +66,11 @@ def reader_into_run(reader: str, path: str) -> dict[str, Any]:
 
 
 def signature_scan(path: str) -> dict[str, Any]:
-    """The whole signature catalogue over a log: literals by blocks, then each hit's line by the signatures' own patterns."""
+    """The whole signature catalogue over a log: literals by blocks, then each hit's line by the signatures'
+    own patterns."""
     from hrmdoc import rulebook
     from hrmdoc.examination.signatures import SignatureMatcher
-    from hrmdoc.run import Line
+    from hrmdoc.record.run import Line
 
     matcher = SignatureMatcher(rulebook.load())
     session = matcher.session()
@@ -113,7 +115,8 @@ def event_accumulator(folder: str) -> dict[str, Any]:
 
 
 def rustboard(folder: str, checksum: str = "--no-checksum") -> dict[str, Any]:
-    """TensorBoard's data server until it shows every point; `cpu` is that of the server alone, at that moment."""
+    """TensorBoard's data server until it shows every point; `cpu` is that of the server alone, at that
+    moment."""
     import os
     import subprocess
     import tempfile
@@ -140,7 +143,9 @@ def rustboard(folder: str, checksum: str = "--no-checksum") -> dict[str, Any]:
     )
     while not port_file.exists() or not port_file.read_text().endswith("\n"):
         time.sleep(0.01)
-    stub = data_provider_pb2_grpc.TensorBoardDataProviderStub(grpc.insecure_channel(f"localhost:{int(port_file.read_text())}"))
+    stub = data_provider_pb2_grpc.TensorBoardDataProviderStub(
+        grpc.insecure_channel(f"localhost:{int(port_file.read_text())}")
+    )
     request = data_provider_pb2.ListScalarsRequest(experiment_id="", plugin_filter={"plugin_name": "scalars"})
     top = -1
     while top < wanted:
@@ -201,7 +206,7 @@ def follow(path: str, interval: str, seconds: str) -> dict[str, Any]:
     from hrmdoc import rulebook
     from hrmdoc.examination.signatures import SignatureMatcher
     from hrmdoc.live.follow import Follower
-    from hrmdoc.run import Run
+    from hrmdoc.record.run import Run
 
     run = Run(path)
     follower = Follower([path], run, SignatureMatcher(rulebook.load()).wanted)
@@ -216,7 +221,8 @@ def follow(path: str, interval: str, seconds: str) -> dict[str, Any]:
 
 
 def watch(path: str, interval: str, seconds: str) -> dict[str, Any]:
-    """Watches a growing file with all rules for some seconds; `cpu` is what that cost after the first look."""
+    """Watches a growing file with all rules for some seconds; `cpu` is what that cost after the first
+    look."""
     import time
 
     from hrmdoc.live.watch import Watch

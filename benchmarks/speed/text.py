@@ -22,7 +22,13 @@ def measure(folder: Path, *, quick: bool) -> Section:
         "whole reader": task("hrmdoc_read", log),
         "metric lines": task("hrmdoc_read", rich),
         "hostile lines": task("hrmdoc_read", hostile),
-        "start": task("bare", "hrmdoc.readers._feed", "hrmdoc.examination.signatures", "hrmdoc.rulebook", "hrmdoc.readers.text"),
+        "start": task(
+            "bare",
+            "hrmdoc.readers.sources.feed",
+            "hrmdoc.examination.signatures",
+            "hrmdoc.rulebook",
+            "hrmdoc.readers.text",
+        ),
     }
     if shutil.which("rg"):
         programs["rg -j1 -c -F"] = ["rg", "-j1", "-c", "-F", "-f", str(words), str(log)]
@@ -45,12 +51,24 @@ def measure(folder: Path, *, quick: bool) -> Section:
         ratios = {name: rg.cpu / found[name].cpu for name in ("signatures alone", "whole reader")}
         scan = ratios["signatures alone"]
         section.targets = [
-            Target("the signature catalogue at the speed of `rg -c -F` with the same literals", f"{scan:.2f} times", scan >= 1),
-            Target("the whole reader at that speed", f"{ratios['whole reader']:.2f} times", ratios["whole reader"] >= 1),
+            Target(
+                "the signature catalogue at the speed of `rg -c -F` with the same literals",
+                f"{scan:.2f} times",
+                scan >= 1,
+            ),
+            Target(
+                "the whole reader at that speed",
+                f"{ratios['whole reader']:.2f} times",
+                ratios["whole reader"] >= 1,
+            ),
         ]
     else:
         section.targets = [Target("the speed of `rg -c -F`", "rg is not installed", None)]
-    peaks = [one.peak or 1e9 for name, one in found.items() if name in ("whole reader", "signatures alone", "hostile lines")]
+    peaks = [
+        one.peak or 1e9
+        for name, one in found.items()
+        if name in ("whole reader", "signatures alone", "hostile lines")
+    ]
     section.targets.append(Target("peak memory under 100 MB", f"{max(peaks):.0f} MB", max(peaks) < 100))
     pace = hostile.stat().st_size / found["hostile lines"].cpu / 1e6
     section.targets.append(Target("hostile lines no slower than 5 MB/s", f"{pace:.0f} MB/s", pace >= 5))

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import click
 
-from hrmdoc.cli.options import console, fail_on_option, metric_roles, run_options, stated_facts, status, tell_of_other_runs
+from hrmdoc.cli.options import (
+    console,
+    fail_on_option,
+    metric_roles,
+    run_options,
+    stated_facts,
+    status,
+    tell_of_other_runs,
+)
 
 
 @click.command("analyze")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1).")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1)."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show every symptom, cause and unread place.")
 @run_options
 @fail_on_option
@@ -25,8 +35,8 @@ def command(
 ) -> int:
     """Examine a run that has ended, or as it stands.
 
-    PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one run. Of a
-    database the newest run is read, or the one that is named behind it: `mlflow.db#first-try`.
+    PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one
+    run. Of a database the newest run is read, or the one that is named behind it: `mlflow.db#first-try`.
     """
     from hrmdoc.analysis import Patient
 

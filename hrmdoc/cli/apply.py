@@ -15,9 +15,9 @@ from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, Patient
+    from hrmdoc.record.run import Run
     from hrmdoc.remedies.patch import Patch
     from hrmdoc.remedies.prescribe import Prescription
-    from hrmdoc.run import Run
 
 
 BY_NAME = "its cause is one of several, and no setting speaks for it; --remedy applies it all the same"
@@ -28,13 +28,24 @@ BY_HAND = "done by hand, see hrmdoc explain"
 @click.argument("path")
 @click.option("--diff", "mode", flag_value="diff", default=True, help="Show the patch (the default).")
 @click.option("--write", "mode", flag_value="write", help="Write it, with a backup.")
-@click.option("--undo", "mode", flag_value="undo", help="Take the last patch of the config back, byte for byte.")
-@click.option("--live", "mode", flag_value="live", help="Send the remedy's action to the running trainer instead of patching.")
-@click.option("--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer).")
+@click.option(
+    "--undo", "mode", flag_value="undo", help="Take the last patch of the config back, byte for byte."
+)
+@click.option(
+    "--live",
+    "mode",
+    flag_value="live",
+    help="Send the remedy's action to the running trainer instead of patching.",
+)
+@click.option(
+    "--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer)."
+)
 @click.option("--remedy", help="Apply this remedy instead of the first.")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The config file to patch.")
 @click.option(
-    "--force", is_flag=True, help="Even if the file was changed after the patch (--undo), or has this patch already (--write)."
+    "--force",
+    is_flag=True,
+    help="Even if the file was changed after the patch (--undo), or has this patch already (--write).",
 )
 @run_options
 def command(
@@ -49,7 +60,8 @@ def command(
     kind: str | None,
     facts: tuple[str, ...],
 ) -> int:
-    """Patch the run's config by its diagnosis: shows a diff, writes with --write, takes back with --undo; acts with --live.
+    """Patch the run's config by its diagnosis: shows a diff, writes with --write, takes back with --undo;
+    acts with --live.
 
     PATH is the run; with --undo it may also be the config file itself.
     """
@@ -62,16 +74,23 @@ def command(
     analysis, possible, chosen = _choose(_patient(path, roles, kind, facts, remedy), path, remedy, config)
     assert chosen.patch is not None
     if mode == "write" and not force:
-        for one in possible[: possible.index(chosen) + 1]:  # one that was written took the setting away that spoke for it
+        for one in possible[
+            : possible.index(chosen) + 1
+        ]:  # one that was written took the setting away that spoke for it
             assert one.patch is not None
             _check_rerun(analysis, one.patch)
     _show(analysis, chosen)
     again = _again(path, remedy, config)
     if mode == "diff":
-        click.echo(f"to write it: {again} --write" if chosen.patch.edits else "to paste: programs are not edited", err=True)
+        click.echo(
+            f"to write it: {again} --write" if chosen.patch.edits else "to paste: programs are not edited",
+            err=True,
+        )
         return 0
     if not chosen.patch.edits:
-        raise PatchError("nothing was written: programs are not edited", file=config, hint="paste what is shown above")
+        raise PatchError(
+            "nothing was written: programs are not edited", file=config, hint="paste what is shown above"
+        )
     from hrmdoc.remedies import store
 
     for entry in store.write(chosen.patch):
@@ -88,7 +107,9 @@ def _again(path: str, remedy: str | None, config: Path | None) -> str:
     return f"hrmdoc apply {typed(path)}{named}" + (f" --config {typed(str(config))}" if config else "")
 
 
-def _patient(path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None) -> Patient:
+def _patient(
+    path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None
+) -> Patient:
     """The run at `path` as the user described it, not read yet.
 
     Raises:
@@ -98,7 +119,9 @@ def _patient(path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[s
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     if remedy is not None and remedy not in patient.book.remedies:
-        raise UsageError(f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`")
+        raise UsageError(
+            f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`"
+        )
     return patient
 
 
@@ -132,30 +155,41 @@ def _choose(
     if analysis.verdict in ("healthy", "info"):
         raise PatchError("nothing to patch: the run shows no fault")
     if not every:
-        raise PatchError(f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {typed(path)}")
+        raise PatchError(
+            f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {typed(path)}"
+        )
     for one in possible:  # a patch that was written already has taken the setting away that spoke for it
         assert one.patch is not None
         _check_rerun(analysis, one.patch, any_remedy=True)
     reasons: dict[str, list[str]] = {}
     for one in every:
         reasons.setdefault(one.obstacle or (BY_NAME if one.patch else BY_HAND), []).append(one.remedy.id)
-    hint = "\n        ".join(f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in reasons.items())
+    hint = "\n        ".join(
+        f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in reasons.items()
+    )
     raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
 
 
 def _send(patient: Patient, path: str, remedy: str | None) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
+    from hrmdoc.live.treatment import live_actions, worded
     from hrmdoc.remedies import actions
     from hrmdoc.reports.layout import typed
-    from hrmdoc.treatment import live_actions, worded
 
     patient.read([path])
     tell_of_other_runs(patient.other_runs)
     analysis = patient.look(closed=False, prescriptions=False)
-    offered = (one.id for one, _ in live_actions(analysis)) if analysis.verdict in ("warning", "critical") else iter(())
+    offered = (
+        (one.id for one, _ in live_actions(analysis))
+        if analysis.verdict in ("warning", "critical")
+        else iter(())
+    )
     name = remedy or next(offered, None)
     if name is None:
-        raise ActionError("nothing of what shows has a remedy that a live run can execute", hint=f"hrmdoc analyze {typed(path)}")
+        raise ActionError(
+            "nothing of what shows has a remedy that a live run can execute",
+            hint=f"hrmdoc analyze {typed(path)}",
+        )
     request = actions.from_remedy(analysis.book.remedies[name], analysis.situation.facts)
     click.echo(f"{name}: {worded(request)}", err=True)
     answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)
@@ -165,7 +199,8 @@ def _send(patient: Patient, path: str, remedy: str | None) -> int:
 
 
 def _check_rerun(analysis: Analysis, patch: Patch, *, any_remedy: bool = False) -> None:
-    """Refuses to apply a remedy, or any, to a config that was patched after the run's last record: no run has seen that yet.
+    """Refuses to apply a remedy, or any, to a config that was patched after the run's last record: no run has
+    seen that yet.
 
     Raises:
         PatchError: naming the file and how to go on.
@@ -183,7 +218,9 @@ def _check_rerun(analysis: Analysis, patch: Patch, *, any_remedy: bool = False) 
 
 def _records(run: Run) -> set[str]:
     """The files in which the run itself wrote, as far as they are still there."""
-    named = {file for series in run.series.values() for file in series.files} | {line.file for line in run.lines}
+    named = {file for series in run.series.values() for file in series.files} | {
+        line.file for line in run.lines
+    }
     return {file for file in named if os.path.isfile(file)}
 
 
@@ -240,5 +277,7 @@ def _rerun(analysis: Analysis, chosen: Prescription) -> int:
     if analysis.situation.framework != "hrm" or chosen.patch is None or not chosen.patch.edits:
         hint = f"start it as before, with: {chosen.overrides}"
         raise UsageError("only runs of hrmdoc's own trainer can be started from here", hint=hint)
-    status: int = importlib.import_module("hrmdoc.cli.train").call("train", (str(chosen.patch.edits[0].path),))
+    status: int = importlib.import_module("hrmdoc.cli.train").call(
+        "train", (str(chosen.patch.edits[0].path),)
+    )
     return status

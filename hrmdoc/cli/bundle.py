@@ -12,18 +12,32 @@ from hrmdoc.cli.options import metric_roles, run_options, stated_facts, tell_of_
 @click.command("bundle")
 @click.argument("path")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The archive to write [default: hrmdoc-bundle.zip]."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The archive to write [default: hrmdoc-bundle.zip].",
 )
 @click.option(
-    "--lines", default=400, show_default=True, type=click.IntRange(1, 100_000), help="Last lines kept of each text log."
+    "--lines",
+    default=400,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="Last lines kept of each text log.",
 )
 @run_options
 def command(
-    path: str, *, output: Path | None, lines: int, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...]
+    path: str,
+    *,
+    output: Path | None,
+    lines: int,
+    roles: tuple[str, ...],
+    kind: str | None,
+    facts: tuple[str, ...],
 ) -> int:
-    """Collect what a helper needs into one archive: diagnosis, report, versions, configs, last lines. Secrets are removed."""
+    """Collect what a helper needs into one archive: diagnosis, report, versions, configs, last lines. Secrets
+    are removed."""
     from hrmdoc.analysis import Patient
-    from hrmdoc.bundle import write
+    from hrmdoc.reports.bundle import write
 
     patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     patient.read([path])

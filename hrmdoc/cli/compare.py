@@ -12,7 +12,7 @@ import click
 from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
 
 if TYPE_CHECKING:
-    from hrmdoc.compare import Comparison
+    from hrmdoc.reports.compare import Comparison
 
 
 @click.command("compare")
@@ -20,17 +20,30 @@ if TYPE_CHECKING:
 @click.argument("healthy")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @run_options
-def command(sick: str, healthy: str, *, as_json: bool, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...]) -> int:
-    """Tell what differs between a SICK and a HEALTHY run: config, environment, and the first step where curves part."""
+def command(
+    sick: str,
+    healthy: str,
+    *,
+    as_json: bool,
+    roles: tuple[str, ...],
+    kind: str | None,
+    facts: tuple[str, ...],
+) -> int:
+    """Tell what differs between a SICK and a HEALTHY run: config, environment, and the first step where
+    curves part."""
     from hrmdoc.analysis import analyze
-    from hrmdoc.compare import compare
+    from hrmdoc.reports.compare import compare
 
     examined = partial(analyze, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     found = compare(examined(sick), examined(healthy))
     if as_json:
         from hrmdoc.reports.as_json import plain
 
-        click.echo(json.dumps({"schema": "hrmdoc.comparison/1", **plain(asdict(found))}, indent=2, ensure_ascii=False))
+        click.echo(
+            json.dumps(
+                {"schema": "hrmdoc.comparison/1", **plain(asdict(found))}, indent=2, ensure_ascii=False
+            )
+        )
     else:
         _show(found)
     return 0
@@ -59,7 +72,10 @@ def _show(found: Comparison) -> None:
         table.add_column(column, overflow="fold")
     for difference in found.differences:
         table.add_row(
-            difference.section, safe(difference.key, 80), safe(str(difference.sick), 80), safe(str(difference.healthy), 80)
+            difference.section,
+            safe(difference.key, 80),
+            safe(str(difference.sick), 80),
+            safe(str(difference.healthy), 80),
         )
     if found.differences:
         out.print(table)

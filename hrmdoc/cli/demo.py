@@ -11,10 +11,14 @@ from hrmdoc.cli.options import console
 
 @click.command("demo")
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Where runs/ is made [default: here]."
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="Where runs/ is made [default: here].",
 )
 def command(folder: Path) -> int:
-    """A fault, its diagnosis, the patch, the healthy rerun and the report, on a real HRM training run in two minutes."""
+    """A fault, its diagnosis, the patch, the healthy rerun and the report, on a real HRM training run in two
+    minutes."""
     from hrmdoc.demo import Demo
     from hrmdoc.reports.terminal import show
 
@@ -22,7 +26,11 @@ def command(folder: Path) -> int:
     demo = Demo(folder, out)
     story = demo.play()
     show(story.healed, out)
-    sick = [s.id for s in story.sick.present if s.state == "present" and story.sick.severity(s) in ("warning", "critical")]
+    sick = [
+        s.id
+        for s in story.sick.present
+        if s.state == "present" and story.sick.severity(s) in ("warning", "critical")
+    ]
     still = {s.id: story.healed.severity(s) for s in story.healed.present if s.state == "present"}
     left = sorted(name for name, severity in still.items() if severity in ("warning", "critical"))
     healed = story.healed.verdict in ("healthy", "info")

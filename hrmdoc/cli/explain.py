@@ -13,7 +13,7 @@ def command(name: str) -> int:
     """Explain a symptom, cause, remedy, signature or detector, and print the page of its playbook."""
     from pathlib import Path
 
-    from hrmdoc import detectors, rulebook, settings
+    from hrmdoc import measures, rulebook, settings
     from hrmdoc.cli.options import console
     from hrmdoc.reports.explanation import explanation
     from hrmdoc.reports.layout import WIDEST
@@ -22,8 +22,11 @@ def command(name: str) -> int:
     book = rulebook.load(Path(folder) for folder in own.rules)
     text = explanation(name, book)
     if text is None:
-        known = [*book.symptoms, *book.causes, *book.remedies, *book.signatures, *detectors.names()]
-        raise UsageError(f"nothing is called {name!r}", hint=did_you_mean(name, known) or "`hrmdoc rules list` lists all ids")
+        known = [*book.symptoms, *book.causes, *book.remedies, *book.signatures, *measures.names()]
+        raise UsageError(
+            f"nothing is called {name!r}",
+            hint=did_you_mean(name, known) or "`hrmdoc rules list` lists all ids",
+        )
     out = console()
     if not out.is_terminal:
         click.echo(text)

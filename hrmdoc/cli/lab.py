@@ -14,7 +14,11 @@ PASS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 @click.command("lab", context_settings=PASS)
-@click.option("--reference", is_flag=True, help="The faults of the reference patient only, also where the whole lab is at hand.")
+@click.option(
+    "--reference",
+    is_flag=True,
+    help="The faults of the reference patient only, also where the whole lab is at hand.",
+)
 @click.option(
     "--runs",
     type=click.Path(file_okay=False, path_type=Path),
@@ -26,23 +30,28 @@ PASS = {"ignore_unknown_options": True, "allow_extra_args": True}
 def command(words: tuple[str, ...], *, reference: bool, runs: Path) -> int:
     """Give training programs known faults and see whether the diagnosis names them.
 
-    In a checkout this is the fault lab: `--matrix ci`, the default, takes minutes, `small` an hour and more. An installed hrmdoc
-    gives the reference patient, the HRM trainer, each of its own faults; WORDS then name the faults [default: all].
+    In a checkout this is the fault lab: `--matrix ci`, the default, takes minutes, `small` an hour and more.
+    An installed hrmdoc gives the reference patient, the HRM trainer, each of its own faults; WORDS then name
+    the faults [default: all].
     """
     root = Path(__file__).parents[2]
     if not reference and (root / "benchmarks" / "lab" / "__main__.py").is_file():
-        lab = [sys.executable, "-m", "benchmarks.lab", *(words or ("--matrix", "ci"))]
-        return subprocess.run(lab, cwd=root, check=False).returncode
-    from hrmdoc import reference_lab
+        words_of_lab = [sys.executable, "-m", "benchmarks.lab", *(words or ("--matrix", "ci"))]
+        return subprocess.run(words_of_lab, cwd=root, check=False).returncode
+    from hrmdoc import lab
 
-    known = reference_lab.faults()
+    known = lab.faults()
     if unknown := [word for word in words if word not in known]:
-        raise UsageError(f"the reference patient has no fault {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}")
+        raise UsageError(
+            f"the reference patient has no fault {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}"
+        )
     results = []
     for name in words or sorted(known):
-        result = reference_lab.try_fault(name, known[name], runs)
+        result = lab.try_fault(name, known[name], runs)
         results.append(result)
         click.echo(result.line())
     right = sum(result.rank == 1 for result in results)
-    click.echo(f"{right} of {len(results)} named first, {sum(result.found for result in results)} found; runs are kept in {runs}")
+    click.echo(
+        f"{right} of {len(results)} named first, {sum(result.found for result in results)} found; runs are kept in {runs}"
+    )
     return 0 if all(result.found for result in results) else 1

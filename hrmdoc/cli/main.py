@@ -13,7 +13,7 @@ import click
 
 from hrmdoc import __version__
 from hrmdoc.errors import HrmdocError, did_you_mean
-from hrmdoc.text import clean, redact
+from hrmdoc.text.clean import clean, redact
 
 COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",
@@ -62,7 +62,8 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls the command; a closed pipe must not become click's exit status 1, which means findings here."""
+        """Calls the command; a closed pipe must not become click's exit status 1, which means findings
+        here."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -72,7 +73,9 @@ class Commands(click.Group):
                 raise OutputClosedError from end
             raise
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -90,7 +93,8 @@ def cli() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input) or 130 (interrupted)."""
+    """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input) or 130
+    (interrupted)."""
     _prepare()
     try:
         result: Any = cli.main(argv, prog_name="hrmdoc", standalone_mode=False)
@@ -119,7 +123,8 @@ def main(argv: list[str] | None = None) -> int:
 def _prepare() -> None:
     """What a library warns its caller of is no talk for users; closed streams swallow what is written.
 
-    Records form no cycles: to look for some after every 700, as Python does by itself, costs a twentieth of a short run.
+    Records form no cycles: to look for some after every 700, as Python does by itself, costs a twentieth of a
+    short run.
     """
     gc.set_threshold(200_000)
     if not os.environ.get("HRMDOC_DEBUG"):

@@ -21,14 +21,18 @@ PIPE_WIDTH = 100
 
 def run_options(function: F) -> F:
     """`--role`, `--kind`, `--fact`: what the user knows better."""
-    function = click.option("--fact", "facts", multiple=True, metavar="KEY=VALUE", help="State a fact, such as data.classes=9.")(
-        function
-    )
-    function = click.option("--kind", help="State the run kind: pretraining, sft, preference, rl, hrm, classification, ...")(
-        function
-    )
+    function = click.option(
+        "--fact", "facts", multiple=True, metavar="KEY=VALUE", help="State a fact, such as data.classes=9."
+    )(function)
+    function = click.option(
+        "--kind", help="State the run kind: pretraining, sft, preference, rl, hrm, classification, ..."
+    )(function)
     return click.option(
-        "--role", "roles", multiple=True, metavar="ROLE=METRIC", help="State what a metric is: train.loss=my_metric."
+        "--role",
+        "roles",
+        multiple=True,
+        metavar="ROLE=METRIC",
+        help="State what a metric is: train.loss=my_metric.",
     )(function)
 
 
@@ -86,7 +90,8 @@ def status(verdict: str, fail_on: str) -> int:
 
 
 def console(*, err: bool = False) -> Any:
-    """A console that never reads markup and keeps plain text where there is no terminal. NO_COLOR is honoured."""
+    """A console that never reads markup and keeps plain text where there is no terminal. NO_COLOR is
+    honoured."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
@@ -108,4 +113,6 @@ def check_policy(settings: Settings) -> None:
     """
     if not settings.policy.auto:
         hint = 'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy with `hrmdoc apply`'
-        raise UsageError("--act may do nothing: policy.auto is empty", file=settings.origin or None, hint=hint)
+        raise UsageError(
+            "--act may do nothing: policy.auto is empty", file=settings.origin or None, hint=hint
+        )

@@ -13,7 +13,13 @@ from hrmdoc.cli.options import console, fail_on_option, stated_facts, status
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema hrmdoc.diagnosis/1).")
 @click.option("-v", "--verbose", is_flag=True, help="Name the checks that could not be made, too.")
 @click.option("--kind", help="State the run kind: pretraining, sft, preference, rl, hrm, classification, ...")
-@click.option("--fact", "facts", multiple=True, metavar="KEY=VALUE", help="State a fact, such as model.parameters=7000000000.")
+@click.option(
+    "--fact",
+    "facts",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="State a fact, such as model.parameters=7000000000.",
+)
 @fail_on_option
 def command(
     config: str | None,

@@ -13,7 +13,10 @@ from hrmdoc.errors import InputError, UsageError
 @click.command("report")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here: .html or .md. Default: report.html."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write here: .html or .md. Default: report.html.",
 )
 @click.option("--one-run", is_flag=True, help="All paths belong to one run.")
 @run_options

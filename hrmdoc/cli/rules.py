@@ -22,7 +22,7 @@ def command() -> None:
 @click.argument("folder", required=False, type=Folder)
 def list_rules(folder: Path | None, *, as_json: bool) -> int:
     """List symptoms, causes, remedies, signatures and detectors, with those of your own FOLDER."""
-    from hrmdoc import detectors, rulebook
+    from hrmdoc import measures, rulebook
 
     book = rulebook.load([folder] if folder else [])
     rows: list[tuple[str, str, str, str]]
@@ -30,9 +30,13 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
     rows += [("cause", c.id, "benign" if c.benign else "", c.title) for c in book.causes.values()]
     rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]
     rows += [("signature", s.id, s.role, s.symptom) for s in book.signatures.values()]
-    rows += [("detector", name, "", detectors.describe(name).splitlines()[0]) for name in detectors.names()]
+    rows += [("detector", name, "", measures.describe(name).splitlines()[0]) for name in measures.names()]
     if as_json:
-        click.echo(json.dumps([dict(zip(("kind", "id", "level", "title"), row, strict=True)) for row in rows], indent=2))
+        click.echo(
+            json.dumps(
+                [dict(zip(("kind", "id", "level", "title"), row, strict=True)) for row in rows], indent=2
+            )
+        )
         return 0
     for kind, name, level, title in rows:
         click.echo(f"{kind:<9}  {name:<34}  {level:<12}  {title}")
@@ -49,7 +53,10 @@ def check(folder: Path | None) -> int:
     problems = rulebook.check(book, own=book.symptoms.keys() - rulebook.load().symptoms.keys())
     for problem in problems:
         click.echo(problem)
-    counts = {name: len(getattr(book, name)) for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")}
+    counts = {
+        name: len(getattr(book, name))
+        for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")
+    }
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     click.echo(f"{told}: {len(problems)} problems", err=True)
     return 1 if problems else 0
@@ -58,10 +65,11 @@ def check(folder: Path | None) -> int:
 @command.command("test")
 @click.argument("folder", required=False, type=Folder)
 def test(folder: Path | None) -> int:
-    """Run the case files in FOLDER/tests (or FOLDER itself), with the rules of FOLDER beside the built-in ones."""
+    """Run the case files in FOLDER/tests (or FOLDER itself), with the rules of FOLDER beside the built-in
+    ones."""
     from hrmdoc import rulebook
+    from hrmdoc.examination.cases import check_file
     from hrmdoc.examination.signatures import SignatureMatcher
-    from hrmdoc.rulecases import check_file
 
     cases = _case_files(folder)
     own = folder is not None and any((folder / name).is_dir() for name in rulebook.FOLDERS)
@@ -78,7 +86,7 @@ def test(folder: Path | None) -> int:
 
 
 def _case_files(folder: Path | None) -> list[Path]:
-    from hrmdoc.resources import data_dir
+    from hrmdoc.paths import data_dir
 
     root = folder if folder is not None else data_dir("rules").parent / "tests" / "rules"
     inner = root / "tests"
@@ -90,7 +98,9 @@ def _case_files(folder: Path | None) -> list[Path]:
 
 @command.command("new")
 @click.argument("name")
-@click.option("--in", "folder", type=Folder, default="hrmdoc_rules", show_default=True, help="Your own rule folder.")
+@click.option(
+    "--in", "folder", type=Folder, default="hrmdoc_rules", show_default=True, help="Your own rule folder."
+)
 @click.option("--role", default="train.loss", show_default=True, help="The metric that the rule watches.")
 def new(name: str, *, folder: Path, role: str) -> int:
     """Scaffold a symptom NAME with its case file in your own rule folder."""

@@ -14,23 +14,38 @@ from hrmdoc.errors import UsageError
 
 @click.command("run", context_settings={"ignore_unknown_options": True})
 @click.option(
-    "--log", type=click.Path(dir_okay=False, path_type=Path), help="Keep the output here [default: hrmdoc-run-<time>.log]."
+    "--log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep the output here [default: hrmdoc-run-<time>.log].",
 )
 @click.option(
-    "--stop-on", type=click.Choice(["warning", "critical"]), help="Stop the command at such an incident (SIGTERM first)."
+    "--stop-on",
+    type=click.Choice(["warning", "critical"]),
+    help="Stop the command at such an incident (SIGTERM first).",
 )
-@click.option("--act", is_flag=True, help="Patch the config of a sick run and run it again, as [policy] in hrmdoc.toml allows.")
-@click.option("--config", type=click.Path(path_type=Path), help="With --act: the config file [default: named in COMMAND].")
+@click.option(
+    "--act",
+    is_flag=True,
+    help="Patch the config of a sick run and run it again, as [policy] in hrmdoc.toml allows.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="With --act: the config file [default: named in COMMAND].",
+)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None, act: bool, config: Path | None) -> int:
-    """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows at its end.
+def command(
+    words: tuple[str, ...], *, log: Path | None, stop_on: str | None, act: bool, config: Path | None
+) -> int:
+    """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows
+    at its end.
 
-    With --act a remedy that does not help is taken back, and the next one tried. The exit status is the command's own; 1 when it
-    was stopped by --stop-on.
+    With --act a remedy that does not help is taken back, and the next one tried. The exit status is the
+    command's own; 1 when it was stopped by --stop-on.
     """
     from hrmdoc import settings as own_settings
-    from hrmdoc.incidents import Incident
     from hrmdoc.live.heal import configs_in, heal
+    from hrmdoc.live.incidents import Incident
     from hrmdoc.live.supervise import supervise
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.terminal import show, tell_deed
@@ -41,7 +56,10 @@ def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None, ac
     target = log or Path(time.strftime("hrmdoc-run-%Y%m%d-%H%M%S.log"))
 
     def tell(incident: Incident) -> None:
-        print(f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}", file=sys.stderr)  # noqa: T201
+        print(  # noqa: T201
+            f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}",
+            file=sys.stderr,
+        )
 
     screen = console(err=True)
     if act:
@@ -49,9 +67,17 @@ def command(words: tuple[str, ...], *, log: Path | None, stop_on: str | None, ac
         check_policy(settings)
         configs = configs_in(arguments) if config is None else [config]
         if not configs:
-            raise UsageError("--act needs a config file, and the command names none", hint="name it with --config")
+            raise UsageError(
+                "--act needs a config file, and the command names none", hint="name it with --config"
+            )
         outcome = heal(
-            arguments, target, configs, settings, stop_on=stop_on, tell=tell, tell_deed=lambda deed: tell_deed(deed, screen)
+            arguments,
+            target,
+            configs,
+            settings,
+            stop_on=stop_on,
+            tell=tell,
+            tell_deed=lambda deed: tell_deed(deed, screen),
         )
     else:
         outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)

@@ -12,7 +12,12 @@ from hrmdoc.errors import UsageError
 
 @click.command("series")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Export all points: .csv or .parquet.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Export all points: .csv or .parquet.",
+)
 @click.option("--facts", "show_facts", is_flag=True, help="Show the facts too, and where they stand.")
 @run_options
 def command(
@@ -26,7 +31,8 @@ def command(
 ) -> int:
     """Show what was read and how each metric was understood.
 
-    Correct a wrong role with `--role train.loss=my_metric`, here and in every other command, or in hrmdoc.toml.
+    Correct a wrong role with `--role train.loss=my_metric`, here and in every other command, or in
+    hrmdoc.toml.
     """
     from hrmdoc.analysis import Patient
 
@@ -36,7 +42,9 @@ def command(
     if output is not None:
         _export(patient.run.frame(), output)
         return 0
-    patient.look(closed=True, prescriptions=False)  # some names mean what they do in the framework that wrote the run
+    patient.look(
+        closed=True, prescriptions=False
+    )  # some names mean what they do in the framework that wrote the run
     _table(patient)
     if show_facts:
         _facts(patient)
@@ -59,7 +67,11 @@ def _table(patient: object) -> None:
     out = console()
     several = len({series.key.source for series in patient.run.series.values()}) > 1
     shown = {"range": out.width >= 90, "source": several and out.width >= 110}
-    columns = [name for name in ("metric", "role", "points", "steps", "range", "curve", "source") if shown.get(name, True)]
+    columns = [
+        name
+        for name in ("metric", "role", "points", "steps", "range", "curve", "source")
+        if shown.get(name, True)
+    ]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(
@@ -120,6 +132,8 @@ def _export(frame: object, output: Path) -> None:
         else:
             raise UsageError(f"--output wants a name that ends in .csv or .parquet, not {output.name!r}")
     except ImportError as error:
-        raise UsageError(f"writing parquet needs pyarrow: {error}", hint="pip install pyarrow, or export .csv") from error
+        raise UsageError(
+            f"writing parquet needs pyarrow: {error}", hint="pip install pyarrow, or export .csv"
+        ) from error
     except OSError as error:
         raise UsageError(f"cannot write: {error.strerror or error}", file=output) from error

@@ -29,6 +29,8 @@ def call(verb: str, arguments: tuple[str, ...]) -> int:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("torch", "omegaconf", "datasets"):
             hint = "pip install 'hrmdoc[train]'"
-            raise UsageError(f"training needs the package {error.name}, which is not installed", hint=hint) from error
+            raise UsageError(
+                f"training needs the package {error.name}, which is not installed", hint=hint
+            ) from error
         raise
     return status

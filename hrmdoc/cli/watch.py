@@ -9,16 +9,30 @@ from typing import Any
 
 import click
 
-from hrmdoc.cli.options import check_policy, console, fail_on_option, metric_roles, run_options, stated_facts, status
+from hrmdoc.cli.options import (
+    check_policy,
+    console,
+    fail_on_option,
+    metric_roles,
+    run_options,
+    stated_facts,
+    status,
+)
 
 
 @click.command("watch")
 @click.argument("path")
 @click.option(
-    "--interval", default=0.5, show_default=True, type=click.FloatRange(0.1, 60), help="Seconds between two polls at most."
+    "--interval",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0.1, 60),
+    help="Seconds between two polls at most.",
 )
 @click.option("--once", is_flag=True, help="Look once and end.")
-@click.option("--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder.")
+@click.option(
+    "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
+)
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
 @run_options
 @fail_on_option
@@ -36,9 +50,10 @@ def command(
 ) -> int:
     """Follow a run live; incidents are told as they open and resolve.
 
-    PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder that holds several
-    runs the newest is followed, and one that begins later takes its place. `-` follows what is piped in, and keeps it in
-    hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on SIGTERM, with a summary.
+    PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder
+    that holds several runs the newest is followed, and one that begins later takes its place. `-` follows
+    what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
+    SIGTERM, with a summary.
     """
     from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
@@ -50,7 +65,12 @@ def command(
         path = time.strftime("hrmdoc-watch-%Y%m%d-%H%M%S.log")
         copy = piped.keep(Path(path))
     watch = Watch(
-        path, interval=interval, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles), remember=not no_state, act=act
+        path,
+        interval=interval,
+        facts=stated_facts(kind, facts),
+        metric_roles=metric_roles(roles),
+        remember=not no_state,
+        act=act,
     )
     if act:
         check_policy(watch.patient.settings)

@@ -1,7 +1,8 @@
 """What settings and the course of a run say about causes beforehand: `given` of a cause, factors of its odds.
 
-A clipped gradient speaks against missing clipping, and a log without a resume against whatever goes wrong at one. Such a
-circumstance is no symptom, since healthy runs show it just as well; it moves the prior of the causes that name it, and no other.
+A clipped gradient speaks against missing clipping, and a log without a resume against whatever goes wrong at
+one. Such a circumstance is no symptom, since healthy runs show it just as well; it moves the prior of the
+causes that name it, and no other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from hrmdoc.rulebook import Cause, Given, Rulebook
 
 NAMES = ("known", "seen", "began")
-"""What the check of a circumstance may ask besides facts; `seen` takes several symptoms, of which one is enough."""
+"""What the check of a circumstance may ask besides facts; `seen` takes several symptoms, of which one is
+enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,10 @@ class Circumstances:
         return odds / (1.0 + odds)
 
     def _holds(self, given: Given) -> bool:
-        functions = about(self.facts) | {"seen": lambda *names: any(name in self.found for name in names), "began": self._began}
+        functions = about(self.facts) | {
+            "seen": lambda *names: any(name in self.found for name in names),
+            "began": self._began,
+        }
         try:
             return bool(_compiled(given.check)(self.facts, functions))
         except (MissingInput, RuleError):  # a run may state anything, "auto" where a number belongs too
@@ -64,4 +69,9 @@ def _compiled(check: str) -> Expression:
 
 def facts_asked(book: Rulebook) -> frozenset[str]:
     """The facts that the circumstances of some cause look at."""
-    return frozenset(name for cause in book.causes.values() for given in cause.given for name in _compiled(given.check).names)
+    return frozenset(
+        name
+        for cause in book.causes.values()
+        for given in cause.given
+        for name in _compiled(given.check).names
+    )

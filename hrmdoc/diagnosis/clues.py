@@ -1,4 +1,5 @@
-"""Symptoms as findings of the belief network: one clue a group, cascades left out, the first failure before its consequences."""
+"""Symptoms as findings of the belief network: one clue a group, cascades left out, the first failure before
+its consequences."""
 
 from __future__ import annotations
 
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from hrmdoc.rulebook import Cause, Rulebook
 
 CONSEQUENCE_LEAK = 0.1
-"""How often a failure brings a second root signature in its wake: what breaks next within the same step is weak evidence."""
+"""How often a failure brings a second root signature in its wake: what breaks next within the same step is
+weak evidence."""
 ABSENCE = 0.8
-"""What a missing finding counts for: where a fault is mild several are missing together, so that they are not independent."""
+"""What a missing finding counts for: where a fault is mild several are missing together, so that they are not
+independent."""
 UNNAMED = "unhandled-exception"
-"""An exception that no rule knows. What its handling or its end brings to light is known, and so tells more than it does."""
+"""An exception that no rule knows. What its handling or its end brings to light is known, and so tells more
+than it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,8 @@ class Clue:
     """Symptoms that answer one question and count once.
 
     Attributes:
-        symptoms: for a clue that shows, its present and resolved members; for an absent one, those that were evaluated.
+        symptoms: for a clue that shows, its present and resolved members; for an absent one, those that were
+            evaluated.
         shows: whether any member is or was present.
         leak: probability that it shows although no cause is at work.
     """
@@ -65,7 +70,8 @@ class Clues:
 
 
 def weights(causes: Sequence[Cause], clues: Sequence[Clue]) -> FloatArray:
-    """w of each cause for each clue, shape [len(causes), len(clues)]: that of the member which the cause produces most reliably.
+    """w of each cause for each clue, shape [len(causes), len(clues)]: that of the member which the cause
+    produces most reliably.
 
     What an unknown fault leaves untouched is unknown: `*` speaks of what shows only.
     """
@@ -84,8 +90,9 @@ def weights(causes: Sequence[Cause], clues: Sequence[Clue]) -> FloatArray:
 def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     """Groups symptoms into clues.
 
-    A group shows when any member does, is absent when all evaluated members are, and is open when none could be evaluated. That a
-    fatal message is missing is no evidence: what fills the memory has not ended the run yet, or another failure was faster.
+    A group shows when any member does, is absent when all evaluated members are, and is open when none could
+    be evaluated. That a fatal message is missing is no evidence: what fills the memory has not ended the run
+    yet, or another failure was faster.
     """
     groups: dict[str, list[Symptom]] = defaultdict(list)
     for symptom in symptoms:
@@ -107,7 +114,9 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
         evaluated = [
             s
             for s in members
-            if s.state == "absent" and not (_is_message(s, book) and (ended or s.id in fatal)) and _arises(s, seen_ids, book)
+            if s.state == "absent"
+            and not (_is_message(s, book) and (ended or s.id in fatal))
+            and _arises(s, seen_ids, book)
         ]
         if present:
             telling = _worst([s for s in present if not (rooted and s.signature_role == "cascade")])
@@ -123,7 +132,8 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
 
 
 def _worst(members: list[Symptom]) -> list[Symptom]:
-    """The members of the highest severity: a group is one graded finding, and a cause explains the grade that was reached.
+    """The members of the highest severity: a group is one graded finding, and a cause explains the grade that
+    was reached.
 
     A loss that went up for good is no spike, although it jumped on its way.
     """
@@ -132,14 +142,20 @@ def _worst(members: list[Symptom]) -> list[Symptom]:
 
 
 def _is_message(symptom: Symptom, book: Rulebook) -> bool:
-    """Whether only a log line can show it here. What ended the program kept it from printing more, and a pasted log holds a part
-    of what was printed: once there is such a message, that others are missing tells nothing."""
+    """Whether only a log line can show it here. What ended the program kept it from printing more, and a
+    pasted log holds a part of what was printed: once there is such a message, that others are missing tells
+    nothing."""
     rule = book.symptoms.get(symptom.id)
-    return rule is not None and not symptom.metric and any(part.lines for part in (rule.when, *(rule.when.any or ())))
+    return (
+        rule is not None
+        and not symptom.metric
+        and any(part.lines for part in (rule.when, *(rule.when.any or ())))
+    )
 
 
 def _arises(symptom: Symptom, seen: Set[str], book: Rulebook) -> bool:
-    """Whether its question arises: how a loss broke is no matter where it did not break, which counts by itself."""
+    """Whether its question arises: how a loss broke is no matter where it did not break, which counts by
+    itself."""
     parents = supposed(book, symptom.id)
     return not parents or bool(parents & seen)
 
@@ -150,7 +166,8 @@ def _leak(symptom: Symptom, book: Rulebook) -> float:
 
 
 def _consequences(seen: Iterable[Symptom]) -> set[str]:
-    """Root candidates that came after the first with a name, without any training in between: what is to be explained is that."""
+    """Root candidates that came after the first with a name, without any training in between: what is to be
+    explained is that."""
     roots = [symptom for symptom in seen if symptom.signature_role == "root"]
     if len(roots) < 2:
         return set()
@@ -168,4 +185,6 @@ def _consequences(seen: Iterable[Symptom]) -> set[str]:
 
 def _survived(first: Symptom, later: Symptom) -> bool:
     """Training went on between the two, so the first was not what ended it."""
-    return first.first_step is not None and later.first_step is not None and later.first_step > first.first_step
+    return (
+        first.first_step is not None and later.first_step is not None and later.first_step > first.first_step
+    )

@@ -1,4 +1,5 @@
-"""Symptoms -> ranked causes, with the evidence for and against each, what remains of each symptom's severity, and the verdict."""
+"""Symptoms -> ranked causes, with the evidence for and against each, what remains of each symptom's severity,
+and the verdict."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
 
     from hrmdoc.examination.symptom import Symptom
+    from hrmdoc.record.run import Value
     from hrmdoc.rulebook import Cause, Rulebook, Severity
-    from hrmdoc.run import Value
 
 Verdict = Literal["healthy", "info", "warning", "critical", "no_data"]
 
@@ -35,7 +36,8 @@ HINTS = 2
 TELLING = 0.1
 """A clue counts as explained by a cause that produces it at least so often."""
 KIND_UNSAID = 0.1
-"""What remains of the prior of a cause of some kinds of runs where the kind is not known: such runs mostly show their kind."""
+"""What remains of the prior of a cause of some kinds of runs where the kind is not known: such runs mostly
+show their kind."""
 WORTH_NAMING = 0.02
 AT_LEAST, AT_MOST = 3, 12
 """How many hypotheses are named, whatever their probability, and at most."""
@@ -49,7 +51,8 @@ WORTH_TELLING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen. A circumstance has no symptom: ""."""
+    """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen. A circumstance
+    has no symptom: ""."""
 
     symptom: str
     log_odds: float
@@ -58,7 +61,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A cause that may be at work. `probability` is its marginal posterior; `for_` and `against` are strongest first."""
+    """A cause that may be at work. `probability` is its marginal posterior; `for_` and `against` are
+    strongest first."""
 
     rank: int
     cause: str
@@ -156,7 +160,8 @@ def diagnose(
 
 
 def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
-    """In doubt a cause stays in play, unless it would excuse something: a benign one needs to be known to apply."""
+    """In doubt a cause stays in play, unless it would excuse something: a benign one needs to be known to
+    apply."""
     where = cause.applies
     asked = ((where.kinds, kind), (where.frameworks, framework), (where.phases, phase))
     return kind not in where.not_kinds and all(
@@ -165,15 +170,21 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
 
 
 def _weighed(cause: Cause, kind: str, circumstances: Circumstances) -> Cause:
-    """The cause with its prior for this run. What shows nothing of a cause has no need of its circumstances."""
+    """The cause with its prior for this run. What shows nothing of a cause has no need of its
+    circumstances."""
     asked = cause.applies.kinds
     unsaid = KIND_UNSAID if asked and kind in UNKNOWN and kind not in asked else 1.0
-    prior = circumstances.prior(cause) if cause.given and cause.produces.keys() & circumstances.found.keys() else cause.prior
+    prior = (
+        circumstances.prior(cause)
+        if cause.given and cause.produces.keys() & circumstances.found.keys()
+        else cause.prior
+    )
     return cause if prior * unsaid == cause.prior else replace(cause, prior=prior * unsaid)
 
 
 def _may_excuse(cause: Cause, signs: frozenset[str], seen: Set[str]) -> bool:
-    """A benign cause that has a good sign of its own, such as `learns-well`, needs to show it: without, it excuses nothing."""
+    """A benign cause that has a good sign of its own, such as `learns-well`, needs to show it: without, it
+    excuses nothing."""
     own = signs & cause.produces.keys() if cause.benign else frozenset()
     return not own or bool(own & seen)
 
@@ -183,9 +194,9 @@ def _worth_naming(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Indices of the causes to name. `present`: w for what shows, good signs left out.
 
-    Only causes that produce something of it have anything to explain. Most probable first; while something is worse than info,
-    the faults that may be behind it come before what is harmless. What is in no rule can be looked for nowhere, so it stands
-    behind the faults with a name, however probable it is.
+    Only causes that produce something of it have anything to explain. Most probable first; while something is
+    worse than info, the faults that may be behind it come before what is harmless. What is in no rule can be
+    looked for nowhere, so it stands behind the faults with a name, however probable it is.
     """
     serious = {name for name, severity in severities.items() if severity != "info"}
     last = np.array([_turn(cause, serious) for cause in causes], np.int64)
@@ -196,7 +207,8 @@ def _worth_naming(
 
 
 def _turn(cause: Cause, serious: set[str]) -> int:
-    """Which causes are named first: faults that may be behind what is serious, the unknown one, and then all others."""
+    """Which causes are named first: faults that may be behind what is serious, the unknown one, and then all
+    others."""
     if EVERY_SYMPTOM in cause.produces:
         return 1
     behind = not serious or (not cause.benign and bool(serious & cause.produces.keys()))
@@ -219,10 +231,14 @@ def _hypothesis(
     )
 
 
-def _evidence(cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray, circumstances: Circumstances) -> list[Evidence]:
+def _evidence(
+    cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray, circumstances: Circumstances
+) -> list[Evidence]:
     evidence = [Evidence("", math.log(given.odds), given.text) for given in circumstances.holding(cause)]
     evidence += [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
-    evidence += [_missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)]
+    evidence += [
+        _missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)
+    ]
     return sorted(evidence, key=lambda one: -abs(one.log_odds))
 
 
@@ -251,10 +267,11 @@ def _usable(remedy_id: str, book: Rulebook, framework: str) -> bool:
 def _effective(
     symptoms: Sequence[Symptom], causes: Sequence[Cause], posterior: Posterior, book: Rulebook
 ) -> tuple[dict[str, Severity], set[str]]:
-    """What remains of each severity: nothing but information where benign causes explain it, one level less once it is over.
+    """What remains of each severity: nothing but information where benign causes explain it, one level less
+    once it is over.
 
-    A message from before the first step, after which training began all the same, is information: a package that was tried and
-    done without, or an attempt to start that the next one made good.
+    A message from before the first step, after which training began all the same, is information: a package
+    that was tried and done without, or an attempt to start that the next one made good.
 
     Returns:
         Severities by symptom, and the symptoms that benign causes explain.
@@ -262,7 +279,9 @@ def _effective(
     seen = [symptom for symptom in symptoms if symptom.seen]
     alone = [Clue((symptom,), shows=True, leak=_leak_of(symptom, book)) for symptom in seen]
     benign = np.array([cause.benign for cause in causes], np.bool_)
-    share = benign_share(posterior, weights(causes, alone), np.array([clue.leak for clue in alone], np.float64), benign)
+    share = benign_share(
+        posterior, weights(causes, alone), np.array([clue.leak for clue in alone], np.float64), benign
+    )
     severities: dict[str, Severity] = {}
     excused: set[str] = set()
     for symptom, explained in zip(seen, share.tolist(), strict=True):
@@ -287,9 +306,11 @@ def _joined(
     severities: Mapping[str, Severity],
     book: Rulebook,
 ) -> dict[str, Severity]:
-    """Hints that become warnings: each is information alone, but one fault explains several of them and is probably at work.
+    """Hints that become warnings: each is information alone, but one fault explains several of them and is
+    probably at work.
 
-    A symptom that is defined by another one that shows, as `spike-isolated` by `loss-spike`, is no hint of its own.
+    A symptom that is defined by another one that shows, as `spike-isolated` by `loss-spike`, is no hint of
+    its own.
     """
     shown_ids = {s.id for clue in clues.shown for s in clue.symptoms}
     harmless = harmless | {name for name in shown_ids if refined(book, name) & shown_ids}
@@ -299,7 +320,11 @@ def _joined(
         explains = np.flatnonzero(counted & (present[index] >= TELLING))
         if len(explains) >= HINTS and _arguable(causes[index]):
             shown = [s for at in explains.tolist() for s in clues.shown[at].symptoms if s.id not in harmless]
-            hints = [s.id for s in shown if s.state == "present" and s.severity == "info" and severities[s.id] == "info"]
+            hints = [
+                s.id
+                for s in shown
+                if s.state == "present" and s.severity == "info" and severities[s.id] == "info"
+            ]
             raised |= dict.fromkeys((name for name in hints if name in causes[index].produces), "warning")
     return raised
 
@@ -309,15 +334,21 @@ def _leak_of(symptom: Symptom, book: Rulebook) -> float:
     return rule.leak.p if rule else 0.01
 
 
-def _verdict(symptoms: Sequence[Symptom], severities: Mapping[str, Severity], signs: frozenset[str]) -> Verdict:
+def _verdict(
+    symptoms: Sequence[Symptom], severities: Mapping[str, Severity], signs: frozenset[str]
+) -> Verdict:
     if all(symptom.state == "not_evaluated" for symptom in symptoms):
         return "no_data"
     levels = [LADDER.index(severity) for name, severity in severities.items() if name not in signs]
     return LADDER[max(levels)] if levels else "healthy"
 
 
-def _to_be_told_apart(causes: Sequence[Cause], named: Sequence[int], severities: Mapping[str, Severity]) -> list[int]:
+def _to_be_told_apart(
+    causes: Sequence[Cause], named: Sequence[int], severities: Mapping[str, Severity]
+) -> list[int]:
     """The named causes that may be behind the worst of what shows, most probable first."""
     highest = max((LADDER.index(severity) for severity in severities.values()), default=0)
     worst = {name for name, severity in severities.items() if LADDER.index(severity) == highest}
-    return [index for index in named if _arguable(causes[index]) and worst & causes[index].produces.keys()][:RIVALS]
+    return [index for index in named if _arguable(causes[index]) and worst & causes[index].produces.keys()][
+        :RIVALS
+    ]

@@ -1,14 +1,18 @@
 """A two-layer noisy-OR belief network with exact inference over all sets of up to three causes.
 
-Causes produce findings: `P(finding j absent | causes S) = (1 - leak_j) * prod_{i in S} (1 - w_ij)`; beforehand, causes are
-independent (Shwe et al. 1991, QMR-DT; Heckerman 1990). With q = 1 - w the unnormalised log weight of a set S is
+Causes produce findings: `P(finding j absent | causes S) = (1 - leak_j) * prod_{i in S} (1 - w_ij)`;
+beforehand, causes are independent (Shwe et al. 1991, QMR-DT; Heckerman 1990). With q = 1 - w the unnormalised
+log weight of a set S is
 
-    sum_{i in S} [logit(prior_i) + sum_{absent j} log q_ij] + sum_{present j} log(1 - (1 - leak_j) * prod_{i in S} q_ij)
+    sum_{i in S} [logit(prior_i) + sum_{absent j} log q_ij] + sum_{present j} log(1 - (1 - leak_j) * prod_{i
+    in S} q_ij)
 
-so absent findings cost one sum a cause, and only causes that produce something present ("active" ones) need to be enumerated. The
-others enter every set through the elementary symmetric polynomials of their odds, which is exact as well.
+so absent findings cost one sum a cause, and only causes that produce something present ("active" ones) need
+to be enumerated. The others enter every set through the elementary symmetric polynomials of their odds, which
+is exact as well.
 
-Shapes: n causes, P present findings, A absent ones, M enumerated sets of active causes (members [M, 3], padded with n).
+Shapes: n causes, P present findings, A absent ones, M enumerated sets of active causes (members [M, 3],
+padded with n).
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ RAREST = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was found, in numbers: `prior` [n], `present` [n, P] and `absent` [n, A] hold w, `present_leak` [P] the leaks.
+    """What was found, in numbers: `prior` [n], `present` [n, P] and `absent` [n, A] hold w, `present_leak`
+    [P] the leaks.
 
     Probabilities are kept away from 0 and 1: no frequency in a rule is known better than that.
     """
@@ -56,9 +61,11 @@ class Posterior:
     Attributes:
         marginal: P(cause i | findings), shape [n].
         members: the enumerated sets of active causes, shape [M, 3], padded with n.
-        weight: their posterior probabilities, shape [M], summing to 1 (causes that produce nothing present are summed out).
+        weight: their posterior probabilities, shape [M], summing to 1 (causes that produce nothing present
+            are summed out).
         empty: posterior probability that no cause at all is at work.
-        truncated: upper estimate of the share that sets of more than three causes, or pruned ones, would have had.
+        truncated: upper estimate of the share that sets of more than three causes, or pruned ones, would have
+            had.
     """
 
     marginal: FloatArray
@@ -117,7 +124,8 @@ def _missed(members: IntArray, q: FloatArray) -> FloatArray:
 
 
 def _enumerate(observed: Observed, gain: FloatArray, active: IntArray) -> tuple[IntArray, FloatArray, float]:
-    """All sets of active causes that are not negligible, their log weights, and the log of what the others hold at most."""
+    """All sets of active causes that are not negligible, their log weights, and the log of what the others
+    hold at most."""
     n, m = len(gain), len(active)
     small = _pad(np.concatenate([np.full((1, 2), n), _column(active, n), active[_pairs(m)]]), n)
     small_weight = _log_weight(observed, gain, small)
@@ -126,16 +134,23 @@ def _enumerate(observed: Observed, gain: FloatArray, active: IntArray) -> tuple[
     pair_weight = np.full((m, m), -np.inf)
     i, j = _pairs(m).T
     pair_weight[i, j] = pair_weight[j, i] = small_weight[1 + m :]
-    # One more cause multiplies a weight by at most its odds times what it adds to the findings if it stands alone.
+    # One more cause multiplies a weight by at most its odds times what it adds to the findings if it stands
+    # alone.
     leak = observed.present_leak
     most = gain[active] + np.log1p((1.0 - leak) / leak * observed.present[active]).sum(axis=1)
     a, b, c = _triples(m).T
-    bound = np.minimum(np.minimum(pair_weight[a, b] + most[c], pair_weight[a, c] + most[b]), pair_weight[b, c] + most[a])
+    bound = np.minimum(
+        np.minimum(pair_weight[a, b] + most[c], pair_weight[a, c] + most[b]), pair_weight[b, c] + most[a]
+    )
     kept = bound > small_weight.max() - NEGLIGIBLE
     triples = active[_triples(m)[kept]]
     left_out = bound[~kept]
     pruned = float(np.logaddexp.reduce(left_out)) if len(left_out) else -np.inf
-    return np.vstack([small, triples]), np.concatenate([small_weight, _log_weight(observed, gain, triples)]), pruned
+    return (
+        np.vstack([small, triples]),
+        np.concatenate([small_weight, _log_weight(observed, gain, triples)]),
+        pruned,
+    )
 
 
 def _log_weight(observed: Observed, gain: FloatArray, members: IntArray) -> FloatArray:
@@ -169,7 +184,8 @@ def _triples(m: int) -> IntArray:
 
 
 def _symmetric(odds: FloatArray) -> FloatArray:
-    """Elementary symmetric polynomials e_0..e_3 of `odds`, shape [..., n] -> [..., 4], by Newton's identities."""
+    """Elementary symmetric polynomials e_0..e_3 of `odds`, shape [..., n] -> [..., 4], by Newton's
+    identities."""
     p1, p2, p3 = (np.power(odds, k).sum(axis=-1) for k in (1, 2, 3))
     e2 = (p1 * p1 - p2) / 2
     e3 = (p1 * p1 * p1 - 3 * p1 * p2 + 2 * p3) / 6
@@ -187,7 +203,8 @@ def _idle_mass(raw: FloatArray, sizes: IntArray, odds: FloatArray, polynomials: 
 
 
 def _truncated(raw: FloatArray, sizes: IntArray, polynomials: FloatArray, pruned: float) -> float:
-    """How much may be missing. The sizes of sets of independent causes are log-concave (Newton), so W4 <= W3**2 / W2."""
+    """How much may be missing. The sizes of sets of independent causes are log-concave (Newton), so W4 <=
+    W3**2 / W2."""
     active = np.bincount(sizes, weights=raw, minlength=LARGEST_SET + 1)
     by_size = np.convolve(active, polynomials)[: LARGEST_SET + 1]
     beyond = by_size[3] ** 2 / by_size[2] if by_size[2] > 0 else 0.0
@@ -195,12 +212,14 @@ def _truncated(raw: FloatArray, sizes: IntArray, polynomials: FloatArray, pruned
     return float(missing / (missing + by_size.sum()))
 
 
-def leave_one_out(observed: Observed, posterior: Posterior, causes: IntArray) -> tuple[FloatArray, FloatArray]:
+def leave_one_out(
+    observed: Observed, posterior: Posterior, causes: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """How much each finding moves the log-odds of each of `causes` (active ones).
 
     Returns:
-        For present findings, shape [P, len(causes)], and for absent ones, shape [A, len(causes)]: log-odds with all findings
-        minus log-odds without that one. Positive speaks for the cause.
+        For present findings, shape [P, len(causes)], and for absent ones, shape [A, len(causes)]: log-odds
+        with all findings minus log-odds without that one. Positive speaks for the cause.
     """
     kept = posterior.weight > posterior.weight.max() * np.exp(-NEGLIGIBLE)
     members, weight = posterior.members[kept], posterior.weight[kept]
@@ -215,7 +234,8 @@ def leave_one_out(observed: Observed, posterior: Posterior, causes: IntArray) ->
 
 
 def _idle_share(observed: Observed, members: IntArray) -> FloatArray:
-    """How the weight of each set changes, by its idle causes, when one absent finding is forgotten; shape [M, A]."""
+    """How the weight of each set changes, by its idle causes, when one absent finding is forgotten; shape [M,
+    A]."""
     n = len(observed.prior)
     idle = ~(observed.present > 0).any(axis=1)
     log_q = np.log1p(-observed.absent[idle])
@@ -230,7 +250,9 @@ def _idle_share(observed: Observed, members: IntArray) -> FloatArray:
 def _log_odds(weight: FloatArray, holds: FloatArray) -> FloatArray:
     """Log-odds of each cause under each weighting: `weight` [R, M], `holds` [M, H] -> [R, H]."""
     tiny = np.finfo(np.float64).tiny
-    odds: FloatArray = np.log(np.maximum(weight @ holds, tiny)) - np.log(np.maximum(weight @ (1.0 - holds), tiny))
+    odds: FloatArray = np.log(np.maximum(weight @ holds, tiny)) - np.log(
+        np.maximum(weight @ (1.0 - holds), tiny)
+    )
     return odds
 
 

@@ -22,11 +22,14 @@ DECIDED = 0.05
 """Expected information in nats below which no question is worth the trouble."""
 
 
-def next_check(causes: Sequence[Cause], leading: Sequence[int], unseen: Sequence[Clue], posterior: Posterior) -> str:
+def next_check(
+    causes: Sequence[Cause], leading: Sequence[int], unseen: Sequence[Clue], posterior: Posterior
+) -> str:
     """One sentence, or "" when the matter is decided.
 
-    Candidates are the symptoms that could not be evaluated for want of an input, and the `check` of each leading cause. The one
-    with the largest expected information about the set of causes at work wins; only the likeliest sets are looked at.
+    Candidates are the symptoms that could not be evaluated for want of an input, and the `check` of each
+    leading cause. The one with the largest expected information about the set of causes at work wins; only
+    the likeliest sets are looked at.
 
     Args:
         causes: in the order of the posterior.
@@ -39,7 +42,9 @@ def next_check(causes: Sequence[Cause], leading: Sequence[int], unseen: Sequence
     by_hand = [index for index in leading if causes[index].check]
     missing = [clue for clue in unseen if any(_obtainable(symptom) for symptom in clue.symptoms)]
     checked = np.where(
-        (members[:, :, None] == np.array(by_hand, np.int64)[None, None, :]).any(axis=1), HIT_RATE, FALSE_HIT_RATE
+        (members[:, :, None] == np.array(by_hand, np.int64)[None, None, :]).any(axis=1),
+        HIT_RATE,
+        FALSE_HIT_RATE,
     ).reshape(len(members), len(by_hand))
     leak = np.array([clue.leak for clue in missing], np.float64)
     measured = show_probability(members, weights(causes, missing), leak)
@@ -55,11 +60,18 @@ def next_check(causes: Sequence[Cause], leading: Sequence[int], unseen: Sequence
 def _request(clue: Clue, titles: Sequence[str]) -> str:
     symptom = next(symptom for symptom in clue.symptoms if _obtainable(symptom))
     rivals = " from ".join(f"“{title}”" for title in titles[:2])
-    purpose = f" helps to tell {rivals}" if len(titles) > 1 else f" helps to confirm {rivals}" if titles else " decides most"
+    purpose = (
+        f" helps to tell {rivals}"
+        if len(titles) > 1
+        else f" helps to confirm {rivals}"
+        if titles
+        else " decides most"
+    )
     return f"Provide {', '.join(symptom.missing)}: whether “{symptom.title or symptom.id}” shows{purpose}."
 
 
 def _obtainable(symptom: Symptom) -> bool:
-    """It lacks roles or facts, which a person can log or state; another reason, in words, cannot be helped."""
+    """It lacks roles or facts, which a person can log or state; another reason, in words, cannot be
+    helped."""
     names = [name for missing in symptom.missing for name in missing.split(" or ")]
     return bool(names) and not any(" " in name for name in names)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.detectors.pyramid import middle
 from hrmdoc.examination.tracks import rewinds
-from hrmdoc.run import Event, IntArray, Line, Run
-from hrmdoc.typical import usual_facts
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import Event, IntArray, Line, Run
+from hrmdoc.roles.rates import usual_facts
 
 GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
 """HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
@@ -27,13 +27,15 @@ EXPLODED = 10.0
 """A gradient norm so many times its median has left its range."""
 
 SAME_MOMENT = 120.0
-"""Seconds between the last record and the last write of its file, up to which the file is the one that the run wrote."""
+"""Seconds between the last record and the last write of its file, up to which the file is the one that the
+run wrote."""
 
 BEGINNING = 0.05
 """Share of the steps behind it up to which the first point of a log belongs to the beginning of the run."""
 
 FINISHED = 0.98
-"""Share of the planned steps from which a run is as good as finished: the last points are often not logged."""
+"""Share of the planned steps from which a run is as good as finished: the last points are often not
+logged."""
 
 
 def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,9 +59,9 @@ def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
 def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Age of the last sign of life of a run that told of no end and may still live.
 
-    That is its heartbeat, or its last record where that is short of the planned steps. While a run is watched, the watch's clock
-    tells the age. Afterwards the files tell it, and only if they were last written when the run last spoke: a copy or an excerpt
-    says nothing about when and how the run ended.
+    That is its heartbeat, or its last record where that is short of the planned steps. While a run is
+    watched, the watch's clock tells the age. Afterwards the files tell it, and only if they were last written
+    when the run last spoke: a copy or an excerpt says nothing about when and how the run ended.
     """
     gone = run.fact("run.process_alive")
     if any(event.kind == "end" for event in run.events) or (gone is not None and gone.value is False):
@@ -82,7 +84,8 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _last_words(run: Run) -> bool:
-    """Whether an exception or a message that the rules know came last: then the run did not fall silent without a word."""
+    """Whether an exception or a message that the rules know came last: then the run did not fall silent
+    without a word."""
     raised = [event for event in run.events if event.kind == "exception"]
     last: list[Line | Event] = [*raised[-1:], *run.lines[-1:]]
     return any(not run.outlived(record) for record in last)
@@ -104,7 +107,8 @@ def _clock(run: Run, last: float) -> float:
 
 
 def _interval(run: Run) -> float:
-    """Longest of the usual pauses between two points, seconds: nine in ten are shorter; 0 where no times are known."""
+    """Longest of the usual pauses between two points, seconds: nine in ten are shorter; 0 where no times are
+    known."""
     series = run.progress
     times = np.empty(0) if series is None else series.times[np.isfinite(series.times)]
     return float(np.quantile(np.diff(times), 0.9)) if len(times) > 2 else 0.0
@@ -127,9 +131,11 @@ def _start(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _loss_unit(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """How many times larger the loss is than a mean cross-entropy, as a power of two: sums over pixels have no usual scale.
+    """How many times larger the loss is than a mean cross-entropy, as a power of two: sums over pixels have
+    no usual scale.
 
-    Gradients grow with the loss. Where a cross-entropy is trained, a loss far above a guess is a finding, not a unit.
+    Gradients grow with the loss. Where a cross-entropy is trained, a loss far above a guess is a finding, not
+    a unit.
     """
     series = run.best("train.loss")
     if series is None or facts.get("run.kind") not in FREE_SCALE:
@@ -140,7 +146,8 @@ def _loss_unit(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Where the run is planned to end, in what the log counts by: steps, or epochs in a log of one point an epoch."""
+    """Where the run is planned to end, in what the log counts by: steps, or epochs in a log of one point an
+    epoch."""
     series = run.progress
     steps, epochs = facts.get("run.total_steps"), facts.get("run.epochs")
     planned = steps
@@ -161,7 +168,11 @@ def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
 def _expected(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Iterations a second, only where the guide measured: HRM on a CUDA device at one of its three sizes."""
     hidden = facts.get("model.hidden_size")
-    if facts.get("run.framework") == "hrm" and facts.get("device.kind") == "cuda" and hidden in GUIDE_ITERATIONS_PER_S:
+    if (
+        facts.get("run.framework") == "hrm"
+        and facts.get("device.kind") == "cuda"
+        and hidden in GUIDE_ITERATIONS_PER_S
+    ):
         yield "run.expected_throughput", GUIDE_ITERATIONS_PER_S[hidden]
 
 
@@ -179,9 +190,11 @@ def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _broken(run: Run) -> Iterator[tuple[str, Any]]:
-    """Which pass broke first when the loss is not finite: `backward` where the gradient norm went before it, else `forward`.
+    """Which pass broke first when the loss is not finite: `backward` where the gradient norm went before it,
+    else `forward`.
 
-    Forward is claimed only where every step is logged, since between two points the gradients may have exploded unseen.
+    Forward is claimed only where every step is logged, since between two points the gradients may have
+    exploded unseen.
     """
     loss, grad = run.best("train.loss"), run.best("grad_norm")
     if loss is None or grad is None:
@@ -202,11 +215,12 @@ def _broken(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _resumed(run: Run) -> Iterator[tuple[str, Any]]:
-    """What the last resume did: learning rate after over before, and the rise of the loss in units of its scatter.
+    """What the last resume did: learning rate after over before, and the rise of the loss in units of its
+    scatter.
 
-    The rise is that of the first three points over the median of those before, each in units of their usual distance from one
-    another (2 % of the level at least), put together by Stouffer's method: noise alone gives a standard normal variable.
-    Also which share of all that had been gained since the start was lost.
+    The rise is that of the first three points over the median of those before, each in units of their usual
+    distance from one another (2 % of the level at least), put together by Stouffer's method: noise alone
+    gives a standard normal variable. Also which share of all that had been gained since the start was lost.
     """
     moments = [event.step for event in run.events if event.kind == "resume" and event.step]
     lr, loss = run.best("lr"), run.best("train.loss")
@@ -229,13 +243,19 @@ def _resumed(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _resumes(run: Run, resumes: int) -> Iterator[tuple[str, int]]:
-    """How often the run was resumed. Never is claimed only of a log that counts steps and begins where the run began."""
+    """How often the run was resumed. Never is claimed only of a log that counts steps and begins where the
+    run began."""
     series = run.progress
-    if resumes or (series is not None and series.axis != "epoch" and int(series.steps[0]) <= BEGINNING * int(series.steps[-1])):
+    if resumes or (
+        series is not None
+        and series.axis != "epoch"
+        and int(series.steps[0]) <= BEGINNING * int(series.steps[-1])
+    ):
         yield "run.resumes", resumes
 
 
 def _first_after(steps: IntArray, step: int) -> int:
-    """Index of the first point behind a resume at `step`: where the steps fell back to it, else the first beyond it."""
+    """Index of the first point behind a resume at `step`: where the steps fell back to it, else the first
+    beyond it."""
     back = [index for index in rewinds(steps).resumed if steps[index - 1] >= step]
     return back[-1] if back else int(np.searchsorted(steps, step, side="right"))

@@ -1,7 +1,8 @@
 """Tells whether ranks wait for different collectives, from what their watchdogs report.
 
-Ranks that wait for the same collective are held up by one that is late or dead; ranks that stand at different ones ran
-different programs. Source: the checks that torch's flight recorder analyser makes on (sequence, operation, size).
+Ranks that wait for the same collective are held up by one that is late or dead; ranks that stand at different
+ones ran different programs. Source: the checks that torch's flight recorder analyser makes on (sequence,
+operation, size).
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class DesyncWatch:
         form = tuple(groups.get(name) for name in ("op", "elements_in", "elements_out"))
         others = self._forms.setdefault(sequence, {})
         others[on_rank] = form
-        return self._apart(on_rank) or any(_contradict(form, other) for rank_, other in others.items() if rank_ != on_rank)
+        return self._apart(on_rank) or any(
+            _contradict(form, other) for rank_, other in others.items() if rank_ != on_rank
+        )
 
     def _apart(self, rank: int) -> bool:
         low, high = self._ranges[rank]

@@ -10,7 +10,7 @@ from typing import Any
 from hrmdoc.examination.scene import Finding
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import SymptomRule
-from hrmdoc.text import clean, duration
+from hrmdoc.text.clean import clean, duration
 
 _OF_SERIES = frozenset({"first", "last", "best", "highest", "points"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""

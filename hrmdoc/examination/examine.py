@@ -1,4 +1,5 @@
-"""Run -> symptoms. One path for live and post-mortem: `analyze` feeds everything and advances once, `watch` advances often."""
+"""Run -> symptoms. One path for live and post-mortem: `analyze` feeds everything and advances once, `watch`
+advances often."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.examination.tracks import rewinds
+from hrmdoc.record.run import Event, Fact, Line, Run
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When, asked
 from hrmdoc.rulebook.thresholds import resolve, varied
-from hrmdoc.run import Event, Fact, Line, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class Examination:
         self.closed = False
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
-        self._rules = [rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"]
+        self._rules = [
+            rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"
+        ]
         self._in_order = in_order(self._rules)
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
@@ -80,7 +83,9 @@ class Examination:
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
             self.run.extend(ranks.facts(self.run, self._matches))
         self.situation, places = self._situate()
-        scene = Scene(self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places)
+        scene = Scene(
+            self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places
+        )
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
         for rule in self._in_order:
@@ -106,7 +111,9 @@ class Examination:
             reason = "stated by the user"
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts)
-        return Situation(facts, framework, kind, reason), {key: fact for key, fact in canonical.items() if fact.file}
+        return Situation(facts, framework, kind, reason), {
+            key: fact for key, fact in canonical.items() if fact.file
+        }
 
     def _with_rewinds(self) -> Run:
         """Adds a resume event for each fall to a checkpoint that no event of the log tells.
@@ -120,7 +127,9 @@ class Examination:
         for index in falls.resumed:
             file, line = series.place(index)
             detail = f"the step counter fell back to {int(series.steps[index])}"
-            event = Event("resume", file, line, int(series.steps[index]), float(series.times[index]), detail=detail)
+            event = Event(
+                "resume", file, line, int(series.steps[index]), float(series.times[index]), detail=detail
+            )
             self.run.events.append(event)
         return self.run
 
@@ -156,7 +165,9 @@ class Examination:
     def _variant(self, rule: SymptomRule) -> tuple[When, SymptomRule]:
         for variant in rule.variants:
             if applies(
-                Applies(kinds=variant.kinds, frameworks=variant.frameworks), self.situation.kind, self.situation.framework
+                Applies(kinds=variant.kinds, frameworks=variant.frameworks),
+                self.situation.kind,
+                self.situation.framework,
             ):
                 when = varied(rule.when, variant)
                 return when, msgspec.structs.replace(rule, severity=variant.severity or rule.severity)
@@ -183,7 +194,8 @@ def applies(where: Applies, kind: str, framework: str) -> bool:
 
 
 def in_order(rules: Sequence[SymptomRule]) -> list[SymptomRule]:
-    """Each rule behind those for whose symptoms it asks; in a circle, behind those that were named before it."""
+    """Each rule behind those for whose symptoms it asks; in a circle, behind those that were named before
+    it."""
     named = {rule.id: rule for rule in rules}
     placed: dict[str, SymptomRule] = {}
     begun: set[str] = set()

@@ -1,7 +1,7 @@
 """Compares the flight records of all ranks: which collective some wait in, and which ranks never came to it.
 
-A rank is missing from a collective that others wait in when it has not enqueued it, by number and process group. Source: the
-checks of torch/distributed/flight_recorder (analyser) on sequence, operation and size.
+A rank is missing from a collective that others wait in when it has not enqueued it, by number and process
+group. Source: the checks of torch/distributed/flight_recorder (analyser) on sequence, operation and size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hrmdoc.run import Fact, Line, Record, Run
+from hrmdoc.record.run import Fact, Line, Record, Run
 
 _SHOWN = 16
 
@@ -28,19 +28,26 @@ class _Seen:
 
 
 def compare(run: Run) -> Iterator[Record]:
-    """Lines that signatures match, and facts `fr.missing_ranks`, `fr.collective`, `fr.sequence`, `fr.group`, of the first group
-    in which ranks are apart. Yields nothing when no dump was read, or all ranks stand at the same point.
+    """Lines that signatures match, and facts `fr.missing_ranks`, `fr.collective`, `fr.sequence`, `fr.group`,
+    of the first group in which ranks are apart. Yields nothing when no dump was read, or all ranks stand at
+    the same point.
     """
     groups, members = _gather(run)
     for name, ranks in sorted(groups.items()):
-        waiting = {rank: seen.number("waiting") for rank, seen in ranks.items() if seen.number("waiting") >= 0}
+        waiting = {
+            rank: seen.number("waiting") for rank, seen in ranks.items() if seen.number("waiting") >= 0
+        }
         if not waiting:
             continue
         sequence = min(waiting.values())
         rank = min(rank for rank, number in waiting.items() if number == sequence)
         expected = members.get(name) or sorted(ranks)
         absent = [one for one in expected if one not in ranks or ranks[one].number("enqueued") < sequence]
-        records = _missing(name, rank, ranks[rank], absent, ranks) if absent else _different(name, sequence, ranks, waiting)
+        records = (
+            _missing(name, rank, ranks[rank], absent, ranks)
+            if absent
+            else _different(name, sequence, ranks, waiting)
+        )
         found = list(records)
         if found:
             yield from found
@@ -63,7 +70,9 @@ def _gather(run: Run) -> tuple[dict[str, dict[int, _Seen]], dict[str, list[int]]
     return groups, members
 
 
-def _missing(name: str, rank: int, seen: _Seen, absent: list[int], ranks: dict[int, _Seen]) -> Iterator[Record]:
+def _missing(
+    name: str, rank: int, seen: _Seen, absent: list[int], ranks: dict[int, _Seen]
+) -> Iterator[Record]:
     sequence, operation = seen.number("waiting"), str(seen.told.get("operation") or "a collective")
     silent = [one for one in absent if one not in ranks]
     named = ", ".join(str(one) for one in absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
@@ -81,7 +90,9 @@ def _missing(name: str, rank: int, seen: _Seen, absent: list[int], ranks: dict[i
     yield Fact("fr.group", name, "run", seen.file)
 
 
-def _different(name: str, sequence: int, ranks: dict[int, _Seen], waiting: dict[int, int]) -> Iterator[Record]:
+def _different(
+    name: str, sequence: int, ranks: dict[int, _Seen], waiting: dict[int, int]
+) -> Iterator[Record]:
     """Ranks that wait at the same number in another operation, or in one of another size."""
     forms: dict[tuple[str, str], int] = {}
     for rank in sorted(rank for rank, number in waiting.items() if number == sequence):

@@ -17,8 +17,8 @@ from hrmdoc.examination.questions import Questions, functions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.symptom import State
 from hrmdoc.examination.watching import DetectorNode, strongest
+from hrmdoc.record.run import Run, Series
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When, expressions
-from hrmdoc.run import Run, Series
 
 
 class Node(Protocol):
@@ -53,16 +53,19 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
 
 
 def _has_log(run: Run) -> bool:
-    """Whether any text was read. Lines that the comparison of flight records makes are no log that others could be absent in."""
+    """Whether any text was read. Lines that the comparison of flight records makes are no log that others
+    could be absent in."""
     return bool(run.line_count or (run.lines and run.formats != ["flight_recorder"]))
 
 
 _TOLD_WITHIN = 300
-"""Lines: between a refusal of memory and the word that it was caught stands what the devices hold, a table for each of them."""
+"""Lines: between a refusal of memory and the word that it was caught stands what the devices hold, a table
+for each of them."""
 
 
 class LinesNode:
-    """Log lines that the signatures of a symptom matched. A fatal line is over once training outlived it or says so."""
+    """Log lines that the signatures of a symptom matched. A fatal line is over once training outlived it or
+    says so."""
 
     def __init__(self, symptom: str, when: LinesWhen) -> None:
         self._symptom = symptom
@@ -85,7 +88,12 @@ class LinesNode:
             last_step=max(steps, default=None),
             first_time=None if math.isnan(line.time) else line.time,
             count=len(matches),
-            values={**match.groups, "text": line.text, "signature": match.signature.id, "role": match.signature.role},
+            values={
+                **match.groups,
+                "text": line.text,
+                "signature": match.signature.id,
+                "role": match.signature.role,
+            },
             file=line.file,
             line=line.line,
             rank=line.rank,
@@ -127,17 +135,22 @@ class CheckNode:
         except RuleError as error:
             # A run may state anything, a word where a number belongs too: that is no verdict on its health.
             return Finding("not_evaluated", missing=(error.what,))
-        values = {name: names[name] for name in self._expression.names if name in names and name != "config.read"}
+        values = {
+            name: names[name] for name in self._expression.names if name in names and name != "config.read"
+        }
         place = next((scene.places[name] for name in values if name in scene.places), None)
         file, line = (place.file, place.line) if place else ("", None)
-        finding = Finding("present" if holds else "absent", values=values, file=file, line=line, rank=questions.rank)
+        finding = Finding(
+            "present" if holds else "absent", values=values, file=file, line=line, rank=questions.rank
+        )
         if not holds or not questions.asked:
             return finding
         step, time = self._since(scene, questions.asked)
         return replace(told_of(finding, questions.asked[0]), first_step=step, first_time=time)
 
     def _since(self, scene: Scene, asked: Sequence[Series]) -> tuple[int | None, float | None]:
-        """The step from which the expression holds, found by halving: it did not right before, whatever it did long before.
+        """The step from which the expression holds, found by halving: it did not right before, whatever it
+        did long before.
 
         None where its series count different things, so that no step cuts them all at the same moment.
         """
@@ -195,7 +208,9 @@ class EventNode:
             return Finding("absent", count=len(events))
         recent = events[-self._when.at_least :]
         steps = [event.step for event in recent if event.step is not None]
-        if self._when.within_steps is not None and (len(steps) < 2 or max(steps) - min(steps) > self._when.within_steps):
+        if self._when.within_steps is not None and (
+            len(steps) < 2 or max(steps) - min(steps) > self._when.within_steps
+        ):
             return Finding("absent", count=len(events))
         first = recent[0]
         return Finding(
@@ -245,11 +260,17 @@ class AllNode:
         if "absent" in states:
             return replace(next(f for f in findings if f.state == "absent"), count=0)
         if "not_evaluated" in states:
-            return Finding("not_evaluated", missing=tuple(dict.fromkeys(n for f in findings for n in f.missing)))
+            return Finding(
+                "not_evaluated", missing=tuple(dict.fromkeys(n for f in findings for n in f.missing))
+            )
         lead = next((f for f in findings if f.metric or f.file), findings[0])
         told = [f for f in findings if f.first_step is not None]
         # an expression that only came true later says nothing of when the thing itself began
-        began = [f.first_step for f in told if f.first_step is not None and (f.count or not any(g.count for g in told))]
+        began = [
+            f.first_step
+            for f in told
+            if f.first_step is not None and (f.count or not any(g.count for g in told))
+        ]
         ended = [f.last_step for f in findings if f.state == "resolved" and f.last_step is not None]
         if began and ended and max(began) > min(ended):
             return replace(lead, state="absent", count=0)  # one part was over before another began
@@ -278,4 +299,6 @@ class AbsentNode:
         finding = self._part.look(scene)
         if finding.state == "not_evaluated":
             return finding
-        return Finding("absent" if finding.state == "present" else "present", role=finding.role, metric=finding.metric)
+        return Finding(
+            "absent" if finding.state == "present" else "present", role=finding.role, metric=finding.metric
+        )

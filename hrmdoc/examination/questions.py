@@ -1,4 +1,5 @@
-"""What expressions of rules may ask of series and symptoms: `last(train.loss)`, `count(eval.loss)`, `present('loss-zero')`."""
+"""What expressions of rules may ask of series and symptoms: `last(train.loss)`, `count(eval.loss)`,
+`present('loss-zero')`."""
 
 from __future__ import annotations
 
@@ -8,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.detectors.pyramid import middle
 from hrmdoc.examination import ranks, shapes, terms
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import FloatArray, Series
 from hrmdoc.rulebook import expressions
-from hrmdoc.run import FloatArray, Series
 
 
 def functions(questions: Questions) -> dict[str, Callable[..., Any]]:
-    """All functions by their names: the methods of `Questions`, and `known(lora.rank)`, which asks of facts."""
+    """All functions by their names: the methods of `Questions`, and `known(lora.rank)`, which asks of
+    facts."""
     return {name: getattr(questions, name) for name in NAMES} | expressions.about(questions.scene.facts)
 
 
@@ -29,8 +31,8 @@ class Questions:
 
     Where one file holds several runs, one behind the other, they ask of the last one.
 
-    They raise `expressions.MissingInput` where what they are asked of is not there, unless they say otherwise. Values that are
-    not finite are left out.
+    They raise `expressions.MissingInput` where what they are asked of is not there, unless they say
+    otherwise. Values that are not finite are left out.
 
     Args:
         until: answer as of this step, as if the run had come no further; None for all there is.
@@ -69,7 +71,8 @@ class Questions:
         return int(series.steps.min())
 
     def starts(self, role: str) -> int:
-        """How many runs stand one behind the other in the same file, told by a step counter that falls back to its beginning."""
+        """How many runs stand one behind the other in the same file, told by a step counter that falls back
+        to its beginning."""
         return 1 + len(self.scene.falls(self._series(role)).fresh)
 
     def first(self, role: str) -> float:
@@ -85,7 +88,8 @@ class Questions:
         return float(self._finite(role)[:3].max())
 
     def closing(self, role: str) -> float:
-        """The lowest of the last three values: where a series that went up stands, single points above it left aside."""
+        """The lowest of the last three values: where a series that went up stands, single points above it
+        left aside."""
         return float(self._finite(role)[-3:].min())
 
     def min_of(self, role: str) -> float:
@@ -105,7 +109,8 @@ class Questions:
         return middle(self._finite(role))
 
     def before_break(self, role: str) -> float:
-        """Level right before the first value that is not finite, as a share of that of the first half until then."""
+        """Level right before the first value that is not finite, as a share of that of the first half until
+        then."""
         series = self._series(role)
         values = series.values[self._part(series)]
         broken = np.flatnonzero(~np.isfinite(values))
@@ -122,7 +127,8 @@ class Questions:
         return float(middle(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
 
     def kept_until_zero(self, role: str) -> float:
-        """The lowest value before the zeros at the end, as a share of the first; 0 where there are others, or none at the end."""
+        """The lowest value before the zeros at the end, as a share of the first; 0 where there are others, or
+        none at the end."""
         return shapes.before_zeros(self._finite(role))
 
     def rises(self, role: str) -> float:
@@ -131,7 +137,8 @@ class Questions:
         return float(np.mean(np.diff(values) > 0)) if len(values) > 1 else 0.0
 
     def leap(self, role: str) -> float:
-        """The largest rise from one value to the next, as a share of the lowest value before it; 0 where nothing rises.
+        """The largest rise from one value to the next, as a share of the lowest value before it; 0 where
+        nothing rises.
 
         The first three rises do not count: early on, everything moves.
         """
@@ -140,19 +147,22 @@ class Questions:
         return max(0.0, float(values[at + 1] - values[at]) / lowest) if lowest > 0 else 0.0
 
     def leap_kept(self, role: str) -> float:
-        """How much of that rise is there at the end: 1 when all, 0 when none; above 1 where the values went on rising."""
+        """How much of that rise is there at the end: 1 when all, 0 when none; above 1 where the values went
+        on rising."""
         values, at = self._leap(role)
         rise = float(values[at + 1] - values[at])
         return float(values[-1] - values[at]) / rise if rise > 0 else 0.0
 
     def leap_alone(self, role: str) -> float:
-        """That rise in units of the usual distance between neighbours: a few among many like it, much where it stands alone."""
+        """That rise in units of the usual distance between neighbours: a few among many like it, much where
+        it stands alone."""
         values, at = self._leap(role)
         usual = middle(np.abs(np.diff(values)))
         return float(values[at + 1] - values[at]) / usual if usual > 0 else math.inf
 
     def back_after(self, role: str) -> float:
-        """How many points behind that rise three quarters of it are made up for, but for single ones; infinite where never."""
+        """How many points behind that rise three quarters of it are made up for, but for single ones;
+        infinite where never."""
         values, at = self._leap(role)
         later = values[at + 1 :]
         if len(later) < 5:
@@ -164,7 +174,8 @@ class Questions:
         return float(back[0]) if len(back) else math.inf
 
     def anew(self, role: str) -> float:
-        """How unlike the first three values those behind the largest rise are, as a share of all that had been gained until then.
+        """How unlike the first three values those behind the largest rise are, as a share of all that had
+        been gained until then.
 
         Near 0 where the same curve begins a second time; infinite where nothing had been gained.
         """
@@ -178,7 +189,8 @@ class Questions:
     def jitter(self, role: str, finest: float = 0.0) -> float:
         """Usual distance between neighbouring points of the second half, as a share of their level.
 
-        Missing where the last digit that is written is a larger share of the level than `finest`: what is rounded stands still.
+        Missing where the last digit that is written is a larger share of the level than `finest`: what is
+        rounded stands still.
         """
         values = self._finite(role)
         half = values[len(values) // 2 :]
@@ -190,18 +202,25 @@ class Questions:
         return middle(np.abs(np.diff(half))) / level if level > 0 else 0.0
 
     def unchanged(self, role: str) -> int:
-        """How many values at the end are the same to the last digit; 0 for values of three decimals or fewer, of percents two."""
+        """How many values at the end are the same to the last digit; 0 for values of three decimals or fewer,
+        of percents two."""
         last = float(self._finite(role)[-1])
         percents = role.endswith("accuracy") and last >= PERCENTS
         return 0 if last == round(last, 1 if percents else 3) else self.repeated(role)
 
     def replayed(self, role: str) -> int:
-        """How many values at the end repeat those a few points before; 0 where the step counter falls back: a run told twice."""
+        """How many values at the end repeat those a few points before; 0 where the step counter falls back: a
+        run told twice."""
         series = self._series(role)
-        return 0 if (np.diff(series.steps[self._part(series)]) < 0).any() else shapes.replayed(self._finite(role))
+        return (
+            0
+            if (np.diff(series.steps[self._part(series)]) < 0).any()
+            else shapes.replayed(self._finite(role))
+        )
 
     def from_start(self, role: str) -> bool:
-        """Whether the points begin where the run does: the first lies no further from step 0 than two points from one another."""
+        """Whether the points begin where the run does: the first lies no further from step 0 than two points
+        from one another."""
         series = self._series(role)
         steps = np.sort(series.steps[self._part(series)])
         gaps = np.diff(steps)
@@ -209,7 +228,8 @@ class Questions:
         return len(gaps) > 0 and int(steps[0]) <= 2 * middle(gaps.astype(np.float64))
 
     def spread(self, role: str, after: int = 0) -> float:
-        """Distance from the lowest to the highest value behind the first `after`, as a share of their median."""
+        """Distance from the lowest to the highest value behind the first `after`, as a share of their
+        median."""
         values = self._finite(role)[after:]
         if len(values) < 3:
             raise expressions.MissingInput(f"more points of {role}")
@@ -237,15 +257,18 @@ class Questions:
         return len(values) - (int(other[-1]) + 1 if len(other) else 0)
 
     def never_finite(self, role: str) -> bool:
-        """Whether a term of the role was no number at any point, and no whole that is known says otherwise; never missing."""
+        """Whether a term of the role was no number at any point, and no whole that is known says otherwise;
+        never missing."""
         return self._told_by(terms.never_finite(self.scene.run, role))
 
     def at_even_guess(self, role: str) -> bool:
-        """Whether one of its terms costs what an even guess does at all points while another moves; never missing."""
+        """Whether one of its terms costs what an even guess does at all points while another moves; never
+        missing."""
         return self._told_by(terms.at_even_guess(self.scene.run, role))
 
     def idle_term(self, role: str) -> bool:
-        """Whether a term of the loss was exactly zero at all points while the whole, of this role, was not; never missing."""
+        """Whether a term of the loss was exactly zero at all points while the whole, of this role, was not;
+        never missing."""
         return self._told_by(terms.idle(self.scene.run, role))
 
     def idle_boxes(self) -> bool:

@@ -1,8 +1,10 @@
-"""What the records of several ranks tell together: who failed first, who fell silent, who wrote nothing, who is behind or slow.
+"""What the records of several ranks tell together: who failed first, who fell silent, who wrote nothing, who
+is behind or slow.
 
-Clocks of nodes differ, so times decide only where they are further apart than `SKEW`; closer than that, an error that another
-process brought about (a closed connection, a watchdog, a signal) comes after one that it did not. A process that was killed or
-hangs says nothing: where others miss a peer and nobody has an error of his own, the first to fail is among the silent.
+Clocks of nodes differ, so times decide only where they are further apart than `SKEW`; closer than that, an
+error that another process brought about (a closed connection, a watchdog, a signal) comes after one that it
+did not. A process that was killed or hangs says nothing: where others miss a peer and nobody has an error of
+his own, the first to fail is among the silent.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrmdoc import late
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.tracebacks import rank_of
-from hrmdoc.run import Fact, Line, Run
+from hrmdoc.record.run import Fact, Line, Run
+from hrmdoc.text import patterns
 
 SKEW = 30.0
 """Seconds that the clocks of two nodes may be apart; NTP keeps them within much less."""
 _SHOWN = 64
 _MOST_RANKS = 65_536
-_CASCADE = late.pattern(
+_CASCADE = patterns.lazy(
     r"closed by peer|reset by peer|broken pipe|watchdog|remote ?error|connection (?:closed|refused|was)|SIGTERM|SignalException"
     r"|ChildFailedError|timed? ?out|abort|heartbeat",
     re.IGNORECASE,
@@ -46,8 +48,9 @@ class LastWord(NamedTuple):
 def facts(run: Run, matches: Matches) -> Iterator[Fact]:
     """What the records tell of the ranks, as facts; lists are comma-separated.
 
-    `ranks.first_failed`, `ranks.missing` (none of their records is here), `ranks.behind`, and `ranks.wordless` (they ended
-    without an error while others miss a peer) with `ranks.bereft`, how many those others are.
+    `ranks.first_failed`, `ranks.missing` (none of their records is here), `ranks.behind`, and
+    `ranks.wordless` (they ended without an error while others miss a peer) with `ranks.bereft`, how many
+    those others are.
     """
     words = last_words(run, matches)
     silent = wordless(run, words, matches)
@@ -78,10 +81,18 @@ def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
     ]
     known: dict[tuple[str, int | None], bool] = {(line.file, line.line): cascade for line, cascade in fatal}
     words = [
-        LastWord(rank, cascade, line.time, line.file, line.line) for line, cascade in fatal if (rank := rank_of(line)) is not None
+        LastWord(rank, cascade, line.time, line.file, line.line)
+        for line, cascade in fatal
+        if (rank := rank_of(line)) is not None
     ]
     words += [
-        LastWord(event.rank, known.get((event.file, event.line), _is_cascade(event.detail)), event.time, event.file, event.line)
+        LastWord(
+            event.rank,
+            known.get((event.file, event.line), _is_cascade(event.detail)),
+            event.time,
+            event.file,
+            event.line,
+        )
         for event in run.events
         if event.kind == "exception" and event.rank is not None and not run.outlived(event)
     ]
@@ -95,11 +106,13 @@ def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
 def wordless(run: Run, words: Mapping[int, LastWord], matches: Matches) -> list[int]:
     """Ranks that wrote no error, where others miss a peer and nobody has an error of his own.
 
-    A log that holds the words of all ranks tells of those, too, that wrote nothing at all. None where the silent are more than
-    the others, or where an exception might be that of any rank.
+    A log that holds the words of all ranks tells of those, too, that wrote nothing at all. None where the
+    silent are more than the others, or where an exception might be that of any rank.
     """
     launchers = {(line.file, line.line) for line, _ in matches.get("torchrun-childfailed", ())}
-    if any(e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events):
+    if any(
+        e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events
+    ):
         return []
     seen = run.ranks
     if len(words) > 1 and len({word.file for word in words.values()}) == 1:
@@ -122,7 +135,8 @@ def levels(run: Run, role: str) -> dict[int, float]:
 
 
 def behind(run: Run) -> list[int]:
-    """Ranks whose last training step is more than two records before that of the others; each must log the same metric."""
+    """Ranks whose last training step is more than two records before that of the others; each must log the
+    same metric."""
     last: dict[int, int] = {}
     stride = 1
     for rank in run.ranks:
@@ -136,7 +150,8 @@ def behind(run: Run) -> list[int]:
 
 
 def _launchers_word(matches: Matches) -> int | None:
-    """The rank that a launcher names: the last of a summary, which ends with the root cause, else the first that it saw fail."""
+    """The rank that a launcher names: the last of a summary, which ends with the root cause, else the first
+    that it saw fail."""
     told = [match.groups for found in matches.values() for _, match in found]
     summed = [rank for groups in told if isinstance(rank := groups.get("summed_rank"), int)]
     failed = [rank for groups in told if isinstance(rank := groups.get("failed_rank"), int)]
@@ -144,7 +159,8 @@ def _launchers_word(matches: Matches) -> int | None:
 
 
 def _first(words: Mapping[int, LastWord], silent: Sequence[int], named: int | None) -> int | None:
-    """Who failed first: the only one that is silent, else who had an error of his own, else the one that the launcher names.
+    """Who failed first: the only one that is silent, else who had an error of his own, else the one that the
+    launcher names.
 
     None where several are silent, or where all lost a peer at about the same time.
     """

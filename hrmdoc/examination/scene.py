@@ -9,7 +9,7 @@ from typing import Any
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
 from hrmdoc.examination.tracks import Rewinds, rewinds
-from hrmdoc.run import Fact, Line, Run, Series
+from hrmdoc.record.run import Fact, Line, Run, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Finding:
 
 @dataclass(slots=True)
 class Scene:
-    """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other symptoms' findings."""
+    """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other
+    symptoms' findings."""
 
     run: Run
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,5 @@
-"""What a few printed values tell by themselves: repeats, turns, and prices of an error. Pure functions over arrays.
+"""What a few printed values tell by themselves: repeats, turns, and prices of an error. Pure functions over
+arrays.
 
 No scatter can be estimated from five points, so these look for what scatter does not do.
 """
@@ -7,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hrmdoc.detectors.pyramid import middle
-from hrmdoc.run import FloatArray
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import FloatArray
 
 FEWEST_AGAIN = 4
 """Values that must come again, three of them different, before that is no accident."""
@@ -29,14 +30,17 @@ FEWEST_WRONG = 0.05
 
 
 def replayed(values: FloatArray) -> int:
-    """How many values at the end are, to the last digit, those that stood a few points before, in the same order.
+    """How many values at the end are, to the last digit, those that stood a few points before, in the same
+    order.
 
     0 where all of them have three decimals or fewer. `values` is finite, shape [n].
     """
     last = len(values) - FEWEST_AGAIN
     if last < 3:
         return 0
-    same = np.ones(last - 2, np.bool_)  # windows that begin at 0 ... last - 3 and hold what the last one holds
+    same = np.ones(
+        last - 2, np.bool_
+    )  # windows that begin at 0 ... last - 3 and hold what the last one holds
     for offset in range(FEWEST_AGAIN):
         same &= values[offset : offset + last - 2] == values[last + offset]
     for start in np.flatnonzero(same)[: -MOST_PERIODS - 1 : -1].tolist():
@@ -72,10 +76,11 @@ def peaks(values: FloatArray, times: float = PEAK) -> int:
 
 
 def turned(values: FloatArray) -> float:
-    """Share of all that was gained until the best value and has been given back since, in a curve that turned once.
+    """Share of all that was gained until the best value and has been given back since, in a curve that turned
+    once.
 
-    0 unless the values, shape [n], fall from the first to the lowest and rise from there to the last, three times at least,
-    and hardly ever move the other way.
+    0 unless the values, shape [n], fall from the first to the lowest and rise from there to the last, three
+    times at least, and hardly ever move the other way.
     """
     best = int(values.argmin())
     moves = np.diff(values)
@@ -87,9 +92,11 @@ def turned(values: FloatArray) -> float:
 
 
 def per_error(losses: FloatArray, accuracies: FloatArray) -> float:
-    """Loss for every wrong answer, 0 where it is not the same at each point; both of shape [n], accuracies may be percents.
+    """Loss for every wrong answer, 0 where it is not the same at each point; both of shape [n], accuracies
+    may be percents.
 
-    A model that learns grows surer or less sure of its errors. Saturated ones cost the logarithm they are clipped at, each time.
+    A model that learns grows surer or less sure of its errors. Saturated ones cost the logarithm they are
+    clipped at, each time.
     """
     wrong = 1.0 - accuracies / (100.0 if accuracies.max() > 1.0 else 1.0)
     if wrong.min() < FEWEST_WRONG:

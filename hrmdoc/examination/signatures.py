@@ -1,7 +1,8 @@
-"""Finds the log lines that tell of a fault: one search for all literals first, each signature's own pattern after.
+"""Finds the log lines that tell of a fault: one search for all literals first, each signature's own pattern
+after.
 
-`SignatureMatcher.wanted` serves the readers, which keep only lines that hold a literal; a `Session` takes the kept lines in
-their order and knows, beside each line, the traceback that it ends.
+`SignatureMatcher.wanted` serves the readers, which keep only lines that hold a literal; a `Session` takes the
+kept lines in their order and knows, beside each line, the traceback that it ends.
 """
 
 from __future__ import annotations
@@ -11,31 +12,32 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hrmdoc import late
 from hrmdoc.examination.desync import DesyncWatch
 from hrmdoc.examination.tracebacks import HEADER, MARKS, Place, TracebackTracker, rank_of, without_prefix
-from hrmdoc.literals import Literals
-from hrmdoc.text import clean, strip_ansi
+from hrmdoc.text import patterns
+from hrmdoc.text.clean import clean, strip_ansi
+from hrmdoc.text.literals import Literals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hrmdoc.record.run import Line
     from hrmdoc.rulebook import Rulebook, Signature
-    from hrmdoc.run import Line
 
 _NEAR_THE_END = 50
-"""Lines: an exception without a traceback is what ended the program only when hardly anything was printed after it."""
+"""Lines: an exception without a traceback is what ended the program only when hardly anything was printed
+after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
-_SOURCE = late.pattern(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
+_SOURCE = patterns.lazy(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
     r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
     r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
     r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
 )
-_RAISED = late.pattern(r"[\w.]{0,200}(?:Error|Exception|Interrupt|SystemExit|Timeout): ")
+_RAISED = patterns.lazy(r"[\w.]{0,200}(?:Error|Exception|Interrupt|SystemExit|Timeout): ")
 _NOWHERE = Place()
-_ALTERNATIVE = late.pattern(r"_\d$")
-_INTEGER = late.pattern(r"[+-]?\d{1,18}")
-_DECIMAL = late.pattern(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
+_ALTERNATIVE = patterns.lazy(r"_\d$")
+_INTEGER = patterns.lazy(r"[+-]?\d{1,18}")
+_DECIMAL = patterns.lazy(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
 
 Captured = str | int | float
 
@@ -52,7 +54,8 @@ class SignatureMatcher:
     """All signatures of a rulebook, ready to search.
 
     Attributes:
-        wanted: tells positions in a block of bytes at which literals begin, one or more for every line that holds any.
+        wanted: tells positions in a block of bytes at which literals begin, one or more for every line that
+            holds any.
     """
 
     def __init__(self, book: Rulebook) -> None:
@@ -64,11 +67,18 @@ class SignatureMatcher:
                 for literal in signature.literals:
                     self._owners.setdefault(literal, []).append(index)
         self._known = list(self._owners)
-        # The last ones belong to no signature in particular: frames of tracebacks, which explain the line that ends one, and
-        # lines for which there is a signature only if no other takes them.
-        bare = (literal for signature in self._fallback if not signature.traceback for literal in signature.literals)
+        # The last ones belong to no signature in particular: frames of tracebacks, which explain the line
+        # that ends one, and lines for which there is a signature only if no other takes them.
+        bare = (
+            literal
+            for signature in self._fallback
+            if not signature.traceback
+            for literal in signature.literals
+        )
         others = dict.fromkeys((*MARKS, *bare))
-        self.wanted = Literals(literal.encode() for literal in (*self._known, *(x for x in others if x not in self._owners)))
+        self.wanted = Literals(
+            literal.encode() for literal in (*self._known, *(x for x in others if x not in self._owners))
+        )
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def match(self, line: Line, frames: Sequence[str] | None = None) -> list[SignatureMatch]:
@@ -82,9 +92,15 @@ class SignatureMatcher:
         body = without_prefix(text)
         if _SOURCE.match(body.lstrip()):
             return []
-        found = [match for index in self._candidates(text) if (match := self._confirm(self._signatures[index], text, frames))]
+        found = [
+            match
+            for index in self._candidates(text)
+            if (match := self._confirm(self._signatures[index], text, frames))
+        ]
         if not found:
-            unknown = (match for signature in self._fallback if (match := self._confirm(signature, body, frames)))
+            unknown = (
+                match for signature in self._fallback if (match := self._confirm(signature, body, frames))
+            )
             found = list(islice(unknown, 1))
         return found
 
@@ -95,10 +111,16 @@ class SignatureMatcher:
     def _candidates(self, text: str) -> list[int]:
         known = len(self._known)
         hits = self.wanted.numbers(text.encode("utf-8", "replace"))
-        return sorted({owner for number in hits if number < known for owner in self._owners[self._known[number]]})
+        return sorted(
+            {owner for number in hits if number < known for owner in self._owners[self._known[number]]}
+        )
 
-    def _confirm(self, signature: Signature, text: str, frames: Sequence[str] | None) -> SignatureMatch | None:
-        if signature.traceback and (frames is None or not self._pattern(signature.traceback).search("\n".join(frames))):
+    def _confirm(
+        self, signature: Signature, text: str, frames: Sequence[str] | None
+    ) -> SignatureMatch | None:
+        if signature.traceback and (
+            frames is None or not self._pattern(signature.traceback).search("\n".join(frames))
+        ):
             return None
         found = self._pattern(signature.pattern).search(text)
         return SignatureMatch(signature, _captured(found.groupdict())) if found else None
@@ -113,9 +135,9 @@ class SignatureMatcher:
 class Session:
     """Matches the lines of one run, which must come in their order.
 
-    Frames of a traceback and the source it quotes are no events; the line that ends it is, and is matched with its frames.
-    Whether a traceback was cut off, and whether a line that looks like an exception ended the program, is known when the run
-    is over.
+    Frames of a traceback and the source it quotes are no events; the line that ends it is, and is matched
+    with its frames. Whether a traceback was cut off, and whether a line that looks like an exception ended
+    the program, is known when the run is over.
     """
 
     def __init__(self, matcher: SignatureMatcher) -> None:
@@ -130,12 +152,14 @@ class Session:
     def match(self, line: Line) -> list[SignatureMatch]:
         """Signatures that `line` matches.
 
-        Beside the first line of a message that was folded the whole message comes once more: it tells only what that line
-        did not.
+        Beside the first line of a message that was folded the whole message comes once more: it tells only
+        what that line did not.
         """
         first, place, told = self._ended.get((line.file, line.rank), (None, _NOWHERE, set[str]()))
         if first is not None and _unfolded(line, first):
-            found = [one for one in self._matcher.match(line, place.frames) if one.signature.symptom not in told]
+            found = [
+                one for one in self._matcher.match(line, place.frames) if one.signature.symptom not in told
+            ]
             found = [one for one in found if not one.signature.fallback and not one.signature.desync]
             told.update(one.signature.symptom for one in found)
             if found:
@@ -148,16 +172,25 @@ class Session:
         found = self._matcher.match(line, place.frames)
         if place.frames is not None or _RAISED.match(line.text):
             self._ended[line.file, line.rank] = line, place, {one.signature.symptom for one in found}
-        raised = HEADER in (place.frames or ())[:1]  # the head of the traceback was seen, so it was raised beyond doubt
+        raised = (
+            HEADER in (place.frames or ())[:1]
+        )  # the head of the traceback was seen, so it was raised beyond doubt
         if found and found[0].signature.fallback and not found[0].signature.traceback and not raised:
             self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
             return []
         if found and found[0].signature.fallback and line.text.rstrip().endswith(":"):
-            self._wordless = [*self._wordless[1 - _NEAR_THE_END :], (line, found[0])]  # what it says stands below, or nowhere
+            self._wordless = [
+                *self._wordless[1 - _NEAR_THE_END :],
+                (line, found[0]),
+            ]  # what it says stands below, or nowhere
             return []
         if any(one.signature.fatal and not one.signature.fallback for one in found):
             self._fatal[line.file] = line.line
-        return [match for match in found if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)]
+        return [
+            match
+            for match in found
+            if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)
+        ]
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
         """What can be told only now that the run, of so many `lines`, is over.
@@ -165,7 +198,11 @@ class Session:
         A traceback that was cut off behind a message that ended the program is one of those that follow it.
         """
         last = self._fatal
-        torn = [one for one in self._tracebacks.close() if not 0 < one.line - last.get(one.file, one.line) <= _NEAR_THE_END]
+        torn = [
+            one
+            for one in self._tracebacks.close()
+            if not 0 < one.line - last.get(one.file, one.line) <= _NEAR_THE_END
+        ]
         cut = [(line, match) for line in torn for match in self._matcher.match(line)]
         late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
         wordless, self._unsure, self._wordless = self._wordless, [], []
@@ -174,7 +211,11 @@ class Session:
 
 def _unfolded(line: Line, first: Line) -> bool:
     """Whether `line` is the whole message of which `first` was the first line."""
-    return line.line == first.line and len(line.text) > len(first.text) and line.text.startswith(first.text.rstrip())
+    return (
+        line.line == first.line
+        and len(line.text) > len(first.text)
+        and line.text.startswith(first.text.rstrip())
+    )
 
 
 def _captured(groups: Mapping[str, str | None]) -> dict[str, Captured]:

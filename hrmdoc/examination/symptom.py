@@ -1,4 +1,5 @@
-"""A symptom: what `hrmdoc.examination.examine` found for one rule, and what `hrmdoc.diagnosis.diagnose` reasons over."""
+"""A symptom: what `hrmdoc.examination.examine` found for one rule, and what `hrmdoc.diagnosis.diagnose`
+reasons over."""
 
 from __future__ import annotations
 
@@ -19,8 +20,10 @@ class Symptom:
 
     Attributes:
         id: the rule's id.
-        severity: the rule's own; what remains of it once benign causes have spoken is in `Diagnosis.severities`.
-        state: `resolved` was present and is over, `not_evaluated` means that inputs are missing or that it is too early.
+        severity: the rule's own; what remains of it once benign causes have spoken is in
+            `Diagnosis.severities`.
+        state: `resolved` was present and is over, `not_evaluated` means that inputs are missing or that it is
+            too early.
         role: role of the metric it was seen in, "" for symptoms in logs, facts and events.
         metric: that metric as the source spells it.
         first_step: step at which it began, None when unknown or when it was never present.

@@ -1,7 +1,8 @@
-"""What the single terms of a loss tell that the one curve which rules look at does not. Pure functions over a run.
+"""What the single terms of a loss tell that the one curve which rules look at does not. Pure functions over a
+run.
 
-A role is read from its best series. Where a program logs each term of its loss under a name of its own and no whole, the best of
-them may be the only one that is sound.
+A role is read from its best series. Where a program logs each term of its loss under a name of its own and no
+whole, the best of them may be the only one that is sound.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 import numpy as np
 
-from hrmdoc.run import FloatArray, Run, Series
+from hrmdoc.record.run import FloatArray, Run, Series
 
 FEWEST = 3
 """Points of a term before anything is said about it."""
@@ -48,26 +49,34 @@ def never_finite(run: Run, role: str) -> Series | None:
 
 
 def at_even_guess(run: Run, role: str) -> Series | None:
-    """A term that lies at the logarithm of a whole number, what an even guess among as many classes costs, at all its points.
+    """A term that lies at the logarithm of a whole number, what an even guess among as many classes costs, at
+    all its points.
 
-    None where there is none, or where no other series of the role moves by a tenth: then it is the whole that stands still.
+    None where there is none, or where no other series of the role moves by a tenth: then it is the whole that
+    stands still.
     """
     found = [series for series in run.with_role(role) if len(series) >= FEWEST]
     if not any(_moves(series.values) for series in found):
         return None
-    return next((s for s in found if any(_all_at(s.values, math.log(n)) for n in range(2, MOST_CLASSES + 1))), None)
+    return next(
+        (s for s in found if any(_all_at(s.values, math.log(n)) for n in range(2, MOST_CLASSES + 1))), None
+    )
 
 
 def idle(run: Run, role: str) -> Series | None:
-    """A loss of no role that was exactly zero at all its points, beside the role's best series, which never was; else None."""
+    """A loss of no role that was exactly zero at all its points, beside the role's best series, which never
+    was; else None."""
     whole = run.best(role)
     if whole is None or len(whole) < FEWEST_IDLE or not (whole.values > 0).all():
         return None
-    return next((s for s in run.series.values() if s is not whole and len(s) == len(whole) and _is_idle(s)), None)
+    return next(
+        (s for s in run.series.values() if s is not whole and len(s) == len(whole) and _is_idle(s)), None
+    )
 
 
 def idle_boxes(run: Run) -> Series | None:
-    """One of the losses that place boxes, where all of them were exactly zero at all their points; None where one was not."""
+    """One of the losses that place boxes, where all of them were exactly zero at all their points; None where
+    one was not."""
     found = [series for series in run.series.values() if _BOXES.search(series.key.metric) and len(series)]
     return found[0] if found and not any(series.values.any() for series in found) else None
 
@@ -78,10 +87,15 @@ def has_loss(run: Run) -> bool:
 
 
 def at_clip(run: Run) -> Series | None:
-    """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where there is none."""
+    """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where
+    there is none."""
     for series in run.series.values():
         values = series.values[-max(FEWEST_CLIPPED, len(series) // 2) :]
-        if len(values) >= FEWEST_CLIPPED and _LOSS.search(series.key.metric) and any(_all_at(np.abs(values), c) for c in CLIPS):
+        if (
+            len(values) >= FEWEST_CLIPPED
+            and _LOSS.search(series.key.metric)
+            and any(_all_at(np.abs(values), c) for c in CLIPS)
+        ):
             return series
     return None
 

@@ -1,4 +1,5 @@
-"""Follows tracebacks through a log: which lines are frames and quoted source, and which line says what went wrong.
+"""Follows tracebacks through a log: which lines are frames and quoted source, and which line says what went
+wrong.
 
 Several ranks may write into one file, so each stream (file and rank) is followed by itself.
 """
@@ -8,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hrmdoc import late
-from hrmdoc.text import HARMLESS_TRACEBACKS, strip_ansi
+from hrmdoc.text import patterns
+from hrmdoc.text.clean import HARMLESS_TRACEBACKS, strip_ansi
 
 if TYPE_CHECKING:
-    from hrmdoc.run import Line
+    from hrmdoc.record.run import Line
 
 HEADER = "Traceback (most recent call last)"
 MARKS = (HEADER, 'File "', *HARMLESS_TRACEBACKS)
@@ -21,7 +22,7 @@ MARKS = (HEADER, 'File "', *HARMLESS_TRACEBACKS)
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
 _MOST_FRAMES = 200
 
-_PREFIX = late.pattern(
+_PREFIX = patterns.lazy(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
     r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
@@ -43,12 +44,20 @@ _PREFIX = late.pattern(
     r"(?=(?:[a-z_]\w{0,40}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b)"
     r"|\d{1,5}: ?(?=\S))"
 )
-_RANK = late.pattern(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
-_FRAME = late.pattern(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
-_BOXED = late.pattern(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
-_NAMED = late.pattern(r"[A-Za-z_]")
-_RAISED = late.pattern(r"(?:[A-Za-z_]\w{0,60}\.){0,10}[A-Z]\w{0,60}(?:Error|Exception)(?:: |$)")
-_INSIDE_MARKS = ('File "', "│", "|", "╭", "╰", "┃", "+ ")  # frames, also where indentation was lost, and the boxes of rich
+_RANK = patterns.lazy(r"^\[(?:rank|trainer|default|Rank )?(\d{1,6})(?:\|\d{1,6})?\]")
+_FRAME = patterns.lazy(r'File "(?P<file>[^"]{1,400})", line \d{1,7}, in (?P<function>[^\s]{1,200})')
+_BOXED = patterns.lazy(r"(?P<file>[^\s│|]{1,400}\.pyx?):\d{1,7} in (?P<function>[\w<>.]{1,200})")
+_NAMED = patterns.lazy(r"[A-Za-z_]")
+_RAISED = patterns.lazy(r"(?:[A-Za-z_]\w{0,60}\.){0,10}[A-Z]\w{0,60}(?:Error|Exception)(?:: |$)")
+_INSIDE_MARKS = (
+    'File "',
+    "│",
+    "|",
+    "╭",
+    "╰",
+    "┃",
+    "+ ",
+)  # frames, also where indentation was lost, and the boxes of rich
 
 
 def without_prefix(text: str) -> str:
@@ -96,12 +105,15 @@ _INSIDE = Place(inside=True)
 class TracebackTracker:
     """Feed it the lines of a run in their order; it tells where each stands.
 
-    Frames are written `file function`, the outermost first, behind `HEADER` where the traceback began with it.
+    Frames are written `file function`, the outermost first, behind `HEADER` where the traceback began with
+    it.
     """
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, int | None], _Open] = {}
-        self._harmless: dict[tuple[str, int | None], bool] = {}  # Python said that a traceback ends nothing; False once it came
+        self._harmless: dict[
+            tuple[str, int | None], bool
+        ] = {}  # Python said that a traceback ends nothing; False once it came
 
     def take(self, line: Line) -> Place:
         """Where `line` stands."""
@@ -130,10 +142,16 @@ class TracebackTracker:
             del self._open[key]
             return _OUTSIDE
         ends = indent <= opened.level and _RAISED.match(body.lstrip())
-        if not body.strip() or (indent > opened.indent and not ends) or body.lstrip().startswith(_INSIDE_MARKS):
+        if (
+            not body.strip()
+            or (indent > opened.indent and not ends)
+            or body.lstrip().startswith(_INSIDE_MARKS)
+        ):
             self._keep_frame(opened, body)
             return _INSIDE
-        if _NAMED.match(body.lstrip()):  # else a mark of lines that were cut out, or a rule: what ends it may still come
+        if _NAMED.match(
+            body.lstrip()
+        ):  # else a mark of lines that were cut out, or a rule: what ends it may still come
             del self._open[key]
         if opened.harmless:
             return _INSIDE

@@ -1,4 +1,5 @@
-"""Series as detectors see them: rewinds told apart, two roles paired, phases of the run named. Pure functions over arrays."""
+"""Series as detectors see them: rewinds told apart, two roles paired, phases of the run named. Pure functions
+over arrays."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.detectors.pyramid import middle
-from hrmdoc.run import FloatArray, IntArray
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import FloatArray, IntArray
 
-# A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch), not restarts, unless
-# the values begin anew as well, as those of the folds of a cross-validation do.
+# A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch),
+# not restarts, unless the values begin anew as well, as those of the folds of a cross-validation do.
 MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
@@ -21,7 +22,8 @@ _ANEW = 0.8  # share of the falls at which they must
 
 @dataclass(frozen=True, slots=True)
 class Rewinds:
-    """Where the step counter falls back. `fresh`: to the beginning (another run follows); `resumed`: to a checkpoint."""
+    """Where the step counter falls back. `fresh`: to the beginning (another run follows); `resumed`: to a
+    checkpoint."""
 
     fresh: tuple[int, ...] = ()
     resumed: tuple[int, ...] = ()
@@ -31,8 +33,9 @@ class Rewinds:
 def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
     """Finds the indices at which `steps`, shape [n], falls back.
 
-    A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so often that the
-    counter must be one of batches within an epoch, and the `values`, shape [n], do not begin anew each time.
+    A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
+    often that the counter must be one of batches within an epoch, and the `values`, shape [n], do not begin
+    anew each time.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -44,13 +47,16 @@ def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
         top = int(steps[:index].max()) if index < 4096 else int(steps[max(0, index - 4096) : index].max())
         near = first + max(1, round(0.02 * (top - first)))
         (fresh if int(steps[index]) <= near and top - first >= 5 else resumed).append(index)
-    if len(falls) > 64 or (len(fresh) > MAX_FRESH_STARTS and (values is None or not _begin_anew(values, fresh))):
+    if len(falls) > 64 or (
+        len(fresh) > MAX_FRESH_STARTS and (values is None or not _begin_anew(values, fresh))
+    ):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
 
 
 def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
-    """Whether `values` are at nearly all `starts` again where they first began, not where they had come to."""
+    """Whether `values` are at nearly all `starts` again where they first began, not where they had come
+    to."""
     bounds = [0, *starts, len(values)]
     if min(stop - start for start, stop in pairwise(bounds[:-1])) < _FEWEST_OF_A_RUN:
         return False
@@ -62,9 +68,13 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
 
 
 def paired_by_run(
-    own: tuple[IntArray, FloatArray, tuple[int, ...]], other: tuple[IntArray, FloatArray, tuple[int, ...]], *, closed: bool
+    own: tuple[IntArray, FloatArray, tuple[int, ...]],
+    other: tuple[IntArray, FloatArray, tuple[int, ...]],
+    *,
+    closed: bool,
 ) -> FloatArray:
-    """`paired` for each of several runs in one file by itself; both are steps, values, and where runs begin, equally many."""
+    """`paired` for each of several runs in one file by itself; both are steps, values, and where runs begin,
+    equally many."""
     cuts, others = ([0, *starts, len(steps)] for steps, _, starts in (own, other))
     parts = [
         paired(own[0][a:b], own[1][a:b], other[0][c:d], other[1][c:d], closed=closed or b < len(own[0]))
@@ -73,12 +83,16 @@ def paired_by_run(
     return np.concatenate(parts)
 
 
-def paired(steps: IntArray, values: FloatArray, other_steps: IntArray, other_values: FloatArray, *, closed: bool) -> FloatArray:
-    """Puts beside each value of one role what the other role said of the same stretch of training; shape [m, 2], m <= n.
+def paired(
+    steps: IntArray, values: FloatArray, other_steps: IntArray, other_values: FloatArray, *, closed: bool
+) -> FloatArray:
+    """Puts beside each value of one role what the other role said of the same stretch of training; shape [m,
+    2], m <= n.
 
-    The companion is the mean of the other role's finite values since the previous point, up to and including this point's
-    step; where there are none, its last value before. Only points that the other role has reached are final and returned,
-    all of them once the run is `closed`. Points before the other role's first value pair with NaN.
+    The companion is the mean of the other role's finite values since the previous point, up to and including
+    this point's step; where there are none, its last value before. Only points that the other role has
+    reached are final and returned, all of them once the run is `closed`. Points before the other role's first
+    value pair with NaN.
     """
     if not len(values) or not len(other_values):
         return np.empty((0, 2))
@@ -92,7 +106,11 @@ def paired(steps: IntArray, values: FloatArray, other_steps: IntArray, other_val
     means = np.divide(total[stop] - total[start], inside, out=np.full(len(stop), np.nan), where=inside > 0)
     last = np.where(stop > 0, other_values[np.maximum(stop - 1, 0)], np.nan)
     companion = np.where(inside > 0, means, last)
-    ready = len(values) if closed else int(np.searchsorted(np.maximum.accumulate(steps), progress[-1], side="right"))
+    ready = (
+        len(values)
+        if closed
+        else int(np.searchsorted(np.maximum.accumulate(steps), progress[-1], side="right"))
+    )
     return np.stack([values, companion], axis=1)[:ready]
 
 
@@ -100,7 +118,8 @@ PHASES = ("warmup", "early", "middle", "end")
 
 
 def phases(steps: IntArray, warmup: float | None, total: float | None) -> NDArray[np.int8]:
-    """The phase of each step as an index into `PHASES`; without a known total everything after warmup is `middle`."""
+    """The phase of each step as an index into `PHASES`; without a known total everything after warmup is
+    `middle`."""
     phase = np.full(len(steps), 2, np.int8)
     if total:
         phase[steps < 0.1 * total] = 1

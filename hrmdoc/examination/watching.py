@@ -1,7 +1,7 @@
 """A detector at work on the best series of a role.
 
-It is rebuilt from the run whenever its source of points changes; since every detector is chunk-invariant, a rebuilt one and one
-that saw the points arrive agree.
+It is rebuilt from the run whenever its source of points changes; since every detector is chunk-invariant, a
+rebuilt one and one that saw the points arrive agree.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc import detectors
-from hrmdoc.detectors.trigger import Episode, Trigger
+from hrmdoc import measures
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.tracks import PHASES, Rewinds, paired, paired_by_run, phases
+from hrmdoc.measures.trigger import Episode, Trigger
+from hrmdoc.record.run import FloatArray, Series
 from hrmdoc.rulebook import When
-from hrmdoc.run import FloatArray, Series
 
 UNITS = {"epoch": "epoch", "index": "point", "sample": "sample"}
 """What a step of an axis is called; `step` where it is none of these."""
@@ -38,14 +38,18 @@ class DetectorNode:
 
 
 def strongest(findings: Sequence[Finding]) -> Finding:
-    """The finding that tells most: present before resolved before absent before not evaluated, the earliest of equals.
+    """The finding that tells most: present before resolved before absent before not evaluated, the earliest
+    of equals.
 
     Where a detector or a line speaks, an expression does not, since it knows less of when and where.
     """
     if not findings:
         return Finding("not_evaluated")
     order = {"present": 0, "resolved": 1, "absent": 2, "not_evaluated": 3}
-    best = min(findings, key=lambda f: (order[f.state], not f.count, f.first_step if f.first_step is not None else 2**62))
+    best = min(
+        findings,
+        key=lambda f: (order[f.state], not f.count, f.first_step if f.first_step is not None else 2**62),
+    )
     if best.state == "not_evaluated":
         return replace(best, missing=tuple(dict.fromkeys(name for f in findings for name in f.missing)))
     return best
@@ -63,7 +67,7 @@ class _Watch:
 
     def _reset(self) -> None:
         assert self._when.detector is not None
-        self._detector = detectors.make(self._when.detector, self._when.with_)
+        self._detector = measures.make(self._when.detector, self._when.with_)
         self._triggers = [self._new_trigger()]
         self._offsets = [0]
         self._taken = 0
@@ -86,9 +90,18 @@ class _Watch:
         warmup, total = scene.facts.get("schedule.warmup_steps"), scene.facts.get("run.total_steps")
         there = scene.falls(other).fresh if other is not None else ()
         alike = bool(there) and len(there) == len(falls.fresh)
-        identity = (series, other, falls.fresh, falls.wraps, alike, *((warmup, total) if self._phases else ()))
+        identity = (
+            series,
+            other,
+            falls.fresh,
+            falls.wraps,
+            alike,
+            *((warmup, total) if self._phases else ()),
+        )
         if identity != self._identity and (self._taken or not self._identity):
-            stale = self._identity[:2] != identity[:2] or any(i < self._taken for i in falls.fresh if i not in self._offsets)
+            stale = self._identity[:2] != identity[:2] or any(
+                i < self._taken for i in falls.fresh if i not in self._offsets
+            )
             if stale or self._identity[4:] != identity[4:] or (falls.wraps and len(self._offsets) > 1):
                 self._reset()
         self._identity = identity
@@ -96,7 +109,14 @@ class _Watch:
         return self._finding(series)
 
     def _feed(
-        self, series: Series, other: Series | None, falls: Rewinds, there: tuple[int, ...], scene: Scene, warmup: Any, total: Any
+        self,
+        series: Series,
+        other: Series | None,
+        falls: Rewinds,
+        there: tuple[int, ...],
+        scene: Scene,
+        warmup: Any,
+        total: Any,
     ) -> None:
         values: FloatArray = series.values
         fresh = falls.fresh
@@ -112,13 +132,15 @@ class _Watch:
         for begin, end in pairwise(cuts):
             if begin in fresh and begin not in self._offsets and begin > 0:
                 assert self._when.detector is not None
-                self._detector = detectors.make(self._when.detector, self._when.with_)
+                self._detector = measures.make(self._when.detector, self._when.with_)
                 self._triggers.append(self._new_trigger())
                 self._offsets.append(begin)
             if end > begin:
                 scores = self._detector.update(steps[begin:end], values[begin:end])
                 if self._phases:
-                    inside = np.isin(phases(steps[begin:end], warmup, total), [PHASES.index(p) for p in self._phases])
+                    inside = np.isin(
+                        phases(steps[begin:end], warmup, total), [PHASES.index(p) for p in self._phases]
+                    )
                     scores = np.where(inside, scores, np.nan)
                 early = np.arange(begin, end) - self._offsets[-1] < self._when.min_points - 1
                 self._triggers[-1].update(np.where(early, np.nan, scores))
@@ -126,14 +148,18 @@ class _Watch:
 
     def _finding(self, series: Series) -> Finding:
         trigger = self._triggers[-1]
-        episodes = [(offset, e) for offset, t in zip(self._offsets, self._triggers, strict=True) for e in t.episodes]
+        episodes = [
+            (offset, e) for offset, t in zip(self._offsets, self._triggers, strict=True) for e in t.episodes
+        ]
         evaluated = sum(t.evaluated for t in self._triggers)
         metric = series.key.metric
         if len(series) < self._when.min_points:
             needed = f"{self._when.min_points} points of {self._role} (have {len(series)})"
             return Finding("not_evaluated", role=self._role, metric=metric, missing=(needed,))
         if not episodes and not evaluated:
-            return Finding("not_evaluated", role=self._role, metric=metric, missing=(f"more points of {self._role}",))
+            return Finding(
+                "not_evaluated", role=self._role, metric=metric, missing=(f"more points of {self._role}",)
+            )
         if not episodes:
             return Finding("absent", role=self._role, metric=metric)
         open_now = bool(trigger.episodes) and trigger.episodes[-1].closed is None

@@ -1,4 +1,5 @@
-"""Alerts: an incident told to a command or a webhook that the user named. A target that fails never stops the watch."""
+"""Alerts: an incident told to a command or a webhook that the user named. A target that fails never stops the
+watch."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from dataclasses import asdict
 from http.client import HTTPException
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.incidents import Incident
+from hrmdoc.live.incidents import Incident
 from hrmdoc.settings import Alerts
 
 TIMEOUT_S = 10.0
@@ -52,7 +53,9 @@ class Alerter:
         if not self._command:
             return None
         try:
-            done = subprocess.run(self._command, input=body, capture_output=True, timeout=TIMEOUT_S, check=False)
+            done = subprocess.run(
+                self._command, input=body, capture_output=True, timeout=TIMEOUT_S, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
         return f"{self._command[0]} exited with {done.returncode}" if done.returncode else None
@@ -65,7 +68,11 @@ class Alerter:
             request = urllib.request.Request(self._targets.webhook, data=body, headers=headers, method="POST")  # noqa: S310 (scheme checked)
             with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
                 return None
-        except (OSError, HTTPException, ValueError) as error:  # no answer, an answer that is no HTTP, a name that is no host
+        except (
+            OSError,
+            HTTPException,
+            ValueError,
+        ) as error:  # no answer, an answer that is no HTTP, a name that is no host
             return str(error) or type(error).__name__
 
 

@@ -1,8 +1,8 @@
 """Follows the files of a live run: what was appended is read from where the last read ended.
 
-A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to is read again
-when it changes; new files are looked for now and then. Where a folder holds several runs, the newest is followed. Polling sizes
-works on every file system; events only wake it sooner.
+A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to
+is read again when it changes; new files are looked for now and then. Where a folder holds several runs, the
+newest is followed. Polling sizes works on every file system; events only wake it sooner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source
 from hrmdoc.readers.base import Opened
-from hrmdoc.run import Damage, Run
+from hrmdoc.record.run import Damage, Run
 
 BLOCK = 1 << 20
 _BEGIN = 512
@@ -73,7 +73,8 @@ class Follower:
 
     @property
     def folders(self) -> set[str]:
-        """Where something may happen: the folders of the files that are followed, and those that the user named."""
+        """Where something may happen: the folders of the files that are followed, and those that the user
+        named."""
         named = {path if os.path.isdir(path) else os.path.dirname(path) for path in self._paths}
         return {os.path.abspath(folder) for folder in named | {os.path.dirname(path) for path in self._files}}
 
@@ -127,7 +128,9 @@ class Follower:
             self.other_runs = readers.told(groups)
             return self._parts(groups[-1]) if groups else found
         newest = groups[-1]
-        mine = next((group for group in groups if any(source.path in self._files for source in group.sources)), newest)
+        mine = next(
+            (group for group in groups if any(source.path in self._files for source in group.sources)), newest
+        )
         self.outrun = mine is not newest and newest.folder not in self._known
         if not self.outrun:
             self._known |= {group.folder for group in groups}
@@ -166,7 +169,9 @@ class Follower:
         stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if followed.whole else ())
         if stamp == followed.stamp and status.st_ino == followed.inode:
             return
-        if followed.inode and (followed.whole or status.st_ino != followed.inode or status.st_size < followed.offset):
+        if followed.inode and (
+            followed.whole or status.st_ino != followed.inode or status.st_size < followed.offset
+        ):
             self._restart(followed)
         followed.inode, followed.stamp = status.st_ino, stamp
         try:
@@ -187,7 +192,8 @@ class Follower:
             self._run.extend(followed.session.close())
 
     def _restart(self, followed: _Followed) -> None:
-        """The file is another one now: a rewritten format replaces its points, a rotated or truncated log goes on."""
+        """The file is another one now: a rewritten format replaces its points, a rotated or truncated log
+        goes on."""
         if followed.whole:
             self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         else:
@@ -196,7 +202,8 @@ class Follower:
         followed.offset = 0
 
     def _replace(self, followed: _Followed) -> None:
-        """The file was written anew in place, as a table is whose header got another column: its points are read again."""
+        """The file was written anew in place, as a table is whose header got another column: its points are
+        read again."""
         self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         followed.session = readers.open_source(followed.source, self._wanted)
         followed.offset = 0
@@ -208,7 +215,8 @@ class Follower:
 
 
 def _journal(path: str) -> tuple[int, ...]:
-    """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there is none."""
+    """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there
+    is none."""
     try:
         status = os.stat(path + "-wal")
     except OSError:
@@ -217,7 +225,8 @@ def _journal(path: str) -> tuple[int, ...]:
 
 
 class Waker:
-    """Waits for a change in some folders, or for a time-out. Without file events (NFS, limits) it only waits the time out.
+    """Waits for a change in some folders, or for a time-out. Without file events (NFS, limits) it only waits
+    the time out.
 
     Folders below them count only when they are named: a log may lie at the top of a whole disk.
     """
@@ -250,13 +259,18 @@ class Waker:
                 self._observer.schedule(self._handler, folder)
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts are read at once.
+        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts
+        are read at once.
 
         `stopped` is asked twice a second: a signal handler may not set what this thread waits for.
         """
         time.sleep(min(BURST_S, seconds))
         until = time.monotonic() + seconds - BURST_S
-        while not stopped() and (rest := until - time.monotonic()) > 0 and not self._changed.wait(min(0.5, rest)):
+        while (
+            not stopped()
+            and (rest := until - time.monotonic()) > 0
+            and not self._changed.wait(min(0.5, rest))
+        ):
             continue
         self._changed.clear()
 

@@ -1,4 +1,5 @@
-"""Runs a command, and where it ends sick, patches its config by policy, runs it again, and takes back what did not help."""
+"""Runs a command, and where it ends sick, patches its config by policy, runs it again, and takes back what
+did not help."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hrmdoc.analysis import Analysis, Patient
-from hrmdoc.incidents import Incident
+from hrmdoc.live.incidents import Incident
 from hrmdoc.live.supervise import Outcome, supervise
+from hrmdoc.live.treatment import Deed, Treatment
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
-from hrmdoc.treatment import Deed, Treatment
 
 CONFIGS = (".yaml", ".yml", ".json")
 
@@ -67,7 +68,9 @@ def heal(
         last = run(number)
         showing = {symptom.id for symptom in last.analysis.symptoms if symptom.state == "present"}
         in_vain = last.status != 0 or not showing.isdisjoint(deed.gone)
-        if in_vain:  # the config is again what the sick run was examined with, so its other remedies still fit
+        if (
+            in_vain
+        ):  # the config is again what the sick run was examined with, so its other remedies still fit
             for file in deed.files:
                 store.undo(file)
         else:

@@ -1,4 +1,5 @@
-"""Keeps what comes through a pipe in a file that can be followed, and examined again when the pipe is gone."""
+"""Keeps what comes through a pipe in a file that can be followed, and examined again when the pipe is
+gone."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def keep(log: Path) -> Callable[[Callable[[], None]], None]:
 
     def copy(done: Callable[[], None]) -> None:
         with file:
-            while block := os.read(source, 1 << 16):  # a buffered reader would hold its lock when the interpreter ends
+            while block := os.read(
+                source, 1 << 16
+            ):  # a buffered reader would hold its lock when the interpreter ends
                 try:
                     file.write(block)
                 except OSError as error:

@@ -1,4 +1,5 @@
-"""Where a watch keeps what it found: in the run's own folder, or in the user's state folder when that cannot be written."""
+"""Where a watch keeps what it found: in the run's own folder, or in the user's state folder when that cannot
+be written."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ import hashlib
 import os
 from pathlib import Path
 
-from hrmdoc.resources import state_dir
+from hrmdoc.paths import state_dir
 
 
 def state_folder(path: Path) -> Path | None:
-    """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is none at all."""
+    """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is
+    none at all."""
     own = path if path.is_dir() else None
     if own is not None and (own / "run.json").is_file() and os.access(own, os.W_OK):
         return own
@@ -23,7 +25,8 @@ def state_folder(path: Path) -> Path | None:
 
 
 def replace_text(path: Path, text: str) -> bool:
-    """Writes a file so that a reader sees the old or the new text, never half of one; False when it cannot be written."""
+    """Writes a file so that a reader sees the old or the new text, never half of one; False when it cannot be
+    written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(text, "utf-8")

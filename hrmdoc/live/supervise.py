@@ -1,4 +1,5 @@
-"""Supervises any training command: its output is kept and examined while it runs, and a run that is lost is stopped by policy."""
+"""Supervises any training command: its output is kept and examined while it runs, and a run that is lost is
+stopped by policy."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import BinaryIO
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import UsageError
-from hrmdoc.incidents import Incident
+from hrmdoc.live.incidents import Incident
 from hrmdoc.live.watch import Watch
 
 GRACE_S = 30.0
@@ -31,7 +32,11 @@ class Outcome:
 
 
 def supervise(
-    command: Sequence[str], log: Path, *, stop_on: str | None = None, tell: Callable[[Incident], None] = lambda _: None
+    command: Sequence[str],
+    log: Path,
+    *,
+    stop_on: str | None = None,
+    tell: Callable[[Incident], None] = lambda _: None,
 ) -> Outcome:
     """Runs `command`, passes its output on, writes it to `log`, and watches that.
 
@@ -63,14 +68,20 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     try:
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, env=environment, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            env=environment,
+            start_new_session=True,
         )
     except OSError as error:
         raise UsageError(f"cannot start {command[0]!r}: {error.strerror}") from error
 
 
 def _copy(source: BinaryIO, file: BinaryIO) -> None:
-    """Passes output on as it comes, to our own stdout and to the log; a closed pipe or full disk never holds the command up."""
+    """Passes output on as it comes, to our own stdout and to the log; a closed pipe or full disk never holds
+    the command up."""
     targets = [file, sys.stdout.buffer]
     while block := source.read(1 << 16):
         for target in tuple(targets):
@@ -82,12 +93,19 @@ def _copy(source: BinaryIO, file: BinaryIO) -> None:
 
 
 def _watch(
-    process: subprocess.Popen[bytes], copier: threading.Thread, log: Path, stop_on: str | None, tell: Callable[[Incident], None]
+    process: subprocess.Popen[bytes],
+    copier: threading.Thread,
+    log: Path,
+    stop_on: str | None,
+    tell: Callable[[Incident], None],
 ) -> Outcome:
     watch = Watch(str(log), remember=False)
     ended = threading.Thread(target=_wait, args=(process, copier, watch), daemon=True)
     ended.start()
-    previous = [signal.signal(name, lambda number, _: _pass_on(process, number)) for name in (signal.SIGINT, signal.SIGTERM)]
+    previous = [
+        signal.signal(name, lambda number, _: _pass_on(process, number))
+        for name in (signal.SIGINT, signal.SIGTERM)
+    ]
     guilty: Incident | None = None
     analysis: Analysis | None = None
     try:
@@ -95,7 +113,12 @@ def _watch(
             analysis = look.analysis
             for incident in look.changes:
                 tell(incident)
-                if guilty is None and process.poll() is None and incident.is_open and _severe(incident, stop_on):
+                if (
+                    guilty is None
+                    and process.poll() is None
+                    and incident.is_open
+                    and _severe(incident, stop_on)
+                ):
                     guilty = incident
                     _stop(process)
     finally:
@@ -113,7 +136,9 @@ def _wait(process: subprocess.Popen[bytes], copier: threading.Thread, watch: Wat
 
 
 def _severe(incident: Incident, stop_on: str | None) -> bool:
-    return stop_on is not None and (incident.severity == "critical" or stop_on == incident.severity == "warning")
+    return stop_on is not None and (
+        incident.severity == "critical" or stop_on == incident.severity == "warning"
+    )
 
 
 def _pass_on(process: subprocess.Popen[bytes], number: int) -> None:

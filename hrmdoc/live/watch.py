@@ -1,4 +1,5 @@
-"""Watches a run: reads what is new, looks at it, tells what opened and what is over, and ends with a summary."""
+"""Watches a run: reads what is new, looks at it, tells what opened and what is over, and ends with a
+summary."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.analysis import Analysis, Patient
-from hrmdoc.incidents import Incident, IncidentLog
 from hrmdoc.live.follow import Follower, Waker
+from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.state import replace_text, state_folder
-from hrmdoc.run import Tick
+from hrmdoc.live.treatment import Deed, Treatment
+from hrmdoc.record.run import Tick
 from hrmdoc.settings import Settings
-from hrmdoc.treatment import Deed, Treatment
 
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is told."""
@@ -36,7 +37,8 @@ class Watch:
     """Follows one run.
 
     Args:
-        path: a file or folder; a link such as `runs/latest` is followed when it moves, of a folder with several runs the newest.
+        path: a file or folder; a link such as `runs/latest` is followed when it moves, of a folder with
+            several runs the newest.
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
         remember: whether incidents are kept beside the run (or in the user's state folder).
@@ -83,14 +85,21 @@ class Watch:
         self._stop = True
 
     def looks(self, *, once: bool = False) -> Iterable[Look]:
-        """One `Look` each time something changed or the clock asks for it; the last one is of the closed run."""
+        """One `Look` each time something changed or the clock asks for it; the last one is of the closed
+        run."""
         last_look, last_version, cost = 0.0, -1, 0.0
         while not self._stop:
             moved = self._has_moved()
             self._follower.poll()
             started, run = time.monotonic(), self.patient.run
             due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
-            if due or moved or once or self.incidents.due(self._now()) or started - last_look >= LOOK_AT_LEAST_EVERY:
+            if (
+                due
+                or moved
+                or once
+                or self.incidents.due(self._now())
+                or started - last_look >= LOOK_AT_LEAST_EVERY
+            ):
                 yield self._look(moved=moved)
                 last_look, last_version = time.monotonic(), run.version
                 cost = last_look - started
@@ -110,7 +119,8 @@ class Watch:
         return self._follower.folder or str(self._real)
 
     def _has_moved(self) -> bool:
-        """Whether the link names another run now, or another one began in the folder; then that one is watched."""
+        """Whether the link names another run now, or another one began in the folder; then that one is
+        watched."""
         try:
             real = Path(self.path).resolve(strict=True)
         except OSError:
@@ -135,7 +145,8 @@ class Watch:
         return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
 
     def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[Deed]:
-        """What is done about it. A watch may end before its run does, and only the config of a run that has ended is patched."""
+        """What is done about it. A watch may end before its run does, and only the config of a run that has
+        ended is patched."""
         if self._treatment is None or (closed and analysis.state not in ("finished", "crashed")):
             return []
         return self._treatment.look(analysis, now, closed=closed)

@@ -12,7 +12,7 @@ from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
 from hrmdoc.preflight.imports import import_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 
 __all__ = ["Machine", "preflight"]
 
@@ -26,7 +26,8 @@ def preflight(
 
     Args:
         config: the config file: YAML, JSON, Python or `key=value` words. None looks at data and machine only.
-        data: a JSON-lines, JSON or CSV file, or a folder in HRM's layout; by default the one that the config names.
+        data: a JSON-lines, JSON or CSV file, or a folder in HRM's layout; by default the one that the config
+            names.
         environment: the machine; by default this one, with the disk of the config's folder.
 
     Raises:

@@ -6,19 +6,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hrmdoc.errors import InputError, PatchError
+from hrmdoc.record.run import Fact, Value
 from hrmdoc.remedies import files
 from hrmdoc.remedies.document import Leaf, dotted
 from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.python_edit import is_config
 from hrmdoc.remedies.scalars import Kind, read
-from hrmdoc.run import Fact, Value
 
-_DATA_KEYS = ("data_path", "train_file", "dataset_path", "data.path", "datasets[0].path", "train_data", "data.train")
+_DATA_KEYS = (
+    "data_path",
+    "train_file",
+    "dataset_path",
+    "data.path",
+    "datasets[0].path",
+    "train_data",
+    "data.train",
+)
 _TABLES = (".jsonl", ".csv", ".tsv")
 
 
 def config_facts(path: Path) -> Iterator[Fact]:
-    """Every value of the file as a fact in the framework's own words; and `config.read` where what it leaves out is not set.
+    """Every value of the file as a fact in the framework's own words; and `config.read` where what it leaves
+    out is not set.
 
     Of a program, most settings cannot be seen, so that nothing follows from their absence.
 
@@ -40,7 +49,9 @@ def config_facts(path: Path) -> Iterator[Fact]:
 
 def _typed(leaf: Leaf) -> Value:
     """The value with the type that its text says; words stay words."""
-    kinds: tuple[Kind, ...] = ("int", "float", "bool") if leaf.text.lower() not in {"y", "n", "0", "1"} else ("int",)
+    kinds: tuple[Kind, ...] = (
+        ("int", "float", "bool") if leaf.text.lower() not in {"y", "n", "0", "1"} else ("int",)
+    )
     if leaf.tag in {"{}", "[]"}:
         return leaf.tag
     for kind in kinds:
@@ -64,6 +75,10 @@ def config_value(known: Mapping[str, Fact], *keys: str) -> Value:
     """The first of `keys` that the config gives a value; a key matches the end of a dotted one."""
     for key in keys:
         for name, fact in known.items():
-            if fact.scope == "config" and (name == key or name.endswith(f".{key}")) and fact.value is not None:
+            if (
+                fact.scope == "config"
+                and (name == key or name.endswith(f".{key}"))
+                and fact.value is not None
+            ):
                 return fact.value
     return None

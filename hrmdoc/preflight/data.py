@@ -1,4 +1,5 @@
-"""Looks at a data set before training: HRM's layout, JSON lines, JSON or CSV. At most some thousand samples are read."""
+"""Looks at a data set before training: HRM's layout, JSON lines, JSON or CSV. At most some thousand samples
+are read."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.hrm_data import hrm_facts
 from hrmdoc.preflight.samples import sample_facts
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 
 _BIGGEST_HASHED = 8 * 2**30
 _RECORDED = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{32})\b")
@@ -34,13 +35,21 @@ def data_facts(place: Path, known: Mapping[str, Fact]) -> Iterator[Fact | Damage
 
 def _sequence_length(known: Mapping[str, Fact]) -> int | None:
     value = config_value(
-        known, "sequence_len", "max_seq_length", "max_length", "seq_len", "max_prompt_length", "cutoff_len", "block_size"
+        known,
+        "sequence_len",
+        "max_seq_length",
+        "max_length",
+        "seq_len",
+        "max_prompt_length",
+        "cutoff_len",
+        "block_size",
     )
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _hashes(place: Path, known: Mapping[str, Fact]) -> Iterator[Fact]:
-    """`data.hash_now`, and `data.hash_recorded` where the config or a checksum file beside the data gives one."""
+    """`data.hash_now`, and `data.hash_recorded` where the config or a checksum file beside the data gives
+    one."""
     recorded, source = _recorded(place, known)
     now = _hash(place, "md5" if recorded is not None and len(recorded) == 32 else "sha256")
     if now is not None:
@@ -68,12 +77,15 @@ def _recorded(place: Path, known: Mapping[str, Fact]) -> tuple[str | None, str]:
 
 
 def _hash(place: Path, method: str) -> str | None:
-    """The checksum of a file, or of the names and contents of a folder's `.json` and `.npy` files as the trainer takes it."""
+    """The checksum of a file, or of the names and contents of a folder's `.json` and `.npy` files as the
+    trainer takes it."""
     try:
         if place.is_file():
             return _file_hash(place, method) if place.stat().st_size <= _BIGGEST_HASHED else None
         whole = hashlib.sha256()
-        paths = sorted(path for path in place.rglob("*") if path.is_file() and path.suffix in (".json", ".npy"))
+        paths = sorted(
+            path for path in place.rglob("*") if path.is_file() and path.suffix in (".json", ".npy")
+        )
         if sum(path.stat().st_size for path in paths) > _BIGGEST_HASHED:
             return None
         for path in paths:

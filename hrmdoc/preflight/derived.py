@@ -1,4 +1,5 @@
-"""Facts that follow from others: the family of a model, HRM's size and length of run, how the data fit the model."""
+"""Facts that follow from others: the family of a model, HRM's size and length of run, how the data fit the
+model."""
 
 from __future__ import annotations
 
@@ -6,9 +7,23 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hrmdoc.preflight.config import config_value
-from hrmdoc.run import Fact, Value
+from hrmdoc.record.run import Fact, Value
 
-_FAMILIES = ("mt5", "t5", "gemma", "pegasus", "llama", "qwen", "mistral", "mixtral", "gpt2", "bert", "phi", "falcon", "deepseek")
+_FAMILIES = (
+    "mt5",
+    "t5",
+    "gemma",
+    "pegasus",
+    "llama",
+    "qwen",
+    "mistral",
+    "mixtral",
+    "gpt2",
+    "bert",
+    "phi",
+    "falcon",
+    "deepseek",
+)
 
 
 def derived_facts(known: Mapping[str, Fact]) -> Iterator[Fact]:
@@ -20,9 +35,14 @@ def derived_facts(known: Mapping[str, Fact]) -> Iterator[Fact]:
 
 
 def _family(known: Mapping[str, Fact]) -> dict[str, Value]:
-    name = config_value(known, "base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path")
+    name = config_value(
+        known, "base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path"
+    )
     words = re.split(r"[^a-z0-9]+", str(name or "").lower())
-    match = next((family for family in _FAMILIES for word in words if re.fullmatch(rf"(?:flan)?{family}[\d.]*", word)), None)
+    match = next(
+        (family for family in _FAMILIES for word in words if re.fullmatch(rf"(?:flan)?{family}[\d.]*", word)),
+        None,
+    )
     return {} if match is None else {"model.family": match}
 
 
@@ -50,7 +70,8 @@ def _hrm(known: Mapping[str, Fact]) -> dict[str, Value]:
 
 
 def parameters(hidden: float, layers: float, expansion: float, vocab: float) -> int:
-    """Trained parameters of HRM: each layer has 4 h^2 of attention and 3 h of SwiGLU, whose width is a multiple of 256.
+    """Trained parameters of HRM: each layer has 4 h^2 of attention and 3 h of SwiGLU, whose width is a
+    multiple of 256.
 
     The puzzle table is a buffer and does not count. Sudoku's default (512, 8, 4, 11) has 27,275,266.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 
 _MOST_ROWS = 20_000
 
@@ -71,7 +71,11 @@ def _array(path: Path) -> NDArray[Any] | Damage:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         return Damage(str(path), None, f"cannot be read: {error}")
-    return array if np.issubdtype(array.dtype, np.integer) else Damage(str(path), None, f"holds {array.dtype}, not whole numbers")
+    return (
+        array
+        if np.issubdtype(array.dtype, np.integer)
+        else Damage(str(path), None, f"holds {array.dtype}, not whole numbers")
+    )
 
 
 def _row_facts(path: Path, inputs: NDArray[Any], labels: NDArray[Any], ignored: int | None) -> Iterator[Fact]:

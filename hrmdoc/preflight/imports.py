@@ -9,17 +9,28 @@ from pathlib import Path
 
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.machine import Machine
-from hrmdoc.run import Fact
+from hrmdoc.record.run import Fact
 
 _IMPORT = re.compile(rb"^(?P<indent>[ \t]*)(?:from|import)[ \t]+flash_attn", re.MULTILINE)
-_SKIP = {"node_modules", "site-packages", "__pycache__", "build", "dist", "wandb", "runs", "outputs", "checkpoints"}
+_SKIP = {
+    "node_modules",
+    "site-packages",
+    "__pycache__",
+    "build",
+    "dist",
+    "wandb",
+    "runs",
+    "outputs",
+    "checkpoints",
+}
 _ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "requirements.txt")
 _MOST_FILES = 5000
 _BIGGEST = 2_000_000
 
 
 def import_facts(folder: Path, machine: Machine, known: Mapping[str, Fact]) -> Iterator[Fact]:
-    """`env.flash_attn_importable`, how often the code imports it, and whether config, environment or code ask for it."""
+    """`env.flash_attn_importable`, how often the code imports it, and whether config, environment or code ask
+    for it."""
     yield Fact("env.flash_attn_importable", machine.importable("flash_attn"))
     root = project_root(folder)
     found = list(flash_attn_imports(root)) if root is not None else []
@@ -35,16 +46,29 @@ def import_facts(folder: Path, machine: Machine, known: Mapping[str, Fact]) -> I
 
 
 def project_root(folder: Path) -> Path | None:
-    """The nearest folder upwards that looks like a project; None when there is none, so that no home folder is searched."""
+    """The nearest folder upwards that looks like a project; None when there is none, so that no home folder
+    is searched."""
     start = folder.resolve()
-    return next((place for place in (start, *start.parents[:4]) if any((place / mark).exists() for mark in _ROOT_MARKS)), None)
+    return next(
+        (
+            place
+            for place in (start, *start.parents[:4])
+            if any((place / mark).exists() for mark in _ROOT_MARKS)
+        ),
+        None,
+    )
 
 
 def flash_attn_imports(root: Path) -> Iterator[tuple[str, int, bool]]:
-    """File, line and whether it is guarded (inside `try`, `if` or a function) of each import of flash_attn in Python files."""
+    """File, line and whether it is guarded (inside `try`, `if` or a function) of each import of flash_attn in
+    Python files."""
     seen = 0
     for place, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _SKIP and name[0] != "." and not _is_venv(Path(place, name)))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _SKIP and name[0] != "." and not _is_venv(Path(place, name))
+        )
         for name in sorted(names):
             if not name.endswith(".py") or seen >= _MOST_FILES:
                 continue

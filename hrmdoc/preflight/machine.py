@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.ranks import rank_problem
-from hrmdoc.run import Fact, Value
+from hrmdoc.record.run import Fact, Value
 
 GIB = 2**30
 VARIABLES = (
@@ -56,7 +56,8 @@ class Machine:
     Attributes:
         variables: environment variables.
         gpu_memory_gib: memory of each GPU that the driver lists.
-        version: installed version of a package, None when it is not installed; asked of the Python that runs hrmdoc.
+        version: installed version of a package, None when it is not installed; asked of the Python that runs
+            hrmdoc.
         importable: whether a module can be found without importing it.
     """
 
@@ -154,7 +155,10 @@ def _canonical(machine: Machine, known: Mapping[str, Fact]) -> Iterator[tuple[st
     if device == "mps":
         yield "env.mps_fallback", variables.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         yield "env.mps_high_watermark", _number(variables.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO"))
-        yield "env.mps_low_watermark", _number(variables.get("PYTORCH_MPS_LOW_WATERMARK_RATIO")) or _LOW_WATERMARK
+        yield (
+            "env.mps_low_watermark",
+            _number(variables.get("PYTORCH_MPS_LOW_WATERMARK_RATIO")) or _LOW_WATERMARK,
+        )
 
 
 def device_kind(machine: Machine, asked: Value) -> str:
@@ -170,7 +174,8 @@ def device_kind(machine: Machine, asked: Value) -> str:
 
 
 def _number(text: str | None) -> float | None:
-    """The value of a numeric environment variable; lists (`OMP_NUM_THREADS=4,2`) count by their first entry."""
+    """The value of a numeric environment variable; lists (`OMP_NUM_THREADS=4,2`) count by their first
+    entry."""
     try:
         return None if text is None else float(text.split(",")[0])
     except ValueError:

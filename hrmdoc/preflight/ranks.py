@@ -10,7 +10,8 @@ _COUNTS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 def rank_problem(variables: Mapping[str, str]) -> str | None:
     """What is wrong with the launch environment, "" when it fits, None when nothing of it is set.
 
-    `env://` rendezvous needs RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together; ranks count from 0 to WORLD_SIZE - 1.
+    `env://` rendezvous needs RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together; ranks count from 0 to
+    WORLD_SIZE - 1.
     """
     if not any(name in variables for name in (*_COUNTS, "MASTER_ADDR", "MASTER_PORT")):
         return None
@@ -21,12 +22,20 @@ def rank_problem(variables: Mapping[str, str]) -> str | None:
             return f"{name}={text} is not a whole number"
         if text is not None:
             counts[name] = int(text)
-    return _range_problem(counts) or _missing(variables, counts) or _port_problem(variables.get("MASTER_PORT"))
+    return (
+        _range_problem(counts) or _missing(variables, counts) or _port_problem(variables.get("MASTER_PORT"))
+    )
 
 
 def _range_problem(counts: Mapping[str, int]) -> str:
-    for rank, size in (("RANK", "WORLD_SIZE"), ("LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("LOCAL_WORLD_SIZE", "WORLD_SIZE")):
-        high = rank in counts and size in counts and counts[rank] >= counts[size] + (rank == "LOCAL_WORLD_SIZE")
+    for rank, size in (
+        ("RANK", "WORLD_SIZE"),
+        ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+        ("LOCAL_WORLD_SIZE", "WORLD_SIZE"),
+    ):
+        high = (
+            rank in counts and size in counts and counts[rank] >= counts[size] + (rank == "LOCAL_WORLD_SIZE")
+        )
         if high:
             return f"{rank}={counts[rank]} is not below {size}={counts[size]}"
     return "WORLD_SIZE=0 leaves no process" if counts.get("WORLD_SIZE") == 0 else ""

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 
 MOST_SAMPLES = 20_000
 _LONGEST_LINE = 16_000_000
@@ -21,7 +21,18 @@ _TEXT = (  # columns that hold what is trained on
     "text", "prompt", "completion", "messages", "conversations", "instruction", "input", "output", "question", "answer",
     "content", "chosen", "rejected", "code", "source", "response",
 )  # fmt: skip
-_TRUTH = ("answer", "solution", "ground_truth", "target", "reference", "label", "labels", "test_list", "tests", "expected")
+_TRUTH = (
+    "answer",
+    "solution",
+    "ground_truth",
+    "target",
+    "reference",
+    "label",
+    "labels",
+    "test_list",
+    "tests",
+    "expected",
+)
 _TARGET = ("completion", "output", "response", "chosen", "answer")
 """Columns of text that is learned; a sample whose every such column is blank teaches nothing."""
 _PROMPT = ("prompt", "question", "instruction", "text", "messages", "problem")
@@ -46,7 +57,9 @@ class Tally:
         self.samples += 1
         self.columns.update(sample)
         ids = _ids(sample.get("input_ids"))
-        length = len(ids) if ids is not None else sum(_characters(sample[key]) for key in _TEXT if key in sample)
+        length = (
+            len(ids) if ids is not None else sum(_characters(sample[key]) for key in _TEXT if key in sample)
+        )
         labels = _ids(sample.get("labels"))
         targets = [key for key in _TARGET if isinstance(sample.get(key), str)]
         untaught = (labels is not None and labels.count(-100) == len(labels)) or (
@@ -123,7 +136,8 @@ def _figures(tally: Tally, whole: bool) -> Iterator[tuple[str, str | int | float
 
 
 def missing_columns(columns: set[str]) -> str:
-    """What reward functions usually need and the data lack: a prompt, and something to compare the completion with."""
+    """What reward functions usually need and the data lack: a prompt, and something to compare the completion
+    with."""
     lacking = [names[0] for names in (_PROMPT, _TRUTH) if not columns.intersection(names)]
     return ", ".join(lacking)
 
@@ -146,7 +160,9 @@ def _csv(path: Path, stream: Any) -> Iterator[dict[str, Any] | Damage]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                yield Damage(str(path), reader.line_num, "the row has another number of fields than the header")
+                yield Damage(
+                    str(path), reader.line_num, "the row has another number of fields than the header"
+                )
             else:
                 yield dict(row)
     except csv.Error as error:
@@ -159,7 +175,11 @@ def _json(path: Path, text: str) -> Iterator[dict[str, Any] | Damage]:
     except (ValueError, RecursionError) as error:
         yield Damage(str(path), getattr(error, "lineno", None), f"not JSON: {error}")
         return
-    samples = next((value for value in found.values() if isinstance(value, list)), []) if isinstance(found, dict) else found
+    samples = (
+        next((value for value in found.values() if isinstance(value, list)), [])
+        if isinstance(found, dict)
+        else found
+    )
     for index, sample in enumerate(samples if isinstance(samples, list) else []):
         yield sample if isinstance(sample, dict) else Damage(str(path), None, f"sample {index} is no object")
 

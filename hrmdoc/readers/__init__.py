@@ -1,7 +1,8 @@
 """Readers: one module a format. The folder is the registry, so a new format is one new file here.
 
-`discover` finds what a path holds, `read_into` reads it into a run, `open_source` starts one incremental session.
-Folders, modules whose name begins with an underscore, and `base` are helpers. Importing this package loads none of them.
+`discover` finds what a path holds, `read_into` reads it into a run, `open_source` starts one incremental
+session. Folders, modules whose name begins with an underscore, and `base` are helpers. Importing this package
+loads none of them.
 """
 
 from __future__ import annotations
@@ -13,22 +14,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from hrmdoc.readers._discover import discover
-    from hrmdoc.readers._feed import open_source, read_into
-    from hrmdoc.readers._groups import RunGroup, runs_in, told
-    from hrmdoc.readers._source import Source
     from hrmdoc.readers.base import Reader
+    from hrmdoc.readers.sources.feed import open_source, read_into
+    from hrmdoc.readers.sources.find import discover
+    from hrmdoc.readers.sources.groups import RunGroup, runs_in, told
+    from hrmdoc.readers.sources.source import Source
 
-__all__ = ["RunGroup", "Source", "choose", "discover", "names", "open_source", "read_into", "reader", "runs_in", "told"]
+__all__ = [
+    "RunGroup",
+    "Source",
+    "choose",
+    "discover",
+    "names",
+    "open_source",
+    "read_into",
+    "reader",
+    "runs_in",
+    "told",
+]
 
 _LAZY = {
-    "RunGroup": "_groups",
-    "Source": "_source",
-    "discover": "_discover",
-    "open_source": "_feed",
-    "read_into": "_feed",
-    "runs_in": "_groups",
-    "told": "_groups",
+    "RunGroup": "sources.groups",
+    "Source": "sources.source",
+    "discover": "sources.find",
+    "open_source": "sources.feed",
+    "read_into": "sources.feed",
+    "runs_in": "sources.groups",
+    "told": "sources.groups",
 }
 
 
@@ -53,7 +65,8 @@ def reader(name: str) -> Reader:
 
 
 def choose(path: Path, head: bytes) -> Reader | None:
-    """The reader that is surest of a file with this name and these first bytes, or None when no reader wants it."""
+    """The reader that is surest of a file with this name and these first bytes, or None when no reader wants
+    it."""
     best, certainty = None, 0.0
     for name in names():
         score = reader(name).sniff(path, head)

@@ -1,7 +1,9 @@
-"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `WHOLE`, `sniff` and `open_session`.
+"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `WHOLE`, `sniff` and
+`open_session`.
 
-A session takes bytes as they come (a whole file in blocks, or what a live run has just appended), keeps what is torn at the
-end, and yields records. However the bytes are cut, the records are the same; a test holds every reader to it.
+A session takes bytes as they come (a whole file in blocks, or what a live run has just appended), keeps what
+is torn at the end, and yields records. However the bytes are cut, the records are the same; a test holds
+every reader to it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from hrmdoc.run import Record
+from hrmdoc.record.run import Record
 
 
 def nothing_wanted(block: bytes) -> Iterable[int]:
@@ -29,7 +31,8 @@ class Context(Struct, frozen=True):
         path: the file (for messages and `Record.file`); `-` is standard input.
         source: the logger that the points belong to; several files of one logger share it.
         rank: the rank that the file's name or folder tells, else None.
-        wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are kept.
+        wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are
+            kept.
         mtime: the file's modification time, Unix seconds; the year for time stamps that carry none.
         part: which run of a database the user named; empty for the newest.
     """
@@ -66,8 +69,9 @@ class Opened(Session, Protocol):
 class Reader(Protocol):
     """What a reader module offers.
 
-    `WHOLE` says that the file is rewritten rather than appended to (JSON, SQLite): live it is read again from its start.
-    A reader of databases, which hold several runs in one file, has `runs(path)` too: their names, the newest last.
+    `WHOLE` says that the file is rewritten rather than appended to (JSON, SQLite): live it is read again from
+    its start. A reader of databases, which hold several runs in one file, has `runs(path)` too: their names,
+    the newest last.
     """
 
     NAME: str

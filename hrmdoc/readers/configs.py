@@ -1,4 +1,5 @@
-"""Config files beside a run: YAML, JSON and Python of HRM, Hydra, transformers, TRL, DeepSpeed, OpenMMLab, nanoGPT and others."""
+"""Config files beside a run: YAML, JSON and Python of HRM, Hydra, transformers, TRL, DeepSpeed, OpenMMLab,
+nanoGPT and others."""
 
 from __future__ import annotations
 
@@ -6,33 +7,45 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hrmdoc import late
 from hrmdoc.errors import InputError
-from hrmdoc.readers._document import Leaf, json_leaves, yaml_leaves
-from hrmdoc.readers._tree import plain_value
-from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact, Record
+from hrmdoc.readers.support.document import Leaf, json_leaves, yaml_leaves
+from hrmdoc.readers.support.flatten import plain_value
+from hrmdoc.readers.support.whole import Whole
+from hrmdoc.record.run import Damage, Fact, Record
+from hrmdoc.text import patterns
 
 NAME = "configs"
 TITLE = "Config files (YAML, JSON, and Python that only gives values to names)"
 WHOLE = True
 
-_KNOWN = late.pattern(
+_KNOWN = patterns.lazy(
     r"^(?:all_config|config|hparams|params|args|training_args|train_args|adapter_config|hyperparameters|default_config"
     r"|ds_config.*|deepspeed.*|zero[123].*|.*[_-]config|config[_-].*|cfg.*|.*recipe.*)\.(?:ya?ml|json)$",
     re.IGNORECASE,
 )
-_NOT = frozenset({"hydra.yaml", "meta.yaml", "package.json", "run.json", "heartbeat.json", "wandb-metadata.json", "meta.json"})
-_KEY = late.pattern(
+_NOT = frozenset(
+    {
+        "hydra.yaml",
+        "meta.yaml",
+        "package.json",
+        "run.json",
+        "heartbeat.json",
+        "wandb-metadata.json",
+        "meta.json",
+    }
+)
+_KEY = patterns.lazy(
     r"(?:^|[\s{,\"'])(?:[a-z_]*learning_rate|lr0?|[a-z_]*batch_size|num_train_epochs|epochs|max_steps|max_epochs|weight_decay|optimizer|optim"
     r"|lr_scheduler(?:_type)?|warmup_(?:steps|ratio|iters)|gradient_(?:clipping|accumulation_steps|clip_val)|max_grad_norm|hidden_size"
     r"|d_model|n_embd|num_(?:hidden_)?layers|dropout|lora_r|seed|zero_optimization|mixed_precision|base_model|halt_max_steps|model_type)"
     r"[\"']?\s*[:=]",
     re.IGNORECASE | re.MULTILINE,
 )
-_CODE = late.pattern(r"^(?:@|(?:async |def |class |if |for |while |with |try:|return )|import torch|from torch)", re.MULTILINE)
-_NOISE = late.pattern(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
+_CODE = patterns.lazy(
+    r"^(?:@|(?:async |def |class |if |for |while |with |try:|return )|import torch|from torch)", re.MULTILINE
+)
+_NOISE = patterns.lazy(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -74,13 +87,21 @@ def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
         InputError: the file is no valid YAML, JSON or Python.
     """
     if path.lower().endswith(".py"):
-        from hrmdoc import python_settings  # few configs are Python
+        from hrmdoc.readers.support import python_settings  # few configs are Python
 
         settings = python_settings.read(blob.decode("utf-8", "replace"), path)
-        yield from ((".".join(map(str, route)), one.value, one.line) for route, one in settings.values.items() if settings.config)
+        yield from (
+            (".".join(map(str, route)), one.value, one.line)
+            for route, one in settings.values.items()
+            if settings.config
+        )
         return
     found = json_leaves(blob, path) if path.lower().endswith(".json") else yaml_leaves(blob, path)
-    if b"\nwandb_version:" not in blob and not blob.startswith(b"wandb_version:") and b"\n_wandb:" not in blob:
+    if (
+        b"\nwandb_version:" not in blob
+        and not blob.startswith(b"wandb_version:")
+        and b"\n_wandb:" not in blob
+    ):
         yield from found
         return
     for key, value, line in found:

@@ -1,4 +1,5 @@
-"""Tables in CSV or TSV: Lightning, Keras, Ultralytics, exports of W&B and Trackio, nvidia-smi, own scripts."""
+"""Tables in CSV or TSV: Lightning, Keras, Ultralytics, exports of W&B and Trackio, nvidia-smi, own
+scripts."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from hrmdoc import late
-from hrmdoc.readers._decimals import Decimals, comma_in, with_point
-from hrmdoc.readers._grid import Grid, column, json_rows, matrix
-from hrmdoc.readers._labels import RUN_KEYS, Labels, metric_of, renamed, sums
-from hrmdoc.readers._lines import LineSession
-from hrmdoc.readers._table import (
+from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.decimals import Decimals, comma_in, with_point
+from hrmdoc.readers.support.grid import Grid, column, json_rows, matrix
+from hrmdoc.readers.support.labels import RUN_KEYS, Labels, metric_of, renamed, sums
+from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.support.table import (
     AXES,
     EPOCH_KEYS,
     RESTARTING,
@@ -33,30 +34,40 @@ from hrmdoc.readers._table import (
     unix_time,
     with_split,
 )
-from hrmdoc.readers._vanished import Vanished
-from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, FloatArray, IntArray, Record
+from hrmdoc.readers.support.vanished import Vanished
+from hrmdoc.record.run import Damage, FloatArray, IntArray, Record
+from hrmdoc.text import patterns
 
 NAME = "csv"
 TITLE = "CSV and TSV tables (Lightning, Keras, Ultralytics, W&B and Trackio exports)"
 WHOLE = False
 
 _DELIMITERS = (",", "\t", ";", "|")
-_RUN_PREFIX = late.pattern(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
-_SPREAD = late.pattern(r"__(?:MIN|MAX)$")
-_WORD = late.pattern(r"[A-Za-z]")
-_METRIC = late.pattern(r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE)
-_LETTER = frozenset(b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")  # all but the e and E of an exponent
+_RUN_PREFIX = patterns.lazy(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
+_SPREAD = patterns.lazy(r"__(?:MIN|MAX)$")
+_WORD = patterns.lazy(r"[A-Za-z]")
+_METRIC = patterns.lazy(
+    r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE
+)
+_LETTER = frozenset(
+    b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ"
+)  # all but the e and E of an exponent
 
 _MONITORED = b'#{"t_start"'
 _NAN = frozenset({"nan", "nan.0"})
-_NAMELESS = "has no line of names; its columns are col1 to col{}: say what they are, as with --role train.loss=col2"
+_NAMELESS = (
+    "has no line of names; its columns are col1 to col{}: say what they are, as with --role train.loss=col2"
+)
 
 
 def sniff(path: Path, head: bytes) -> float:
     """Sure when a header of names is followed by rows of as many cells, mostly numbers."""
     named = path.suffix.lower() in (".csv", ".tsv")
-    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:12] if line.strip() and not line.startswith(b"#")]
+    lines = [
+        line
+        for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:12]
+        if line.strip() and not line.startswith(b"#")
+    ]
     if not lines or b"\0" in head or len(lines[0]) > 1 << 16:
         return 0.0
     if head.startswith(_MONITORED):
@@ -66,13 +77,20 @@ def sniff(path: Path, head: bytes) -> float:
     names = renamed(_cells(header, delimiter), path.name, "")
     if named and _is_row(names) and len(lines) > 2:
         return 0.3  # columns of numbers without names
-    if len(lines) > 2 and metric_of(path.name) and all(_is_number(line.decode("utf-8", "replace")) for line in lines[:-1]):
+    if (
+        len(lines) > 2
+        and metric_of(path.name)
+        and all(_is_number(line.decode("utf-8", "replace")) for line in lines[:-1])
+    ):
         return 0.5  # a column of numbers whose name the file has
     if named and len(names) == 1 and len(lines) > 3 and _METRIC.search(names[0]) and _is_header(names):
         return 0.7 if all(_is_number(line.decode("utf-8", "replace")) for line in lines[1:-1]) else 0.0
     if len(names) < 2 or not _is_header(names):
         return 0.0
-    rows = [_cells(line.decode("utf-8", "replace"), delimiter) for line in lines[1 : 10 if head.endswith(b"\n") else -1]]
+    rows = [
+        _cells(line.decode("utf-8", "replace"), delimiter)
+        for line in lines[1 : 10 if head.endswith(b"\n") else -1]
+    ]
     if not rows:
         return 0.3 if named and _counted(names) else 0.0
     whole = [row for row in rows if len(row) == len(names)]
@@ -112,7 +130,9 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _is_header(names: list[str]) -> bool:
     """Names, not numbers: at least half of the cells begin like a word."""
     named = [name for name in names if name.strip()]
-    return bool(named) and sum(bool(_WORD.search(name)) and number(name) is None for name in named) * 2 > len(named)
+    return bool(named) and sum(bool(_WORD.search(name)) and number(name) is None for name in named) * 2 > len(
+        named
+    )
 
 
 def _is_row(cells: list[str]) -> bool:
@@ -192,9 +212,13 @@ class _Session(LineSession):
             if named and text.strip() == "0":
                 return 1  # the name that pandas gives the only column of a list
             if named and (len(names) == 1 or (len(names) == 2 and number(names[0]) in (0, 1))):
-                self._header = _Header(["step", named][-len(names) :], delimiter, split_of(self._context.path), self._decimals)
+                self._header = _Header(
+                    ["step", named][-len(names) :], delimiter, split_of(self._context.path), self._decimals
+                )
                 return 0
-            self._header = _Header([f"col{at}" for at in range(1, len(names) + 1)], delimiter, "", self._decimals)
+            self._header = _Header(
+                [f"col{at}" for at in range(1, len(names) + 1)], delimiter, "", self._decimals
+            )
             self._header.damages.append((number_, _NAMELESS.format(len(names))))
             return 0
         if not _is_header(whole):
@@ -224,7 +248,9 @@ class _Session(LineSession):
         for at, row in header.vanished.see(filled):
             header.gaps[at] = place_of.only(row)
 
-    def _columns_of(self, header: _Header, grid: Grid, filled: NDArray[np.bool_], place_of: _Places, run: str) -> None:
+    def _columns_of(
+        self, header: _Header, grid: Grid, filled: NDArray[np.bool_], place_of: _Places, run: str
+    ) -> None:
         """Adds the cells that are `filled`, of the rows of one run."""
         place, times = header.place, place_of.times
         for at, metric, source in header.metrics():
@@ -242,7 +268,9 @@ class _Session(LineSession):
         """The name of the source of a run among several in the file."""
         return f"{self._context.source or self._context.path}#{run}" if run else ""
 
-    def _take(self, metric: str, values: FloatArray, here: NDArray[np.bool_], rows: _Places, source: str) -> None:
+    def _take(
+        self, metric: str, values: FloatArray, here: NDArray[np.bool_], rows: _Places, source: str
+    ) -> None:
         """Adds the values of the rows that are `here` to a metric."""
         whole = bool(here.all() and (rows.axes == rows.axes[0]).all())
         for axis in rows.axes[:1] if whole else np.unique(rows.axes[here]):
@@ -310,10 +338,13 @@ class _Header:
         if step is None and found.epoch is None and self.names[0] in ("", "Unnamed: 0", "index"):
             step = self.names[0]
         epoch = found.epoch or next((lowered[key] for key in EPOCH_KEYS if key in lowered), None)
-        return Places(step, epoch, found.time or next((lowered[key] for key in TIME_KEYS if key in lowered), None))
+        return Places(
+            step, epoch, found.time or next((lowered[key] for key in TIME_KEYS if key in lowered), None)
+        )
 
     def runs(self, grid: Grid) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """The runs that the rows last read belong to, each with its own of them, shape [n]; one without a name for all."""
+        """The runs that the rows last read belong to, each with its own of them, shape [n]; one without a
+        name for all."""
         if not self._run:
             yield "", np.ones(len(grid), np.bool_)
             return
@@ -322,7 +353,8 @@ class _Header:
             yield " ".join(run), np.array([cell == run for cell in cells])
 
     def metrics(self) -> Iterator[tuple[int, str, str]]:
-        """Column, metric and run of every column that holds a metric; exports name the run in front of the metric."""
+        """Column, metric and run of every column that holds a metric; exports name the run in front of the
+        metric."""
         for at, name in enumerate(self.names):
             if not name or name == self.place.step or at in self._run or _SPREAD.search(name):
                 continue
@@ -351,7 +383,9 @@ class _Header:
                 continue
             cells = _cells(line.decode("utf-8", "replace").replace("\0", ""), self.delimiter)
             if len(cells) != width and not (len(cells) == width + 1 and not cells[-1].strip()):
-                self.damages.append((first + offset, f"the row has {len(cells)} cells where the header has {width}"))
+                self.damages.append(
+                    (first + offset, f"the row has {len(cells)} cells where the header has {width}")
+                )
                 if len(cells) < width:
                     continue
             rows.append(self._plain(cells[:width]))
@@ -362,8 +396,14 @@ class _Header:
         columns = list(zip(*rows, strict=True))
         self.labels.see(columns)
         grid = np.stack([column(cells) for cells in columns], axis=1)
-        self.nans = np.isnan(grid) & np.array([[cell.strip().lower().lstrip("+-") in _NAN for cell in row] for row in rows])
-        clock = [unix_time(cell) for cell in columns[self.at(self.place.time)]] if self.place.time is not None else []
+        self.nans = np.isnan(grid) & np.array(
+            [[cell.strip().lower().lstrip("+-") in _NAN for cell in row] for row in rows]
+        )
+        clock = (
+            [unix_time(cell) for cell in columns[self.at(self.place.time)]]
+            if self.place.time is not None
+            else []
+        )
         return grid, np.array(clock) if clock else np.full(len(rows), np.nan), np.array(numbers, np.int64)
 
     def _plain(self, cells: list[str]) -> list[str]:
@@ -373,7 +413,8 @@ class _Header:
         return list(map(with_point, cells)) if comma or (comma is None and self.delimiter == ";") else cells
 
     def _fast(self, lines: list[bytes], width: int) -> Grid | None:
-        """Rows of plain numbers and empty cells read as JSON, ten times as fast; None when there is anything else."""
+        """Rows of plain numbers and empty cells read as JSON, ten times as fast; None when there is anything
+        else."""
         if self.delimiter != ",":
             return None
         body = b"],[".join(lines).replace(b"\r],[", b"],[").removesuffix(b"\r")

@@ -1,7 +1,9 @@
-"""What collectors of logs wrap around each line: JSON of Docker, journald, Fluent Bit, Loki, Google Cloud and CloudWatch.
+"""What collectors of logs wrap around each line: JSON of Docker, journald, Fluent Bit, Loki, Google Cloud and
+CloudWatch.
 
-The lines inside are read as the plain text log that they are, each with the time of its envelope in front. A file is JSON lines,
-or one document that lists the envelopes. Places are told as lines of the file, in a document as the number of the envelope.
+The lines inside are read as the plain text log that they are, each with the time of its envelope in front. A
+file is JSON lines, or one document that lists the envelopes. Places are told as lines of the file, in a
+document as the number of the envelope.
 """
 
 from __future__ import annotations
@@ -18,26 +20,36 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc import late
 from hrmdoc.errors import InputError
-from hrmdoc.readers import _json, jsonl
-from hrmdoc.readers._lines import LineSession
-from hrmdoc.readers._table import unix_time
-from hrmdoc.readers._textlog.session import TextSession
-from hrmdoc.readers._whole import MAX_DOCUMENT
+from hrmdoc.readers import jsonl
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.readers.log.session import TextSession
+from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.support.table import unix_time
+from hrmdoc.readers.support.whole import MAX_DOCUMENT
+from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.text import patterns
 
 NAME = "envelopes"
 TITLE = "JSON envelopes of log collectors (Docker, journald, Google Cloud, CloudWatch, Loki)"
 WHOLE = False
 
 _TEXTS = ("log", "message", "msg", "MESSAGE", "textPayload", "line", "body", "_raw", "@message")
-_TIMES = ("time", "timestamp", "ts", "@timestamp", "asctime", "__REALTIME_TIMESTAMP", "_time", "receiveTimestamp")
+_TIMES = (
+    "time",
+    "timestamp",
+    "ts",
+    "@timestamp",
+    "asctime",
+    "__REALTIME_TIMESTAMP",
+    "_time",
+    "receiveTimestamp",
+)
 _LISTS = ("events", "entries", "logs", "results", "hits")
-_DOCUMENT = late.pattern(rb'\s*(?:\[\s*\{|\{\s*"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[\s*\{)')
-_HELD = late.pattern(rb'"(?:' + "|".join(map(re.escape, _TEXTS)).encode() + rb')"\s*:\s*"')
-_TIMED = late.pattern(rb'"(?:' + "|".join(map(re.escape, _TIMES)).encode() + rb')"\s*:')
+_DOCUMENT = patterns.lazy(rb'\s*(?:\[\s*\{|\{\s*"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[\s*\{)')
+_HELD = patterns.lazy(rb'"(?:' + "|".join(map(re.escape, _TEXTS)).encode() + rb')"\s*:\s*"')
+_TIMED = patterns.lazy(rb'"(?:' + "|".join(map(re.escape, _TIMES)).encode() + rb')"\s*:')
 _TRUST = 20
 
 
@@ -50,7 +62,9 @@ def sniff(path: Path, head: bytes) -> float:
     whole = head.rpartition(b"\n")[0] or head
     lines = [line for line in whole.split(b"\n")[:_TRUST] if line.strip()]
     rows = [_parsed(line) for line in lines]
-    if all(isinstance(row, dict) and _unwrapped(row) is not None and not jsonl.is_record(row) for row in rows):
+    if all(
+        isinstance(row, dict) and _unwrapped(row) is not None and not jsonl.is_record(row) for row in rows
+    ):
         return 0.9
     return 0.8 if _DOCUMENT.match(head) else 0.0
 
@@ -84,12 +98,17 @@ class _Session(LineSession):
         yield from map(self._placed, self._text.close())
 
     def _block(self, block: bytes) -> Iterator[Record]:
-        """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends with the file.
+        """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends
+        with the file.
 
         Raises:
             InputError: the document is larger than can be held in memory at once.
         """
-        if self._document is None and not self._begun and (opening := block.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]):
+        if (
+            self._document is None
+            and not self._begun
+            and (opening := block.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0])
+        ):
             self._begun = True
             self._document = [] if _parsed(opening) is None else None
         if self._document is not None:
@@ -110,12 +129,14 @@ class _Session(LineSession):
         assert self._document is not None
         self._held += len(block)
         if self._held > MAX_DOCUMENT:
-            raise InputError(f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for a document", file=self._context.path)
+            raise InputError(
+                f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for a document", file=self._context.path
+            )
         self._document.append(block)
 
     def _whole(self, blob: bytes) -> Iterator[Record]:
         try:
-            yield from self._read(_listed(_json.document(blob, self._context.path)))
+            yield from self._read(_listed(json_text.document(blob, self._context.path)))
         except InputError as error:
             yield Damage(self._context.path, error.line, error.what)
 
@@ -159,7 +180,9 @@ def _unwrapped(row: Mapping[str, Any]) -> tuple[str, float] | None:
     """The text of an envelope and its time, NaN where it tells none; None for an object without a text."""
     inner = row.get("jsonPayload")
     holders = (row, inner) if isinstance(inner, dict) else (row,)
-    text = next((holder[key] for holder in holders for key in _TEXTS if isinstance(holder.get(key), str)), None)
+    text = next(
+        (holder[key] for holder in holders for key in _TEXTS if isinstance(holder.get(key), str)), None
+    )
     if text is None:
         return None
     return text, next((time for key in _TIMES if not math.isnan(time := unix_time(row.get(key)))), math.nan)
@@ -167,6 +190,8 @@ def _unwrapped(row: Mapping[str, Any]) -> tuple[str, float] | None:
 
 def _stamp(time: float) -> str:
     try:
-        return "" if math.isnan(time) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
+        return (
+            "" if math.isnan(time) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
+        )
     except (ValueError, OverflowError, OSError):
         return ""

@@ -1,7 +1,9 @@
-"""Dumps of PyTorch's flight recorder: what each rank called last on every process group, and what it still waits for.
+"""Dumps of PyTorch's flight recorder: what each rank called last on every process group, and what it still
+waits for.
 
-A dump is a pickle of plain containers. It is read by an interpreter that knows the operations for these alone, so that no
-dump can name a class or call a function. Layout after torch/csrc/distributed/c10d/FlightRecorder.hpp; old dumps are a bare list.
+A dump is a pickle of plain containers. It is read by an interpreter that knows the operations for these
+alone, so that no dump can name a class or call a function. Layout after
+torch/csrc/distributed/c10d/FlightRecorder.hpp; old dumps are a bare list.
 """
 
 from __future__ import annotations
@@ -16,27 +18,51 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from hrmdoc import late
-from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Record, Value
+from hrmdoc.readers.support.whole import Whole
+from hrmdoc.record.run import Damage, Event, Fact, Record, Value
+from hrmdoc.text import patterns
 
 NAME = "flight_recorder"
 TITLE = "PyTorch flight-recorder dumps (nccl_trace_rank_N)"
 WHOLE = True
 
-_NAMED = late.pattern(r"(?:trace|recorder|dump|fr)[\w.-]*rank[_-]?\d+")
+_NAMED = patterns.lazy(r"(?:trace|recorder|dump|fr)[\w.-]*rank[_-]?\d+")
 _MAGIC = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _MOST_GROUPS = 256
 _ALLOWED = (
     *(pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE),
     *(pickle.EMPTY_DICT, pickle.EMPTY_LIST, pickle.EMPTY_TUPLE, pickle.DICT, pickle.LIST, pickle.TUPLE),
-    *(pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.SETITEM, pickle.SETITEMS, pickle.APPEND, pickle.APPENDS),
+    *(
+        pickle.TUPLE1,
+        pickle.TUPLE2,
+        pickle.TUPLE3,
+        pickle.SETITEM,
+        pickle.SETITEMS,
+        pickle.APPEND,
+        pickle.APPENDS,
+    ),
     *(pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.BINFLOAT, pickle.BINUNICODE),
-    *(pickle.SHORT_BINUNICODE, pickle.BINPUT, pickle.LONG_BINPUT, pickle.BINGET, pickle.LONG_BINGET, pickle.MEMOIZE),
+    *(
+        pickle.SHORT_BINUNICODE,
+        pickle.BINPUT,
+        pickle.LONG_BINPUT,
+        pickle.BINGET,
+        pickle.LONG_BINGET,
+        pickle.MEMOIZE,
+    ),
 )
 
-_BROKEN = (pickle.UnpicklingError, struct.error, EOFError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
+_BROKEN = (
+    pickle.UnpicklingError,
+    struct.error,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+)
 """What the interpreter raises for bytes that are no pickle of plain containers."""
 
 
@@ -57,7 +83,9 @@ def open_session(context: Context) -> Whole:
 class _PlainUnpickler(pickle._Unpickler):
     """Builds dictionaries, lists, tuples, texts and numbers; any other operation is unknown to it."""
 
-    dispatch: ClassVar[dict[int, Any]] = {operation[0]: pickle._Unpickler.dispatch[operation[0]] for operation in _ALLOWED}
+    dispatch: ClassVar[dict[int, Any]] = {
+        operation[0]: pickle._Unpickler.dispatch[operation[0]] for operation in _ALLOWED
+    }
 
 
 class _Group(Struct):
@@ -75,7 +103,9 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     try:
         dump = _PlainUnpickler(io.BytesIO(blob)).load()
     except _BROKEN as error:
-        yield Damage(context.path, None, f"is no whole flight-recorder dump: {type(error).__name__} {error}"[:200])
+        yield Damage(
+            context.path, None, f"is no whole flight-recorder dump: {type(error).__name__} {error}"[:200]
+        )
         return
     tree = dump if isinstance(dump, dict) else {"entries": dump}
     written = tree.get("entries")
@@ -121,7 +151,12 @@ def _facts(context: Context, groups: Mapping[str, _Group], tree: Mapping[Any, An
     for name, group in groups.items():
         told: dict[str, Value] = {"enqueued": group.enqueued, "completed": group.completed}
         if group.waiting >= 0:
-            told |= {"waiting": group.waiting, "operation": group.operation, "sizes": group.sizes, "place": group.place}
+            told |= {
+                "waiting": group.waiting,
+                "operation": group.operation,
+                "sizes": group.sizes,
+                "place": group.place,
+            }
         for what, value in told.items():
             yield Fact(f"fr.{rank}.{name}.{what}", value, "run", context.path)
     configs = _mapping(tree.get("pg_config"))
@@ -130,7 +165,9 @@ def _facts(context: Context, groups: Mapping[str, _Group], tree: Mapping[Any, An
         members = [int(one) for one in re.findall(r"\d{1,6}", ranks)] if isinstance(ranks, str) else ranks
         if isinstance(members, list) and members and all(type(one) is int for one in members):
             known = _text(name) if _text(name) in groups or len(groups) != 1 else next(iter(groups))
-            yield Fact(f"fr.members.{known}", ",".join(str(one) for one in members[:65536]), "run", context.path)
+            yield Fact(
+                f"fr.members.{known}", ",".join(str(one) for one in members[:65536]), "run", context.path
+            )
 
 
 def _group_name(entry: Mapping[str, Any]) -> str:
@@ -142,7 +179,9 @@ def _group_name(entry: Mapping[str, Any]) -> str:
 def _shape(entry: Mapping[str, Any]) -> str:
     """Sizes of the inputs, as `8x4 2`."""
     sizes = entry.get("input_sizes")
-    rows = [row for row in sizes[:8] if isinstance(row, list | tuple)] if isinstance(sizes, list | tuple) else []
+    rows = (
+        [row for row in sizes[:8] if isinstance(row, list | tuple)] if isinstance(sizes, list | tuple) else []
+    )
     return " ".join("x".join(str(_number(one)) for one in row[:8]) for row in rows)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers import _json
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Record, Value
+from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.record.run import Damage, Event, Fact, Record, Value
 
 NAME = "hf_state"
 TITLE = "Hugging Face trainer_state.json"
@@ -25,7 +25,13 @@ _RUN_FACTS = {
     "eval_steps": "eval.interval",
     "save_steps": "checkpoint.interval",
 }
-_CONFIG_FACTS = ("best_metric", "best_global_step", "best_model_checkpoint", "total_flos", "num_input_tokens_seen")
+_CONFIG_FACTS = (
+    "best_metric",
+    "best_global_step",
+    "best_model_checkpoint",
+    "total_flos",
+    "num_input_tokens_seen",
+)
 _SUMMARY = ("train_loss", "total_flos", "train_runtime", "train_samples_per_second", "train_steps_per_second")
 _ENDLESS = 2**31
 """A Trainer that counts steps only sets its epochs to the largest integer."""
@@ -36,7 +42,11 @@ def sniff(path: Path, head: bytes) -> float:
     """By its name, or by the two keys that every state has."""
     if not head.lstrip().startswith(b"{"):
         return 0.0
-    return 1.0 if b'"log_history"' in head and (path.name == "trainer_state.json" or b'"global_step"' in head) else 0.0
+    return (
+        1.0
+        if b'"log_history"' in head and (path.name == "trainer_state.json" or b'"global_step"' in head)
+        else 0.0
+    )
 
 
 def open_session(context: Context) -> Whole:
@@ -62,12 +72,16 @@ def _salvaged(blob: bytes) -> dict[str, Any]:
     """The whole entries of a torn history."""
     text = blob.decode("utf-8", "replace")
     found = _HISTORY.search(text)
-    return {"log_history": _json.objects_in(text, found.end()) if found else []}
+    return {"log_history": json_text.objects_in(text, found.end()) if found else []}
 
 
 def _points_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without the totals of the whole run, whose `train_loss` is a mean over all steps."""
-    return {key: value for key, value in row.items() if key not in _SUMMARY} if "train_runtime" in row else dict(row)
+    return (
+        {key: value for key, value in row.items() if key not in _SUMMARY}
+        if "train_runtime" in row
+        else dict(row)
+    )
 
 
 def _facts(state: Mapping[str, Any], history: list[dict[str, Any]], path: str) -> Iterator[Fact]:

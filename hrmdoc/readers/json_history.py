@@ -1,8 +1,8 @@
 """Histories and results in one JSON document.
 
-Lists of numbers by name (`{"train_loss": [...], "val_loss": [...]}`, a Keras history) or of `[step, value]`, lists of objects,
-the scalar download of TensorBoard, CatBoost's own file, and result files that hold one final value
-(`{"final_metrics": {"val_loss": 0.0}}`).
+Lists of numbers by name (`{"train_loss": [...], "val_loss": [...]}`, a Keras history) or of `[step, value]`,
+lists of objects, the scalar download of TensorBoard, CatBoost's own file, and result files that hold one
+final value (`{"final_metrics": {"val_loss": 0.0}}`).
 """
 
 from __future__ import annotations
@@ -15,44 +15,56 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc import late
-from hrmdoc.readers import _json
-from hrmdoc.readers._labels import metric_of
-from hrmdoc.readers._layouts import TRAINED, of_catboost, of_pandas
-from hrmdoc.readers._names import checkpoint_number
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
-from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Axis, Fact, FloatArray, Points, Record
+from hrmdoc.readers.sources.names import checkpoint_number
+from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.labels import metric_of
+from hrmdoc.readers.support.layouts import TRAINED, of_catboost, of_pandas
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
+from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.record.run import Axis, Fact, FloatArray, Points, Record
+from hrmdoc.text import patterns
 
 NAME = "json_history"
 TITLE = "JSON histories and results"
 WHOLE = True
 
-_METRIC = late.pattern(
+_METRIC = patterns.lazy(
     rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
     rb"\s*:\s*(\[|-?\d|NaN|-?Infinity|null|\{)",
     re.IGNORECASE,
 )
-_SERIES_NAME = late.pattern(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
-_FINAL = late.pattern(r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE)
-_NO_METRIC = late.pattern(r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE)
-_LISTED = late.pattern(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
-_SPLIT_TABLE = late.pattern(rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE)
+_SERIES_NAME = patterns.lazy(rb"history|metric|result|log|loss|train|eval", re.IGNORECASE)
+_FINAL = patterns.lazy(
+    r"loss|acc|reward|perplexity|ppl|f1|auc|score|bleu|rouge|wer|error|mse|mae", re.IGNORECASE
+)
+_NO_METRIC = patterns.lazy(
+    r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE
+)
+_LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
+_SPLIT_TABLE = patterns.lazy(
+    rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
+)
 _MAX_LENGTH = 10_000_000
-_NUMBERED = late.pattern(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
+_NUMBERED = patterns.lazy(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
 
 
 def sniff(path: Path, head: bytes) -> float:
     """By the names of metrics that lists, numbers or objects follow."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start not in (b"{", b"[") or (path.name == "meta.json" and checkpoint_number(path.parent.name) is not None):
+    if start not in (b"{", b"[") or (
+        path.name == "meta.json" and checkpoint_number(path.parent.name) is not None
+    ):
         return 0.0
     if start == b"[" and re.match(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,", head):
         return 0.8  # [[wall time, step, value], ...]
-    if start == b"[" and metric_of(path.name) and re.match(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,", head):
+    if (
+        start == b"["
+        and metric_of(path.name)
+        and re.match(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,", head)
+    ):
         return 0.7  # numbers, or steps with numbers, whose name the file has
     if b'"learn_metrics"' in head and b'"iteration_count"' in head:
         return 0.9  # CatBoost's catboost_training.json
@@ -87,19 +99,24 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
 
 
 def _named_by_file(context: Context, tree: Any) -> Any:
-    """Lists by the part of the data or by the model alone, with the metric that the file's name tells behind each."""
+    """Lists by the part of the data or by the model alone, with the metric that the file's name tells behind
+    each."""
     word = TRAINED.search(metric_of(context.path)) if isinstance(tree, dict) else None
-    if word is None or not all(isinstance(cells, list) and _column(cells) is not None for cells in tree.values()):
+    if word is None or not all(
+        isinstance(cells, list) and _column(cells) is not None for cells in tree.values()
+    ):
         return tree
     if any(_FINAL.search(name) for name in tree):
         return tree
     return {
-        name if name in STEP_KEYS or name in EPOCH_KEYS else f"{name}_{word[0].lower()}": cells for name, cells in tree.items()
+        name if name in STEP_KEYS or name in EPOCH_KEYS else f"{name}_{word[0].lower()}": cells
+        for name, cells in tree.items()
     }
 
 
 def _counted(tree: Any) -> Any:
-    """`tree` with mappings from counter to row (`{"0": {"loss": 2.1}, "1": ...}`, `{"epoch_1": ...}`) as lists of rows."""
+    """`tree` with mappings from counter to row (`{"0": {"loss": 2.1}, "1": ...}`, `{"epoch_1": ...}`) as
+    lists of rows."""
     if not isinstance(tree, dict):
         return tree
     found = [_NUMBERED.match(str(key)) for key in tree]
@@ -117,17 +134,25 @@ def _counted(tree: Any) -> Any:
 def _is_row(value: Any) -> bool:
     """Numbers by their names, perhaps nested, and no list."""
     cells = [cell for _, cell in flatten(value)] if isinstance(value, dict) else []
-    return bool(cells) and not any(isinstance(cell, list) for cell in cells) and any(number(cell) is not None for cell in cells)
+    return (
+        bool(cells)
+        and not any(isinstance(cell, list) for cell in cells)
+        and any(number(cell) is not None for cell in cells)
+    )
 
 
 def _salvaged(blob: bytes) -> list[Any] | None:
     """The whole values of a list that ends in the middle, as one that is still being written does."""
     text = blob.decode("utf-8", "replace")
-    return _json.objects_in(text, text.find("[") + 1) if text.lstrip().startswith("[") else None
+    return json_text.objects_in(text, text.find("[") + 1) if text.lstrip().startswith("[") else None
 
 
 def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
-    lists = {key: value for key, value in flatten(tree) if isinstance(value, list) and 0 < len(value) <= _MAX_LENGTH}
+    lists = {
+        key: value
+        for key, value in flatten(tree)
+        if isinstance(value, list) and 0 < len(value) <= _MAX_LENGTH
+    }
     singles = {key: value for key, value in flatten(tree) if not isinstance(value, list)}
     curves = {key: column for key, value in lists.items() if (column := _column(value)) is not None}
     yield from _curves(context, curves)
@@ -142,20 +167,28 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
     for key, value in singles.items():
         if not _is_final(key, value) and (plain := plain_value(value)) is not None:
             yield Fact(
-                re.sub(r"^(?:config|args|hparams|hyperparameters|params|settings|cfg)\.", "", key), plain, "config", context.path
+                re.sub(r"^(?:config|args|hparams|hyperparameters|params|settings|cfg)\.", "", key),
+                plain,
+                "config",
+                context.path,
             )
 
 
 def _column(cells: Sequence[Any]) -> FloatArray | None:
-    """A list of numbers, shape [n]; null is NaN, since a list has a place for every epoch. None for any other list."""
-    values = [math.nan if cell is None else number(cell) if not isinstance(cell, bool | list) else None for cell in cells]
+    """A list of numbers, shape [n]; null is NaN, since a list has a place for every epoch. None for any other
+    list."""
+    values = [
+        math.nan if cell is None else number(cell) if not isinstance(cell, bool | list) else None
+        for cell in cells
+    ]
     if any(value is None for value in values) or all(cell is None for cell in cells):
         return None
     return np.array(values, np.float64)
 
 
 def _pairs(cells: Sequence[Any]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray] | None:
-    """Steps and values, shape [n] each, of a list of `[step, value]` whose steps never fall; None for any other list."""
+    """Steps and values, shape [n] each, of a list of `[step, value]` whose steps never fall; None for any
+    other list."""
     if not all(isinstance(cell, list) and len(cell) == 2 for cell in cells) or len(cells) < 2:
         return None
     steps, values = _column([cell[0] for cell in cells]), _column([cell[1] for cell in cells])
@@ -167,12 +200,18 @@ def _pairs(cells: Sequence[Any]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], F
 
 
 def _curve(
-    context: Context, key: str, steps: np.ndarray[Any, np.dtype[np.int64]], values: FloatArray, axis: Axis = "step"
+    context: Context,
+    key: str,
+    steps: np.ndarray[Any, np.dtype[np.int64]],
+    values: FloatArray,
+    axis: Axis = "step",
 ) -> Points:
     """One curve; its name is without the folders that histories keep their metrics in."""
     metric = with_split(key.removeprefix("history.").removeprefix("metrics."), split_of(context.path))
     none = np.full(len(values), np.nan)
-    return Points(metric, steps, values, none, context.path, None, context.rank, axis, 3, context.source or context.path)
+    return Points(
+        metric, steps, values, none, context.path, None, context.rank, axis, 3, context.source or context.path
+    )
 
 
 def _curves(context: Context, curves: Mapping[str, FloatArray]) -> Iterator[Points]:
@@ -197,15 +236,25 @@ def _x_axis(
 
 
 def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:
-    """A list of objects is a table; one of `[wall time, step, value]` is TensorBoard's download of one scalar."""
+    """A list of objects is a table; one of `[wall time, step, value]` is TensorBoard's download of one
+    scalar."""
     rows = Rows(context, precision=3)
     name = re.sub(r"^run-.*-tag-|\.json$", "", context.path.replace("\\", "/").rpartition("/")[2])
     prefix = (
-        f"{key}." if key and key not in ("history", "log_history", "logs", "epochs", "metrics", "log", "results", "steps") else ""
+        f"{key}."
+        if key
+        and key not in ("history", "log_history", "logs", "epochs", "metrics", "log", "results", "steps")
+        else ""
     )
     for at, cell in enumerate(cells, 1):
         if isinstance(cell, dict):
-            rows.add({f"{prefix}{k}" if k not in STEP_KEYS and k not in EPOCH_KEYS else k: v for k, v in cell.items()}, at)
+            rows.add(
+                {
+                    f"{prefix}{k}" if k not in STEP_KEYS and k not in EPOCH_KEYS else k: v
+                    for k, v in cell.items()
+                },
+                at,
+            )
         elif not key and isinstance(cell, list) and len(cell) == 3:
             rows.add({"wall_time": cell[0], "step": cell[1], name: cell[2]}, at)
     yield from rows.points()
@@ -233,7 +282,9 @@ def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) 
     for key, value in singles.items():
         if _is_final(key, value):
             values, none = np.array([float(value)]), np.array([np.nan])
-            yield Points(with_split(key, split), at, values, none, context.path, None, context.rank, axis, 0, source)
+            yield Points(
+                with_split(key, split), at, values, none, context.path, None, context.rank, axis, 0, source
+            )
 
 
 def _first(singles: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

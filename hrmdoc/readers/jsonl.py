@@ -1,4 +1,5 @@
-"""JSON lines: one object a line, as LLaMA-Factory, ms-swift, W&B exports and many own scripts write, and `events.jsonl`."""
+"""JSON lines: one object a line, as LLaMA-Factory, ms-swift, W&B exports and many own scripts write, and
+`events.jsonl`."""
 
 from __future__ import annotations
 
@@ -11,21 +12,22 @@ from typing import Any
 
 import orjson
 
-from hrmdoc import late
-from hrmdoc.readers import _json
-from hrmdoc.readers._lines import MAX_LINE, LineSession
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._table import EPOCH_KEYS, STEP_KEYS, number, unix_time
-from hrmdoc.readers._typed import TypedRows
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, EventKind, Line, Record
+from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.lines import MAX_LINE, LineSession
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, unix_time
+from hrmdoc.readers.support.typed_rows import TypedRows
+from hrmdoc.record.run import Damage, Event, EventKind, Line, Record
+from hrmdoc.text import patterns
 
 NAME = "jsonl"
 TITLE = "JSON lines (one object a line)"
 WHOLE = False
 
-_METRIC = late.pattern(
-    r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score)", re.IGNORECASE
+_METRIC = patterns.lazy(
+    r"(?:^|[_/.\s-])(?:loss|acc|accuracy|reward|lr|learning_rate|perplexity|ppl|grad_norm|entropy|score)",
+    re.IGNORECASE,
 )
 _EVENTS: dict[str, EventKind] = {
     "started": "start",
@@ -84,7 +86,7 @@ def sniff(path: Path, head: bytes) -> float:
 
 def _parsed(line: bytes) -> Any:
     try:
-        return _json.loads(line)
+        return json_text.loads(line)
     except ValueError:
         return None
 
@@ -147,7 +149,8 @@ class _Session(LineSession):
         return True
 
     def _alike(self, block: bytes) -> bool:
-        """Takes a block in at once whose lines are all objects with nothing but metrics; whether it was one."""
+        """Takes a block in at once whose lines are all objects with nothing but metrics; whether it was
+        one."""
         if not block.startswith(b"{") or len(block) > MAX_LINE:
             return False
         count = block.count(b"\n")
@@ -215,12 +218,17 @@ class _Session(LineSession):
         for key in _TEXT_KEYS:
             text = row.get(key)
             if isinstance(text, str):
-                yield from (Line(part, self._context.path, line, time, rank, step) for part in text.splitlines()[:200])
+                yield from (
+                    Line(part, self._context.path, line, time, rank, step) for part in text.splitlines()[:200]
+                )
 
     def _unreadable(self, line: bytes, number_: int, wanted: bool) -> Iterator[Record]:
-        """A line that is no JSON: kept when a signature asks for it, else counted; the first few are reported."""
+        """A line that is no JSON: kept when a signature asks for it, else counted; the first few are
+        reported."""
         if wanted:
-            yield Line(line.decode("utf-8", "replace")[:4000], self._context.path, number_, rank=self._context.rank)
+            yield Line(
+                line.decode("utf-8", "replace")[:4000], self._context.path, number_, rank=self._context.rank
+            )
             return
         self._bad += 1
         if self._bad <= 20:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrmdoc import late
-from hrmdoc.readers._sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
-from hrmdoc.readers._tree import plain_value
-from hrmdoc.readers._whole import Whole
 from hrmdoc.readers.base import Context, Session
-from hrmdoc.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
+from hrmdoc.readers.support.flatten import plain_value
+from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
+from hrmdoc.readers.support.whole import Whole
+from hrmdoc.record.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,11 +24,18 @@ NAME = "mlflow"
 TITLE = "MLflow (file store and SQLite)"
 WHOLE = True
 
-_METRIC_LINE = late.pattern(rb"^\d{10,16} \S+(?: -?\d+)?$")
-_STATUS = {"3": "finished", "4": "failed", "5": "killed", "FINISHED": "finished", "FAILED": "failed", "KILLED": "killed"}
+_METRIC_LINE = patterns.lazy(rb"^\d{10,16} \S+(?: -?\d+)?$")
+_STATUS = {
+    "3": "finished",
+    "4": "failed",
+    "5": "killed",
+    "FINISHED": "finished",
+    "FAILED": "failed",
+    "KILLED": "killed",
+}
 _LARGEST = 1.7e308  # what the database holds for an infinity
 _LAST_STEP = 2**62
-_META = late.pattern(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
+_META = patterns.lazy(r"^(?P<key>status|start_time|end_time|run_id):\s*'?(?P<value>[^'\n]*)'?$", re.MULTILINE)
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -36,7 +43,9 @@ def sniff(path: Path, head: bytes) -> float:
     if head.startswith(MAGIC):
         known = b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts
         return 0.9 if known or columns(path, "latest_metrics") else 0.0
-    if path.name == "meta.yaml" and ((b"run_id:" in head and b"status:" in head) or b"experiment_id:" in head):
+    if path.name == "meta.yaml" and (
+        (b"run_id:" in head and b"status:" in head) or b"experiment_id:" in head
+    ):
         return 1.0
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
@@ -81,15 +90,34 @@ def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:
     if rows:
         steps, values, times, lines = (list(column) for column in zip(*rows, strict=True))
         source = "/".join(parts[:place])
-        yield _points(context, "/".join(parts[place + 1 :]), steps, values, times, source, np.array(lines, np.int64))
+        yield _points(
+            context, "/".join(parts[place + 1 :]), steps, values, times, source, np.array(lines, np.int64)
+        )
 
 
 def _points(
-    context: Context, metric: str, steps: list[int], values: list[float], times: list[float], source: str, lines: IntArray | None
+    context: Context,
+    metric: str,
+    steps: list[int],
+    values: list[float],
+    times: list[float],
+    source: str,
+    lines: IntArray | None,
 ) -> Points:
     places: IntArray = np.array(steps, np.int64)
     numbers: FloatArray = np.array(values, np.float64)
-    return Points(metric, places, numbers, np.array(times, np.float64), context.path, lines, context.rank, "step", 3, source)
+    return Points(
+        metric,
+        places,
+        numbers,
+        np.array(times, np.float64),
+        context.path,
+        lines,
+        context.rank,
+        "step",
+        3,
+        source,
+    )
 
 
 def _meta(context: Context, text: str) -> Iterator[Event]:
@@ -130,7 +158,9 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     if not found:
         return
     run = chosen(found, context.part, context.path).id
-    times = opened.execute("SELECT status, start_time, end_time FROM runs WHERE run_uuid = ?", (run,)).fetchone()
+    times = opened.execute(
+        "SELECT status, start_time, end_time FROM runs WHERE run_uuid = ?", (run,)
+    ).fetchone()
     yield from _run_events(context, str(times[0]), times[1], times[2])
     for key, value in opened.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,)):
         yield Fact(str(key), plain_value(value), "config", context.path)
@@ -139,7 +169,15 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
         query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
         rows = opened.execute(query, (run, name)).fetchall()
         values = [_value(row[1], row[2]) for row in rows]
-        yield _points(context, name, [row[0] for row in rows], values, [row[3] / 1000 for row in rows], f"mlflow:{run}", None)
+        yield _points(
+            context,
+            name,
+            [row[0] for row in rows],
+            values,
+            [row[3] / 1000 for row in rows],
+            f"mlflow:{run}",
+            None,
+        )
 
 
 def _value(value: float, is_nan: int) -> float:

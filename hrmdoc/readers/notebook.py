@@ -1,7 +1,8 @@
 """Jupyter notebooks: what their cells printed, tables that they drew, errors, and the settings in their code.
 
-Streams, errors and tables (the progress of transformers' Trainer and of fastai is an HTML table) are read in their order as the
-plain text log that a terminal would have shown; a place is a line of that text. Nothing of the code is run.
+Streams, errors and tables (the progress of transformers' Trainer and of fastai is an HTML table) are read in
+their order as the plain text log that a terminal would have shown; a place is a line of that text. Nothing of
+the code is run.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc import late
 from hrmdoc.errors import InputError
-from hrmdoc.readers._textlog.session import TextSession
-from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Fact, Record
+from hrmdoc.readers.log.session import TextSession
+from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.record.run import Fact, Record
+from hrmdoc.text import patterns
 
 NAME = "notebook"
 TITLE = "Jupyter notebooks (printed output, drawn tables, errors)"
@@ -26,15 +27,19 @@ _MOST_CELLS = 10_000
 _MOST_REDRAWN = 8
 """Outputs behind a table in which it may stand again, longer."""
 _LONGEST_TABLE = 8 << 20  # characters
-_ROW_END = late.pattern(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
-_CELL_END = late.pattern(r"</t[dh]\s{0,9}>", re.IGNORECASE)
-_TAG = late.pattern(r"<[^<>]{0,500}>")
+_ROW_END = patterns.lazy(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
+_CELL_END = patterns.lazy(r"</t[dh]\s{0,9}>", re.IGNORECASE)
+_TAG = patterns.lazy(r"<[^<>]{0,500}>")
 
 
 def sniff(path: Path, head: bytes) -> float:
     """By the keys that every notebook begins with."""
     named = path.suffix == ".ipynb"
-    return 0.95 if head.lstrip()[:1] == b"{" and b'"cells"' in head and (named or b'"cell_type"' in head) else 0.0
+    return (
+        0.95
+        if head.lstrip()[:1] == b"{" and b'"cells"' in head and (named or b'"cell_type"' in head)
+        else 0.0
+    )
 
 
 def open_session(context: Context) -> Whole:
@@ -49,7 +54,11 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     text = TextSession(context)
     for cell in code:
         outputs = cell.get("outputs")
-        told = [_told(output) for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
+        told = (
+            [_told(output) for output in outputs if isinstance(output, dict)]
+            if isinstance(outputs, list)
+            else []
+        )
         for place, one in enumerate(told):
             if one and not any(_redrawn(one, later) for later in told[place + 1 : place + 1 + _MOST_REDRAWN]):
                 yield from text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
@@ -57,14 +66,15 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
 
 
 def _redrawn(table: str, later: str) -> bool:
-    """Whether `later` is the same table with more rows: some front ends keep every state of a progress display."""
+    """Whether `later` is the same table with more rows: some front ends keep every state of a progress
+    display."""
     rows = table[table.find("\n", 0, table.find("\t") + 1) + 1 :]
     return "\t" in table and rows in later
 
 
 def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
     """Settings in code cells; a cell that is no Python by itself is passed over."""
-    from hrmdoc import python_settings  # few runs are notebooks
+    from hrmdoc.readers.support import python_settings  # few runs are notebooks
 
     sources = []
     for cell in cells:
@@ -76,7 +86,8 @@ def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
             except InputError:
                 continue
             sources.append(source)
-    # The call in front makes a program of cells that only give values to names: what is set twice is not sure.
+    # The call in front makes a program of cells that only give values to names: what is set twice is not
+    # sure.
     try:
         found = python_settings.read("\n".join(["print()", *sources]), context.path).values
     except InputError:

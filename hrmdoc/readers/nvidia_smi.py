@@ -1,7 +1,7 @@
 """What `nvidia-smi` prints as it watches the GPUs: `--query-gpu=... --format=csv` and `dmon`.
 
-Each GPU gives metrics of its own, `gpu.<index>.<field>`; fields keep nvidia-smi's names, and `dmon` columns are given those of
-the same query fields.
+Each GPU gives metrics of its own, `gpu.<index>.<field>`; fields keep nvidia-smi's names, and `dmon` columns
+are given those of the same query fields.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from hrmdoc.readers._lines import LineSession
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._table import number, unix_time
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Record
+from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.table import number, unix_time
+from hrmdoc.record.run import Record
 
 NAME = "nvidia_smi"
 TITLE = "nvidia-smi (CSV queries and dmon)"
 WHOLE = False
 
 _DMON = re.compile(rb"#\s*(?:Date\s+Time\s+)?gpu\s+[a-z]+")
-_QUERY = re.compile(rb"[^\n]{0,2000}\b(?:utilization\.(?:gpu|memory)|memory\.used|temperature\.gpu|power\.draw)\b[^\n]*\n")
+_QUERY = re.compile(
+    rb"[^\n]{0,2000}\b(?:utilization\.(?:gpu|memory)|memory\.used|temperature\.gpu|power\.draw)\b[^\n]*\n"
+)
 _UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")
 _COLUMNS = {
     "sm": "utilization.gpu",
@@ -71,7 +73,9 @@ class _Session(LineSession):
                 self._names, self._dmon = [_COLUMNS.get(cell, cell) for cell in cells], True
             return
         cells = line.split() if self._dmon else [cell.strip() for cell in line.split(",")]
-        if not self._dmon and any(cell.startswith(("timestamp", "index", "utilization.", "memory.")) for cell in cells):
+        if not self._dmon and any(
+            cell.startswith(("timestamp", "index", "utilization.", "memory.")) for cell in cells
+        ):
             self._names = [_UNIT.sub("", cell) for cell in cells]
         elif len(cells) == len(self._names):
             self._row(dict(zip(self._names, cells, strict=True)), place)
@@ -82,12 +86,17 @@ class _Session(LineSession):
         if len(self._looks) > 4096:
             return
         index = self._looks[gpu] = self._looks.get(gpu, -1) + 1
-        time = unix_time(f"{row['Date'][:4]}-{row['Date'][4:6]}-{row['Date'][6:]} {row['Time']}") if "Date" in row else np.nan
+        time = (
+            unix_time(f"{row['Date'][:4]}-{row['Date'][4:6]}-{row['Date'][6:]} {row['Time']}")
+            if "Date" in row
+            else np.nan
+        )
         time = unix_time(row["timestamp"]) if "timestamp" in row else time
         values = {
             f"gpu.{gpu}.{name}": value
             for name, cell in row.items()
-            if name not in (*_INDEX, "timestamp", "Date", "Time", "name") and (value := number(cell)) is not None
+            if name not in (*_INDEX, "timestamp", "Date", "Time", "name")
+            and (value := number(cell)) is not None
         }
         clock = {"timestamp": float(time)} if np.isfinite(time) else {}
         self._rows.add({"step": index, **clock, **values}, place)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact, Record
+from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.record.run import Damage, Fact, Record
 
 NAME = "run_json"
 TITLE = "run.json and heartbeat.json of a run directory"
@@ -57,15 +57,21 @@ _CANONICAL = {
     "plan.deterministic": "deterministic",
     "env.OMP_NUM_THREADS": "env.omp_num_threads",
 }
-_SCOPES = {"versions": "version", "packages": "version", "env": "env", "environment": "env", "config": "config"}
+_SCOPES = {
+    "versions": "version",
+    "packages": "version",
+    "env": "env",
+    "environment": "env",
+    "config": "config",
+}
 
 
 def sniff(path: Path, head: bytes) -> float:
     """By its name and the schema inside."""
     if path.name == "heartbeat.json":
         return 1.0 if head.lstrip().startswith(b"{") else 0.0
-    if path.name == "run.json" or b'"hrmdoc.run/' in head[:200]:
-        return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.run/" in head else 0.0
+    if path.name == "run.json" or b'"hrmdoc.record.run/' in head[:200]:
+        return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.record.run/" in head else 0.0
     return 0.0
 
 
@@ -100,6 +106,11 @@ def _description(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
             yield Fact(_CANONICAL[key], counted, "run", context.path)
         if rest and section in _SCOPES:
             scope = _SCOPES[section]
-            yield Fact(rest, plain, "version" if scope == "version" else "env" if scope == "env" else "config", context.path)
+            yield Fact(
+                rest,
+                plain,
+                "version" if scope == "version" else "env" if scope == "env" else "config",
+                context.path,
+            )
         elif key not in _CANONICAL:
             yield Fact(f"run.{key}", plain, "run", context.path)

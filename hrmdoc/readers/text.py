@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hrmdoc.readers._textlog.session import TextSession
 from hrmdoc.readers.base import Context, Session
+from hrmdoc.readers.log.session import TextSession
 
 NAME = "text"
 TITLE = "plain text logs (stdout, stderr, train.log, slurm output)"

@@ -1,8 +1,8 @@
 """TensorBoard event files (`events.out.tfevents.*`), also while they are being written.
 
-Events of one writer look alike: they differ in time, step and value only. So records are grouped by length, by the width of
-the step and by their constant bytes; one record of each group is parsed, the numbers of all others are cut out as columns.
-Whatever does not fit is parsed one by one.
+Events of one writer look alike: they differ in time, step and value only. So records are grouped by length,
+by the width of the step and by their constant bytes; one record of each group is parsed, the numbers of all
+others are cut out as columns. Whatever does not fit is parsed one by one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from hrmdoc.readers import _crc, _event, _wire
-from hrmdoc.readers._frames import Block, Framer
-from hrmdoc.readers._table import Columns
-from hrmdoc.readers._tree import flat_facts
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact, FloatArray, IntArray, Record
+from hrmdoc.readers.support import crc, tb_event, wire
+from hrmdoc.readers.support.flatten import flat_facts
+from hrmdoc.readers.support.table import Columns
+from hrmdoc.readers.support.tfrecord import Block, Framer
+from hrmdoc.record.run import Damage, Fact, FloatArray, IntArray, Record
 
 NAME = "tfevents"
 TITLE = "TensorBoard event files"
@@ -40,10 +40,11 @@ ByteRows = NDArray[np.uint8]
 
 
 def sniff(path: Path, head: bytes) -> float:
-    """Sure when the first record has a right header and is an event; an event file that has only just been made is taken too."""
+    """Sure when the first record has a right header and is an event; an event file that has only just been
+    made is taken too."""
     named = "tfevents" in path.name
     if len(head) >= 21:
-        right = _crc.masked(head[:8]) == int.from_bytes(head[8:12], "little") and head[12:13] == b"\x09"
+        right = crc.masked(head[:8]) == int.from_bytes(head[8:12], "little") and head[12:13] == b"\x09"
         return 1.0 if right else 0.6 if named else 0.0
     return 0.9 if named else 0.0
 
@@ -85,7 +86,9 @@ class _Session:
         found = [(place, "the record at this byte is no event") for place in gathered.unreadable]
         for place, size in block.lost:
             torn = final and place + size == block.base + len(block.data)
-            what = "the last record is incomplete" if torn else "damaged bytes, no record could be found in them"
+            what = (
+                "the last record is incomplete" if torn else "damaged bytes, no record could be found in them"
+            )
             found.append((place, f"{what} ({size} bytes from byte {place})"))
         for place, what in found:
             self._damaged += 1
@@ -126,7 +129,7 @@ class Gathered:
         self._block = block
         self._layouts = layouts
         self.starts = np.array(block.starts, np.int64)
-        self.events: list[_event.Event] = []
+        self.events: list[tb_event.Event] = []
         self.unreadable: list[int] = []
         self._found: list[Found] = []
         alone = np.ones(len(block.starts), np.bool_)
@@ -150,7 +153,8 @@ class Gathered:
                 self._same_width(indices[same], rows[same] if not same.all() else rows, int(width))
 
     def _same_width(self, indices: IntArray, rows: ByteRows, width: int) -> None:
-        """Records of one length and one width of the step. Each pass takes those whose numbers lie where the first one's do."""
+        """Records of one length and one width of the step. Each pass takes those whose numbers lie where the
+        first one's do."""
         for _ in range(_MAX_PASSES):
             if len(indices) < _FEW:
                 break
@@ -197,7 +201,7 @@ class Gathered:
         data, starts, lengths = self._block.data, self._block.starts, self._block.lengths
         for index in indices.tolist():
             try:
-                event = _event.parse(data[starts[index] : starts[index] + lengths[index]])
+                event = tb_event.parse(data[starts[index] : starts[index] + lengths[index]])
             except ValueError:
                 self.unreadable.append(self._block.base + starts[index] - 12)
                 continue
@@ -205,12 +209,17 @@ class Gathered:
                 self.events.append(event)
             for scalar in event.scalars:
                 one = np.array([index], np.int64)
-                step, value, time = np.array([event.step], np.int64), np.array([scalar.value]), np.array([event.wall_time])
+                step, value, time = (
+                    np.array([event.step], np.int64),
+                    np.array([scalar.value]),
+                    np.array([event.wall_time]),
+                )
                 self._found.append((scalar.tag, one, step, value, time))
 
 
 def _step_widths(rows: ByteRows) -> NDArray[np.int64]:
-    """How many bytes the step takes, 0 where it is left out because it is 0, -1 for records of another build. Shape [n]."""
+    """How many bytes the step takes, 0 where it is left out because it is 0, -1 for records of another build.
+    Shape [n]."""
     if rows.shape[1] < 20:
         return np.full(len(rows), -1)
     widths: NDArray[np.int64] = np.argmin(rows[:, 10:20] >= 0x80, axis=1).astype(np.int64) + 1
@@ -236,7 +245,7 @@ def _row_keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class _Layout:
     """Where the numbers of an event lie, for all events of one length and one width of the step."""
 
-    def __init__(self, record: bytes, width: int, event: _event.Event, same_until: int) -> None:
+    def __init__(self, record: bytes, width: int, event: tb_event.Event, same_until: int) -> None:
         self.width = width
         self.numbers = tuple((scalar.at, scalar.dtype) for scalar in event.scalars)
         self.tags = tuple(scalar.tag for scalar in event.scalars)
@@ -248,16 +257,22 @@ class _Layout:
         """The layout of one record, or None when it holds anything but plain numbers."""
         begin = 10 + width if width else 9
         try:
-            event = _event.parse(record)
-            outer = list(_wire.fields(record, begin))
+            event = tb_event.parse(record)
+            outer = list(wire.fields(record, begin))
             inner = (
-                next(_wire.fields(record, outer[0].start, outer[0].end), None)
+                next(wire.fields(record, outer[0].start, outer[0].end), None)
                 if len(outer) == 1 and outer[0].number == 5
                 else None
             )
-            if inner is None or event.texts or event.hparams or not event.scalars or any(one.at < 0 for one in event.scalars):
+            if (
+                inner is None
+                or event.texts
+                or event.hparams
+                or not event.scalars
+                or any(one.at < 0 for one in event.scalars)
+            ):
                 return None
-            tag = next(_wire.fields(record, inner.start, inner.end))
+            tag = next(wire.fields(record, inner.start, inner.end))
         except (ValueError, StopIteration):
             return None
         return cls(record, width, event, tag.start)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers._table import unix_time
-from hrmdoc.readers._whole import Whole, json_session
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Line, Record
+from hrmdoc.readers.support.table import unix_time
+from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.record.run import Damage, Event, Line, Record
 
 NAME = "torchrun"
 TITLE = "torchrun error files"

@@ -1,4 +1,5 @@
-"""Trackio: the SQLite store of a project (`<project>.db`), whose rows hold JSON. Of several runs the newest is read."""
+"""Trackio: the SQLite store of a project (`<project>.db`), whose rows hold JSON. Of several runs the newest
+is read."""
 
 from __future__ import annotations
 
@@ -7,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hrmdoc.readers import _json
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._sqlite import MAGIC, Held, Stored, chosen, columns, held
-from hrmdoc.readers._tree import flatten, plain_value
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Record
+from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
+from hrmdoc.record.run import Damage, Event, Fact, Record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,7 +47,11 @@ def runs(path: str) -> list[str]:
 
 def _key(opened: sqlite3.Connection) -> str:
     """What tells runs apart: older stores know them by name alone."""
-    return "run_id" if any(row[1] == "run_id" for row in opened.execute("PRAGMA table_info(metrics)")) else "run_name"
+    return (
+        "run_id"
+        if any(row[1] == "run_id" for row in opened.execute("PRAGMA table_info(metrics)"))
+        else "run_name"
+    )
 
 
 def _runs(opened: sqlite3.Connection) -> list[Held]:
@@ -104,7 +109,9 @@ def _config(context: Context, opened: sqlite3.Connection, key: str, run: Any) ->
                 yield Fact(name, plain, "config", context.path)
 
 
-def _machine(context: Context, opened: sqlite3.Connection, key: str, run: Any, joined: _Joined) -> Iterator[Record]:
+def _machine(
+    context: Context, opened: sqlite3.Connection, key: str, run: Any, joined: _Joined
+) -> Iterator[Record]:
     """Use of the machine, which is written without a step: it stands at the step that was reached."""
     if not _has(opened, "system_metrics"):
         return
@@ -118,14 +125,16 @@ def _machine(context: Context, opened: sqlite3.Connection, key: str, run: Any, j
 
 
 def _has(opened: sqlite3.Connection, table: str) -> bool:
-    with closing(opened.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))) as found:
+    with closing(
+        opened.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
+    ) as found:
         return found.fetchone() is not None
 
 
 def _object(text: Any) -> dict[str, Any] | None:
     """A cell as a mapping; None when it is none."""
     try:
-        found = _json.loads(text if isinstance(text, bytes) else str(text).encode())
+        found = json_text.loads(text if isinstance(text, bytes) else str(text).encode())
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -1,8 +1,8 @@
 """Weights & Biases: the binary log of a run (`run-<id>.wandb`) and `wandb-metadata.json`.
 
-Layout of the log: a 7-byte header, then blocks of 32 KiB with LevelDB's record framing; a record is a protocol-buffer message
-`wandb_internal.Record`. Only what a diagnosis needs is decoded: history, config, system statistics, exit, output.
-Field numbers after wandb/proto/wandb_internal.proto.
+Layout of the log: a 7-byte header, then blocks of 32 KiB with LevelDB's record framing; a record is a
+protocol-buffer message `wandb_internal.Record`. Only what a diagnosis needs is decoded: history, config,
+system statistics, exit, output. Field numbers after wandb/proto/wandb_internal.proto.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers import _json, _wire
-from hrmdoc.readers._rows import Rows
-from hrmdoc.readers._tree import flatten, plain_value
-from hrmdoc.readers._whole import json_session
-from hrmdoc.readers._wire import BYTES, Field
 from hrmdoc.readers.base import Context, Session
-from hrmdoc.run import Damage, Event, Fact, Line, Record
+from hrmdoc.readers.support import json_text, wire
+from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.rows import Rows
+from hrmdoc.readers.support.whole import json_session
+from hrmdoc.readers.support.wire import BYTES, Field
+from hrmdoc.record.run import Damage, Event, Fact, Line, Record
 
 NAME = "wandb"
 TITLE = "Weights & Biases offline runs"
@@ -96,18 +96,23 @@ class _Session:
 
     def close(self) -> Iterator[Record]:
         """What can be saved of a damaged end, a note on a torn record, and the last printed line."""
-        at = yield from self._frames(self._rest, 0 if self._offset else min(_HEADER, len(self._rest)), final=True)
+        at = yield from self._frames(
+            self._rest, 0 if self._offset else min(_HEADER, len(self._rest)), final=True
+        )
         yield from self._rows.points()
         yield from self._stats.points()
         yield from self._print("\n")
         rest, self._rest = self._rest[at:], b""
         if rest.strip(b"\0"):
-            yield Damage(self._context.path, self._offset + at, f"the last record is incomplete ({len(rest)} bytes)")
+            yield Damage(
+                self._context.path, self._offset + at, f"the last record is incomplete ({len(rest)} bytes)"
+            )
 
     def _frames(self, buffer: bytes, at: int, *, final: bool = False) -> Generator[Record, None, int]:
         """Cuts whole frames out of `buffer`; returns where the first torn one begins.
 
-        Behind a damaged frame the next sound one of its block is looked for, once the block is whole or the file has ended.
+        Behind a damaged frame the next sound one of its block is looked for, once the block is whole or the
+        file has ended.
         """
         while True:
             left = _BLOCK - (self._offset + at) % _BLOCK
@@ -119,7 +124,9 @@ class _Session:
                 continue
             if have >= _HEADER and _sound(buffer, at, at + left):
                 length = int.from_bytes(buffer[at + 4 : at + 6], "little")
-                yield from self._frame(buffer[at + _HEADER : at + _HEADER + length], buffer[at + 6], self._offset + at)
+                yield from self._frame(
+                    buffer[at + _HEADER : at + _HEADER + length], buffer[at + 6], self._offset + at
+                )
                 at += _HEADER + length
                 continue
             if have < left and not final:
@@ -129,7 +136,11 @@ class _Session:
                 return at
             stop = at + left if found is None else found
             if any(buffer[at:stop]):
-                yield Damage(self._context.path, self._offset + at, f"damaged bytes were passed over ({stop - at} bytes)")
+                yield Damage(
+                    self._context.path,
+                    self._offset + at,
+                    f"damaged bytes were passed over ({stop - at} bytes)",
+                )
                 self._parts = []
             at = stop
 
@@ -145,10 +156,12 @@ class _Session:
             try:
                 yield from self._message(message)
             except ValueError:
-                yield Damage(self._context.path, self._begin, "a record could not be decoded and was left out")
+                yield Damage(
+                    self._context.path, self._begin, "a record could not be decoded and was left out"
+                )
 
     def _message(self, data: bytes) -> Iterator[Record]:
-        for field in _wire.fields(data):
+        for field in wire.fields(data):
             if field.kind != BYTES:
                 continue
             if field.number == _HISTORY:
@@ -160,22 +173,32 @@ class _Session:
             elif field.number == _RUN:
                 yield from self._run(data, field)
             elif field.number == _EXIT:
-                code = next((_wire.signed(f.value) for f in _wire.fields(data, field.start, field.end) if f.number == 1), 0)
+                code = next(
+                    (
+                        wire.signed(f.value)
+                        for f in wire.fields(data, field.start, field.end)
+                        if f.number == 1
+                    ),
+                    0,
+                )
                 detail = "finished" if code == 0 else f"crashed with exit code {code}"
                 yield Event("end", self._context.path, self._begin, self._step, detail=detail)
             elif field.number in (_OUTPUT, _OUTPUT_RAW) and self._printed:
-                for one in _wire.fields(data, field.start, field.end):
+                for one in wire.fields(data, field.start, field.end):
                     if one.number == 3 and one.kind == BYTES:
-                        yield from self._print(_wire.text(data, one))
+                        yield from self._print(wire.text(data, one))
 
     def _history(self, data: bytes, outer: Field) -> None:
         row: dict[str, Any] = {}
-        for one in _wire.fields(data, outer.start, outer.end):
+        for one in wire.fields(data, outer.start, outer.end):
             if one.number == 1 and one.kind == BYTES:
                 key, value = _item(data, one)
                 row[key] = value
             elif one.number == 2 and one.kind == BYTES:
-                row.setdefault("_step", next((f.value for f in _wire.fields(data, one.start, one.end) if f.number == 1), 0))
+                row.setdefault(
+                    "_step",
+                    next((f.value for f in wire.fields(data, one.start, one.end) if f.number == 1), 0),
+                )
         if isinstance(row.get("_step"), int):
             self._step = row["_step"]
         row.pop("_runtime", None)
@@ -183,16 +206,18 @@ class _Session:
 
     def _statistics(self, data: bytes, outer: Field) -> None:
         row: dict[str, Any] = {"_step": self._step}
-        for one in _wire.fields(data, outer.start, outer.end):
+        for one in wire.fields(data, outer.start, outer.end):
             if one.number == 2 and one.kind == BYTES:
-                row["_timestamp"] = next((f.value for f in _wire.fields(data, one.start, one.end) if f.number == 1), 0)
+                row["_timestamp"] = next(
+                    (f.value for f in wire.fields(data, one.start, one.end) if f.number == 1), 0
+                )
             elif one.number == 3 and one.kind == BYTES:
                 key, value = _item(data, one)
                 row[f"system.{key}"] = value
         self._stats.add(row, self._begin)
 
     def _config(self, data: bytes, outer: Field) -> Iterator[Fact]:
-        for one in _wire.fields(data, outer.start, outer.end):
+        for one in wire.fields(data, outer.start, outer.end):
             if one.number != 1 or one.kind != BYTES:
                 continue
             key, value = _item(data, one)
@@ -205,7 +230,7 @@ class _Session:
 
     def _run(self, data: bytes, outer: Field) -> Iterator[Record]:
         resumed = False
-        for one in _wire.fields(data, outer.start, outer.end):
+        for one in wire.fields(data, outer.start, outer.end):
             if one.number == 4 and one.kind == BYTES:
                 yield from self._config(data, one)
             elif one.number == 18:
@@ -222,7 +247,8 @@ class _Session:
 
 
 def _sound(buffer: bytes, at: int, end: int) -> bool:
-    """Whether a whole frame with a right checksum begins at `at` and lies before `end`, the end of its block."""
+    """Whether a whole frame with a right checksum begins at `at` and lies before `end`, the end of its
+    block."""
     size, kind = int.from_bytes(buffer[at + 4 : at + 6], "little"), buffer[at + 6]
     if not _FULL <= kind <= _LAST or at + _HEADER + size > min(end, len(buffer)):
         return False
@@ -230,7 +256,8 @@ def _sound(buffer: bytes, at: int, end: int) -> bool:
 
 
 def _next_sound(buffer: bytes, at: int, end: int) -> int | None:
-    """Where the next sound frame before `end` begins. Hostile bytes look like a frame at every place: the work is bounded."""
+    """Where the next sound frame before `end` begins. Hostile bytes look like a frame at every place: the
+    work is bounded."""
     work = 0
     for start in range(at, min(end, len(buffer)) - _HEADER + 1):
         if _FULL <= buffer[start + 6] <= _LAST:
@@ -246,12 +273,12 @@ def _item(data: bytes, outer: Field) -> tuple[str, Any]:
     """Key and value of an item; a nested key is joined by dots, a value that is no JSON becomes None."""
     keys: list[str] = []
     value: Any = None
-    for one in _wire.fields(data, outer.start, outer.end):
+    for one in wire.fields(data, outer.start, outer.end):
         if one.number in (1, 2) and one.kind == BYTES:
-            keys.append(_wire.text(data, one))
+            keys.append(wire.text(data, one))
         elif one.number == 16 and one.kind == BYTES:
             try:
-                value = _json.loads(data[one.start : one.end])
+                value = json_text.loads(data[one.start : one.end])
             except ValueError:
                 value = None
     return ".".join(key for key in keys if key), value

@@ -1,4 +1,5 @@
-"""Actions on a live run: a small JSON file in its `control/` folder, executed between two steps, answered in `events.jsonl`.
+"""Actions on a live run: a small JSON file in its `control/` folder, executed between two steps, answered in
+`events.jsonl`.
 
 The run may belong to any trainer that keeps to this; hrmdoc's own does.
 """
@@ -24,7 +25,8 @@ from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
 ACTIONS = ("pause_checkpoints", "resume_checkpoints", "checkpoint", "rollback", "set_lr", "stop")
 LR_BOUNDS = (1e-4, 10.0)
-"""Lowest and highest rate that can be set, as factors of the configured one. The trainer holds to the same."""
+"""Lowest and highest rate that can be set, as factors of the configured one. The trainer holds to the
+same."""
 POLL_S = 0.1
 _LIVE = "running"
 
@@ -57,7 +59,9 @@ def _value(name: str, value: Any, facts: Mapping[str, Any]) -> Any:
     try:
         return compile_expression(value)(facts, about(facts))
     except MissingInput as missing:
-        raise ActionError(f"the remedy {name} needs {missing.name}, which is not known of this run") from missing
+        raise ActionError(
+            f"the remedy {name} needs {missing.name}, which is not known of this run"
+        ) from missing
     except RuleError as error:
         raise ActionError(f"the remedy {name}: {error.what}") from error
 
@@ -72,12 +76,14 @@ def send(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """Places an action in the inbox of a live run and waits for the answer, which comes at the end of the current step.
+    """Places an action in the inbox of a live run and waits for the answer, which comes at the end of the
+    current step.
 
     Args:
         run: the run's folder.
         lr: the new learning rate, for `set_lr` alone.
-        timeout: seconds to wait; the action is taken back when no answer comes, unless the run took it already.
+        timeout: seconds to wait; the action is taken back when no answer comes, unless the run took it
+            already.
 
     Raises:
         ActionError: the run is not live, the action is unknown or out of bounds, or no answer came.
@@ -104,14 +110,18 @@ def send(
 
 def _check(folder: Path, action: str, lr: float | None) -> None:
     if action not in ACTIONS:
-        raise ActionError(f"unknown action {action!r}", hint=did_you_mean(action, ACTIONS) or f"one of {', '.join(ACTIONS)}")
+        raise ActionError(
+            f"unknown action {action!r}", hint=did_you_mean(action, ACTIONS) or f"one of {', '.join(ACTIONS)}"
+        )
     if (lr is not None) != (action == "set_lr"):
         raise ActionError("set_lr needs a learning rate, and no other action takes one")
     if not (folder / "run.json").is_file():
         raise ActionError("not a run that takes actions: there is no run.json", file=folder)
     state = _state(folder / "run.json")
     if state != _LIVE:
-        raise ActionError(f"the run is {state}, not running", file=folder, hint="change its config and start it again")
+        raise ActionError(
+            f"the run is {state}, not running", file=folder, hint="change its config and start it again"
+        )
     base = _configured_lr(folder / "config.yaml")
     if lr is not None and not math.isfinite(lr):
         raise ActionError(f"lr {lr!r} is no rate")
@@ -124,11 +134,14 @@ def _state(path: Path) -> str:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise ActionError(f"cannot read the state of the run: {error}", file=path) from error
-    return str(found.get("state", "in an unknown state")) if isinstance(found, dict) else "in an unknown state"
+    return (
+        str(found.get("state", "in an unknown state")) if isinstance(found, dict) else "in an unknown state"
+    )
 
 
 def _configured_lr(path: Path) -> float | None:
-    """The rate in the run's config, None where it cannot be told: the trainer then checks the bounds alone."""
+    """The rate in the run's config, None where it cannot be told: the trainer then checks the bounds
+    alone."""
     try:
         leaf = parse(path.name, files.read(path).text).leaves.get(("lr",))
         value = None if leaf is None else read(leaf.text, "float")
@@ -157,7 +170,11 @@ def _answer(events: Path, start: int, ident: str, action: str) -> Answer | None:
         if isinstance(found, dict) and found.get("event") == "action" and found.get("id") == ident:
             step = found.get("step")
             return Answer(
-                ident, action, str(found.get("status")), step if isinstance(step, int) else None, str(found.get("why", ""))
+                ident,
+                action,
+                str(found.get("status")),
+                step if isinstance(step, int) else None,
+                str(found.get("why", "")),
             )
     return None
 
@@ -167,10 +184,16 @@ def _unanswered(place: Path, timeout: float) -> ActionError:
         place.unlink()
     except FileNotFoundError:
         return ActionError(
-            f"the run took the action but did not answer within {timeout:g} s", file=place.parent.parent / "events.jsonl"
+            f"the run took the action but did not answer within {timeout:g} s",
+            file=place.parent.parent / "events.jsonl",
         )
     except OSError as error:
-        return ActionError(f"no answer within {timeout:g} s, and the action cannot be taken back: {error.strerror}", file=place)
+        return ActionError(
+            f"no answer within {timeout:g} s, and the action cannot be taken back: {error.strerror}",
+            file=place,
+        )
     return ActionError(
-        f"no answer within {timeout:g} s; the action was taken back", file=place, hint="is the run still making steps?"
+        f"no answer within {timeout:g} s; the action was taken back",
+        file=place,
+        hint="is the run still making steps?",
     )

@@ -1,4 +1,5 @@
-"""What the editors of all file formats have in common, and the check that an edit did what it should and nothing else."""
+"""What the editors of all file formats have in common, and the check that an edit did what it should and
+nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Route = tuple[str | int, ...]
 
 
 class Leaf(NamedTuple):
-    """A value at the end of a route. `tag` tells strings, numbers and empty containers apart; `line` is 1-based."""
+    """A value at the end of a route. `tag` tells strings, numbers and empty containers apart; `line` is
+    1-based."""
 
     tag: str
     text: str
@@ -22,7 +24,8 @@ class Leaf(NamedTuple):
 
 
 class Document(Protocol):
-    """A config file as text, with the place of each of its values. Edits return the new text and change nothing here.
+    """A config file as text, with the place of each of its values. Edits return the new text and change
+    nothing here.
 
     Attributes:
         leaves: every scalar and every empty container by its route.
@@ -60,7 +63,8 @@ def dotted(route: Route) -> str:
 
 
 def find(document: Document, key: str) -> Route | None:
-    """The route of a dotted key, also where the file has a key with the dots in its name. None when it is not there."""
+    """The route of a dotted key, also where the file has a key with the dots in its name. None when it is not
+    there."""
     return _descend(document.routes, (), key.split("."))
 
 
@@ -79,18 +83,23 @@ def _descend(routes: set[Route], route: Route, parts: list[str]) -> Route | None
 
 
 def verify(name: str, before: Document, after: Document, wanted: Mapping[Route, Wanted]) -> None:
-    """Checks that `after` differs from `before` in exactly the routes of `wanted`, and that these hold what was asked for.
+    """Checks that `after` differs from `before` in exactly the routes of `wanted`, and that these hold what
+    was asked for.
 
     Raises:
         PatchError: naming the first route that differs and should not, or does not hold the new value.
     """
     for route, leaf in after.leaves.items():
         if route not in wanted and not _equal(before.leaves.get(route), leaf):
-            raise PatchError(f"the edit would also change {dotted(route)}; nothing was written", file=name, line=leaf.line)
+            raise PatchError(
+                f"the edit would also change {dotted(route)}; nothing was written", file=name, line=leaf.line
+            )
     made = {route[:size] for route in wanted for size in range(len(route))}
     for route, leaf in before.leaves.items():
         if route not in wanted and route not in after.leaves and route not in made:
-            raise PatchError(f"the edit would also remove {dotted(route)}; nothing was written", file=name, line=leaf.line)
+            raise PatchError(
+                f"the edit would also remove {dotted(route)}; nothing was written", file=name, line=leaf.line
+            )
     for route, want in wanted.items():
         _holds(name, after.leaves.get(route), route, want)
 
@@ -102,11 +111,15 @@ def _equal(one: Leaf | None, other: Leaf) -> bool:
 def _holds(name: str, leaf: Leaf | None, route: Route, want: Wanted) -> None:
     if want.gone:
         if leaf is not None:
-            raise PatchError(f"{dotted(route)} would still be there; nothing was written", file=name, line=leaf.line)
+            raise PatchError(
+                f"{dotted(route)} would still be there; nothing was written", file=name, line=leaf.line
+            )
         return
     try:
         found = leaf is not None and same(read(leaf.text, want.kind), want.value)
     except ValueError:
         found = False
     if not found:
-        raise PatchError(f"{dotted(route)} would not read back as {want.value!r}; nothing was written", file=name)
+        raise PatchError(
+            f"{dotted(route)} would not read back as {want.value!r}; nothing was written", file=name
+        )

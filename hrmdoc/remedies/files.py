@@ -49,7 +49,9 @@ def read(path: Path) -> Source:
             raise PatchError("not a regular file", file=path)
         if info.st_size > BIGGEST:
             raise PatchError(
-                f"{info.st_size / 1000:,.0f} kB is more than a config file has", file=path, hint="name the config file itself"
+                f"{info.st_size / 1000:,.0f} kB is more than a config file has",
+                file=path,
+                hint="name the config file itself",
             )
         blob = path.read_bytes()
     except OSError as error:
@@ -64,7 +66,8 @@ def read(path: Path) -> Source:
 
 
 def check_link(path: Path) -> None:
-    """Refuses a link whose target lies outside its own folder, so that a patch never lands somewhere unexpected.
+    """Refuses a link whose target lies outside its own folder, so that a patch never lands somewhere
+    unexpected.
 
     Raises:
         PatchError: naming the target.
@@ -73,7 +76,9 @@ def check_link(path: Path) -> None:
         return
     folder, target = path.parent.resolve(), path.resolve()
     if folder not in target.parents:
-        raise PatchError(f"is a link to {target}, outside its folder", file=path, hint="name the file itself to change it")
+        raise PatchError(
+            f"is a link to {target}, outside its folder", file=path, hint="name the file itself to change it"
+        )
 
 
 def check_writable(path: Path) -> None:
@@ -83,7 +88,11 @@ def check_writable(path: Path) -> None:
         PatchError: saying which.
     """
     target = path.resolve()
-    if not target.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+    if not target.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(
+        target, os.W_OK
+    ):
         raise PatchError("the file is read-only", file=path, hint="make it writable, or use the overrides")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PatchError("the folder is read-only", file=path, hint="copy the config elsewhere, or use the overrides")
+        raise PatchError(
+            "the folder is read-only", file=path, hint="copy the config elsewhere, or use the overrides"
+        )

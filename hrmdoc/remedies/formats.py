@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 def parse(name: str, text: str) -> Document:
-    """The document that a file of this name holds: YAML, JSON (also with comments), Python, or `key=value` overrides.
+    """The document that a file of this name holds: YAML, JSON (also with comments), Python, or `key=value`
+    overrides.
 
     Raises:
         PatchError: the text cannot be parsed, or the format is not one that hrmdoc edits.
     """
     suffix = PurePath(name).suffix.lower()
     if suffix in {".yaml", ".yml"}:
-        from hrmdoc.remedies.yaml_edit import YamlDocument  # loads ruamel.yaml, which an analysis without a config does not need
+        from hrmdoc.remedies.yaml_edit import (
+            YamlDocument,  # loads ruamel.yaml, which an analysis without a config does not need
+        )
 
         return OverridesDocument(name, text) if is_override_list(name, text) else YamlDocument(name, text)
     if suffix in {".json", ".jsonc", ".json5"}:
@@ -32,4 +35,6 @@ def parse(name: str, text: str) -> Document:
         from hrmdoc.remedies.python_edit import PythonDocument  # few configs are Python
 
         return PythonDocument(name, text)
-    raise PatchError(f"a {suffix} file is not edited", file=name, hint="YAML, JSON, Python and key=value files are")
+    raise PatchError(
+        f"a {suffix} file is not edited", file=name, hint="YAML, JSON, Python and key=value files are"
+    )

@@ -6,20 +6,21 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from hrmdoc import late
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.document import Leaf, Route, dotted
 from hrmdoc.remedies.scalars import Scalar, quoted
+from hrmdoc.text import patterns
 
-_BLANK = late.pattern(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = late.pattern(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_WORD = late.pattern(r"-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|NaN|true|false|null")
+_BLANK = patterns.lazy(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = patterns.lazy(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_WORD = patterns.lazy(r"-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|NaN|true|false|null")
 _DEEPEST = 100
 
 
 @dataclass(slots=True)
 class _Node:
-    """One value and where its text lies; `members` holds key start, route part and node, for objects and arrays."""
+    """One value and where its text lies; `members` holds key start, route part and node, for objects and
+    arrays."""
 
     kind: str
     start: int
@@ -67,8 +68,18 @@ class JsonDocument:
             return self._container(at, depth, "}" if head == "{" else "]")
         found = (_STRING if head == '"' else _WORD).match(self.text, at)
         if found is None:
-            raise self._error(f"expected a value, found {head!r}" if head else "the text ends in the middle", at)
-        kind = "str" if head == '"' else "null" if found[0] == "null" else "bool" if found[0] in {"true", "false"} else "number"
+            raise self._error(
+                f"expected a value, found {head!r}" if head else "the text ends in the middle", at
+            )
+        kind = (
+            "str"
+            if head == '"'
+            else "null"
+            if found[0] == "null"
+            else "bool"
+            if found[0] in {"true", "false"}
+            else "number"
+        )
         return _Node(kind, at, found.end())
 
     def _container(self, at: int, depth: int, close: str) -> _Node:
@@ -87,14 +98,22 @@ class JsonDocument:
             if self.text[at : at + 1] == ",":
                 at = self._skip(at + 1)
             elif self.text[at : at + 1] != close:
-                raise self._error(f"expected a comma or {close!r}" if at < len(self.text) else "the text ends in the middle", at)
+                raise self._error(
+                    f"expected a comma or {close!r}"
+                    if at < len(self.text)
+                    else "the text ends in the middle",
+                    at,
+                )
         node.end = at + 1
         return node
 
     def _key(self, at: int) -> tuple[str, int]:
         found = _STRING.match(self.text, at)
         if found is None:
-            raise self._error("expected a key in double quotes" if at < len(self.text) else "the text ends in the middle", at)
+            raise self._error(
+                "expected a key in double quotes" if at < len(self.text) else "the text ends in the middle",
+                at,
+            )
         colon = self._skip(found.end())
         if self.text[colon : colon + 1] != ":":
             raise self._error("expected a colon after the key", colon)
@@ -114,7 +133,13 @@ class JsonDocument:
             self._walk((*route, key), inner)
         if route and not node.members:
             text = self.text[node.start : node.end]
-            value = self._decoded(text, node.start) if node.kind == "str" else "" if node.kind in {"{}", "[]"} else text
+            value = (
+                self._decoded(text, node.start)
+                if node.kind == "str"
+                else ""
+                if node.kind in {"{}", "[]"}
+                else text
+            )
             self.leaves[route] = Leaf(node.kind, value, self._line(node.start))
 
     def replace(self, route: Route, value: Scalar) -> str:
@@ -122,18 +147,24 @@ class JsonDocument:
         node = self._nodes[route]
         if node.members:
             raise PatchError(
-                f"{dotted(route)} holds a section or a list, not a value", file=self.name, line=self._line(node.start)
+                f"{dotted(route)} holds a section or a list, not a value",
+                file=self.name,
+                line=self._line(node.start),
             )
         return self.text[: node.start] + self._literal(value, node) + self.text[node.end :]
 
     def _literal(self, value: Scalar, node: _Node) -> str:
         """Quotes stay around a number that was written as a string; a word gives way to a number."""
-        was_number = node.kind == "str" and any(letter.isdigit() for letter in self.text[node.start : node.end])
+        was_number = node.kind == "str" and any(
+            letter.isdigit() for letter in self.text[node.start : node.end]
+        )
         return quoted(value.text) if value.string or was_number else value.text
 
     def insert(self, route: Route, value: Scalar) -> str:
         """The text with a new key after the last one of its section; missing sections are made."""
-        depth = next(size for size in range(len(route) - 1, -1, -1) if size == 0 or route[:size] in self.routes)
+        depth = next(
+            size for size in range(len(route) - 1, -1, -1) if size == 0 or route[:size] in self.routes
+        )
         node = self._nodes[route[:depth]] if depth else self._root
         parent, missing = route[:depth], [str(part) for part in route[depth:]]
         text = quoted(value.text) if value.string else value.text
@@ -144,7 +175,9 @@ class JsonDocument:
             return self._into_empty(node, text)
         if node.kind != "{}":
             raise PatchError(
-                f"{dotted(parent)} holds no section to add {missing[0]} to", file=self.name, line=self._line(node.start)
+                f"{dotted(parent)} holds no section to add {missing[0]} to",
+                file=self.name,
+                line=self._line(node.start),
             )
         start, _, last = node.members[-1]
         begin = self.text.rfind("\n", 0, start) + 1
@@ -167,7 +200,10 @@ class JsonDocument:
         start, _, node = parent.members[index]
         if parent.kind == "[]" or len(parent.members) == 1:
             raise PatchError(
-                f"{dotted(route)} cannot be removed alone", file=self.name, line=self._line(start), hint="edit by hand"
+                f"{dotted(route)} cannot be removed alone",
+                file=self.name,
+                line=self._line(start),
+                hint="edit by hand",
             )
         if index + 1 < len(parent.members):
             return self.text[:start] + self.text[parent.members[index + 1][0] :]

@@ -1,23 +1,26 @@
-"""Edits `key=value` tokens: commands in shell scripts, Hydra's override lists, and plain files of overrides."""
+"""Edits `key=value` tokens: commands in shell scripts, Hydra's override lists, and plain files of
+overrides."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from hrmdoc import late
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.document import Leaf, Route, dotted
 from hrmdoc.remedies.scalars import Plain, Scalar, render
+from hrmdoc.text import patterns
 
 _KEY = r"[A-Za-z_][\w./@-]*"
 _VALUE = r"\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\\\"']*"
-_TOKEN = late.pattern(
+_TOKEN = patterns.lazy(
     rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ \t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
 )
-_LIST_ITEM = late.pattern(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
-_COMMENT = late.pattern(r"(?:^|\s)#.*")
-_COMMAND = late.pattern(r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)")
+_LIST_ITEM = patterns.lazy(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
+_COMMENT = patterns.lazy(r"(?:^|\s)#.*")
+_COMMAND = patterns.lazy(
+    r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ def is_override_list(name: str, text: str) -> bool:
 class OverridesDocument:
     """Override tokens of one file by their dotted key. See `hrmdoc.remedies.document.Document`.
 
-    A route has one part: the key as it is written, dots and all. A key that is given twice can be read but not changed.
+    A route has one part: the key as it is written, dots and all. A key that is given twice can be read but
+    not changed.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -68,7 +72,13 @@ class OverridesDocument:
         start, end = found.start("value") + at, found.end("value") + at
         quote = self.text[start : start + 1] in {'"', "'"} and end - start >= 2
         token = _Token(
-            found["key"] or found["flag"], found.start() + at, start + quote, end - quote, end, number, bool(found["flag"])
+            found["key"] or found["flag"],
+            found.start() + at,
+            start + quote,
+            end - quote,
+            end,
+            number,
+            bool(found["flag"]),
         )
         self._tokens.setdefault(token.key, []).append(token)
         self._order.append(token)
@@ -77,7 +87,11 @@ class OverridesDocument:
         tokens = self._tokens[str(route[0])]
         if len(tokens) > 1:
             lines = ", ".join(str(token.line) for token in tokens)
-            raise PatchError(f"{dotted(route)} is given {len(tokens)} times (lines {lines})", file=self.name, line=tokens[0].line)
+            raise PatchError(
+                f"{dotted(route)} is given {len(tokens)} times (lines {lines})",
+                file=self.name,
+                line=tokens[0].line,
+            )
         return tokens[0]
 
     def replace(self, route: Route, value: Scalar) -> str:
@@ -85,7 +99,9 @@ class OverridesDocument:
         token = self._one(route)
         old = self.text[token.value_start : token.value_end]
         if "$" in old:
-            raise PatchError(f"{dotted(route)} takes its value from a variable: {old}", file=self.name, line=token.line)
+            raise PatchError(
+                f"{dotted(route)} takes its value from a variable: {old}", file=self.name, line=token.line
+            )
         return self.text[: token.value_start] + _safe(value.text) + self.text[token.value_end :]
 
     def insert(self, route: Route, value: Scalar) -> str:
@@ -108,7 +124,8 @@ class OverridesDocument:
         return f"{self.text[:gap]} {token}{self.text[gap:]}"
 
     def _last(self) -> _Token | None:
-        """The last override of the command; assignments of environment variables before a command are none."""
+        """The last override of the command; assignments of environment variables before a command are
+        none."""
         found = [token for token in self._order if not (token.key.isupper() and not self._plain_file())]
         return found[-1] if found else None
 
@@ -120,11 +137,15 @@ class OverridesDocument:
         return self._plain_file() or before.endswith("\\")
 
     def _after_command(self, token: str) -> str:
-        commands = [line for line in re.finditer(r"[^\r\n]+", _blanked(self.text)) if _COMMAND.search(line[0])]
+        commands = [
+            line for line in re.finditer(r"[^\r\n]+", _blanked(self.text)) if _COMMAND.search(line[0])
+        ]
         if len(commands) != 1:
             what = "no command" if not commands else f"{len(commands)} commands"
             raise PatchError(
-                f"{what} in the file that an override could be added to", file=self.name, hint=f"add {token} by hand"
+                f"{what} in the file that an override could be added to",
+                file=self.name,
+                hint=f"add {token} by hand",
             )
         end = commands[0].start() + len(commands[0][0].rstrip(" \t\\"))
         return f"{self.text[:end]} {token}{self.text[end:]}"
@@ -156,7 +177,9 @@ def _blanked(text: str) -> str:
 
 def _safe(text: str) -> str:
     if not re.fullmatch(r"[\w.+,:/@-]*", text):
-        raise PatchError(f"the value {text!r} needs quoting that differs from shell to shell", hint="edit by hand")
+        raise PatchError(
+            f"the value {text!r} needs quoting that differs from shell to shell", hint="edit by hand"
+        )
     return text
 
 

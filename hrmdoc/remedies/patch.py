@@ -20,7 +20,8 @@ class KeyChange:
         key: the canonical key.
         file: where it is changed; "" when only text to paste or overrides are given.
         path: the framework's own dotted key.
-        before: the value in the file, or the framework's default, or what the run reported; None when unknown.
+        before: the value in the file, or the framework's default, or what the run reported; None when
+            unknown.
         after: the new value; None when the key is removed.
         line: 1-based line of the old value, None for a key that is added.
     """
@@ -64,7 +65,8 @@ class Patch:
     notes: tuple[str, ...] = ()
 
     def diff(self) -> str:
-        """A unified diff as git writes it, names relative to the working folder; "" when no file is edited."""
+        """A unified diff as git writes it, names relative to the working folder; "" when no file is
+        edited."""
         return "".join(_diff(edit) for edit in self.edits)
 
 
@@ -73,7 +75,9 @@ def _diff(edit: FileEdit) -> str:
     name = (path.relative_to(here) if here in path.parents else path).as_posix().lstrip("/")
     before, after = (_lines(blob.decode("utf-8")) for blob in (edit.before, edit.after))
     lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
 
 
 def _lines(text: str) -> list[str]:

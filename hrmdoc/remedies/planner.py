@@ -1,4 +1,5 @@
-"""From a remedy to a patch of the user's own file: find the keys, compute the values, splice, read back, compare.
+"""From a remedy to a patch of the user's own file: find the keys, compute the values, splice, read back,
+compare.
 
 Nothing here writes; see `hrmdoc.remedies.store`.
 """
@@ -35,20 +36,24 @@ def plan(
     config_files: Sequence[str | Path],
     common: Framework | None = None,
 ) -> Patch:
-    """What `remedy` changes in `config_files`, of which the first that holds a key is the one where it is changed.
+    """What `remedy` changes in `config_files`, of which the first that holds a key is the one where it is
+    changed.
 
     Args:
-        facts: canonical facts of the run (`optimizer.lr`, ...), for values that are computed and for those that no file holds.
+        facts: canonical facts of the run (`optimizer.lr`, ...), for values that are computed and for those
+            that no file holds.
         common: spellings of any training code, for a config file that is not in the framework's own words.
 
     Raises:
-        PatchError: the remedy is no patch, the framework does not know a key, a value is out of bounds or has that value already,
-            no config file was found, or the edit would change anything else.
+        PatchError: the remedy is no patch, the framework does not know a key, a value is out of bounds or has
+            that value already, no config file was found, or the edit would change anything else.
     """
     if remedy.kind != "patch" or not remedy.changes:
         raise PatchError(f"the remedy {remedy.id} is done by hand or on the live run; it changes no config")
     if remedy.frameworks and framework.id not in remedy.frameworks:
-        raise PatchError(f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}")
+        raise PatchError(
+            f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}"
+        )
     paths = [Path(path) for path in config_files]
     code = [path for path in paths if python_text.is_program(path)]
     planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
@@ -59,7 +64,11 @@ def plan(
     overrides = planner.overrides()
     if not planner.sources and not code:
         raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
-    paste = "" if planner.sources else python_text.text_to_paste(framework.id, {one.path: one.after for one in planner.changes})
+    paste = (
+        ""
+        if planner.sources
+        else python_text.text_to_paste(framework.id, {one.path: one.after for one in planner.changes})
+    )
     if paste:
         planner.notes += python_text.places(code, [one.path for one in planner.changes])
     return Patch(
@@ -77,15 +86,22 @@ class _Place:
     wanted: dict[Route, Wanted]
 
     def route(self, key: str) -> Route | None:
-        """Where the file has `key`; a file of a Hydra group (`arch/hrm_v1.yaml`) holds its keys without the group."""
+        """Where the file has `key`; a file of a Hydra group (`arch/hrm_v1.yaml`) holds its keys without the
+        group."""
         found = find(self.document, key)
         group = self.source.path.absolute().parent.name + "."
-        return find(self.document, key.removeprefix(group)) if found is None and key.startswith(group) else found
+        return (
+            find(self.document, key.removeprefix(group)) if found is None and key.startswith(group) else found
+        )
 
 
 class _Planner:
     def __init__(
-        self, facts: Mapping[str, Any], framework: Framework, sources: Sequence[Source], common: Framework | None = None
+        self,
+        facts: Mapping[str, Any],
+        framework: Framework,
+        sources: Sequence[Source],
+        common: Framework | None = None,
     ) -> None:
         self.facts = facts
         self.framework = framework
@@ -100,12 +116,18 @@ class _Planner:
         key = self.framework.config.get(change.key)
         if key is None:
             raise UnknownKeyError(
-                f"{self.framework.title} has no key for {change.key}", hint=did_you_mean(change.key, self.framework.config)
+                f"{self.framework.title} has no key for {change.key}",
+                hint=did_you_mean(change.key, self.framework.config),
             )
         other = self._common.config.get(change.key)
         if other is not None and self._lookup(key) is None:
             key = other if self._lookup(other) is not None else self._nested(change.key, other) or key
-        if key.type == "bool" and isinstance(change.value, str) and change.op == "set" and not change.value.startswith("="):
+        if (
+            key.type == "bool"
+            and isinstance(change.value, str)
+            and change.op == "set"
+            and not change.value.startswith("=")
+        ):
             held = {name for name in key.keys if self._find(name) is not None}
             for name, on in switches.settings(key, change.value, held).items():
                 self._set(change, ConfigKey((name,), "bool"), on)
@@ -126,23 +148,36 @@ class _Planner:
             self._set(change, key, values.to_own(new, key, before))
 
     def _warmup_as_ratio(self, change: Change, steps: Plain) -> bool:
-        """Changes the warmup's share of the run where the file gives one: some programs refuse both, others prefer the steps."""
+        """Changes the warmup's share of the run where the file gives one: some programs refuse both, others
+        prefer the steps."""
         key = self.framework.config.get("schedule.warmup_ratio")
         found = self._lookup(key) if key is not None else None
         total = self.facts.get("run.total_steps")
-        if key is None or found is None or not isinstance(steps, int | float) or not isinstance(total, int | float) or total <= 0:
+        if (
+            key is None
+            or found is None
+            or not isinstance(steps, int | float)
+            or not isinstance(total, int | float)
+            or total <= 0
+        ):
             return False
         ratio = _value(found[0], found[1], key.type)
         if isinstance(ratio, int | float) and ratio >= steps / total:
             self.notes.append(f"{found[2]} is {ratio} already")
         else:
-            self._set(msgspec.structs.replace(change, key="schedule.warmup_ratio"), key, min(1.0, round(steps / total, 4)))
+            self._set(
+                msgspec.structs.replace(change, key="schedule.warmup_ratio"),
+                key,
+                min(1.0, round(steps / total, 4)),
+            )
         return True
 
     def _precision(self, key: ConfigKey, value: str) -> str:
         found = self._lookup(key)
         current = _value(found[0], found[1], "str") if found else self.framework.defaults.get(key.keys[0])
-        return switches.spelling(found[2] if found else key.keys[0], value, None if current is None else str(current))
+        return switches.spelling(
+            found[2] if found else key.keys[0], value, None if current is None else str(current)
+        )
 
     def _find(self, name: str) -> tuple[_Place, Route] | None:
         for place in self.sources:
@@ -167,11 +202,14 @@ class _Planner:
             return None
         paths = nested(key.keys, [dotted(route) for place in self.sources for route in place.document.leaves])
         if len(paths) > 1:
-            raise PatchError(f"{canonical} may be any of {', '.join(paths)}", hint="change the one that is meant")
+            raise PatchError(
+                f"{canonical} may be any of {', '.join(paths)}", hint="change the one that is meant"
+            )
         return msgspec.structs.replace(key, keys=tuple(paths)) if paths else None
 
     def _current(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
-        """The value now, in own and in canonical units: from the file, from the run, from the framework's defaults."""
+        """The value now, in own and in canonical units: from the file, from the run, from the framework's
+        defaults."""
         fact = self.facts.get(canonical)
         if found := self._lookup(key):
             own = _value(found[0], found[1], key.type)
@@ -179,7 +217,9 @@ class _Planner:
                 self._compare(canonical, found, own, values.to_canonical(own, key), fact)
                 return own, values.to_canonical(own, key)
         if isinstance(fact, int | float | str):
-            return values.to_own(fact, key, None) if key.type != "bool" or isinstance(fact, bool) else None, fact
+            return values.to_own(fact, key, None) if key.type != "bool" or isinstance(
+                fact, bool
+            ) else None, fact
         for name in key.keys:
             if name in self.framework.defaults:
                 own = self.framework.defaults[name]
@@ -187,12 +227,17 @@ class _Planner:
         value: Plain = self.framework.defaults.get(canonical)
         return (None if value is None else values.to_own(value, key, None)), value
 
-    def _compare(self, canonical: str, found: tuple[_Place, Route, str], own: Plain, value: Plain, fact: object) -> None:
-        """Notes a run that did not take the value of its file: an override on its command line wins over the patch."""
+    def _compare(
+        self, canonical: str, found: tuple[_Place, Route, str], own: Plain, value: Plain, fact: object
+    ) -> None:
+        """Notes a run that did not take the value of its file: an override on its command line wins over the
+        patch."""
         if isinstance(fact, int | float | str) and isinstance(value, int | float) and not same(value, fact):
             place, _, name = found
             said = f"{place.source.path.name} says {name} = {own}"
-            self.notes.append(f"the run used {canonical} = {fact}, {said}: an override on the command line wins")
+            self.notes.append(
+                f"the run used {canonical} = {fact}, {said}: an override on the command line wins"
+            )
 
     def _set(self, change: Change, key: ConfigKey, own: Plain) -> None:
         found = self._lookup(key)
@@ -218,14 +263,19 @@ class _Planner:
             place, route, _ = found
             line = place.document.leaves[route].line
             self._edit(place, route, Wanted(own, key.type), place.document.replace(route, word))
-            self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own, line))
+            self.changes.append(
+                KeyChange(change.key, str(place.source.path), dotted(route), before, own, line)
+            )
         else:
             self.changes.append(KeyChange(change.key, "", name, before, own))
         self._words.append(self._word(name, own, raw))
 
     def _section(self, place: _Place, key: ConfigKey) -> str:
-        """Which spelling of a key to add: the one whose section holds most of the keys that this framework has."""
-        known = {name for spelling in self.framework.config.values() for name in spelling.keys if place.route(name)}
+        """Which spelling of a key to add: the one whose section holds most of the keys that this framework
+        has."""
+        known = {
+            name for spelling in self.framework.config.values() for name in spelling.keys if place.route(name)
+        }
         sections = Counter(name.rpartition(".")[0] for name in known)
         return max(key.keys, key=lambda name: sections[name.rpartition(".")[0]])
 
@@ -270,7 +320,10 @@ class _Planner:
         for place in changed:
             name = str(place.source.path)
             verify(name, parse(name, place.source.text), place.document, place.wanted)
-        return tuple(FileEdit(place.source.path, place.source.blob, place.document.text.encode("utf-8")) for place in changed)
+        return tuple(
+            FileEdit(place.source.path, place.source.blob, place.document.text.encode("utf-8"))
+            for place in changed
+        )
 
 
 def _flat(place: _Place) -> bool:
@@ -293,4 +346,6 @@ def _value(place: _Place, route: Route, kind: Kind) -> Plain:
         return read(leaf.text, kind) if leaf.tag != "{}" else None
     except ValueError as error:
         hint = "it is set by another file or by the trainer" if leaf.text == "auto" else "change it by hand"
-        raise PatchError(f"{dotted(route)}: {error}", file=place.source.path, line=leaf.line, hint=hint) from error
+        raise PatchError(
+            f"{dotted(route)}: {error}", file=place.source.path, line=leaf.line, hint=hint
+        ) from error

@@ -10,7 +10,8 @@ from hrmdoc.settings import Policy
 
 @dataclass(slots=True)
 class Gate:
-    """Counts what was done to one run and says whether one more remedy may be applied. Knows no clock of its own.
+    """Counts what was done to one run and says whether one more remedy may be applied. Knows no clock of its
+    own.
 
     Attributes:
         policy: the user's settings; by default nothing is done without asking.
@@ -21,7 +22,8 @@ class Gate:
     done: list[tuple[str, float]] = field(default_factory=list)
 
     def refusal(self, remedy: Remedy, now: float) -> str | None:
-        """Why `remedy` may not be applied at time `now`, None when it may. What was applied once is not repeated."""
+        """Why `remedy` may not be applied at time `now`, None when it may. What was applied once is not
+        repeated."""
         if remedy.risk not in self.policy.auto:
             allowed = ", ".join(self.policy.auto) or "nothing"
             return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"

@@ -1,4 +1,5 @@
-"""Remedies as they apply to one run: for each leading cause, what would change in the user's own config file, or why not."""
+"""Remedies as they apply to one run: for each leading cause, what would change in the user's own config file,
+or why not."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from pathlib import Path
 from hrmdoc.diagnosis.diagnose import Diagnosis, Hypothesis
 from hrmdoc.errors import HrmdocError, UnchangedError, UnknownKeyError
 from hrmdoc.examination.examine import Situation
+from hrmdoc.record.run import Run
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
 from hrmdoc.remedies.scalars import same
 from hrmdoc.rulebook import Remedy, Rulebook
 from hrmdoc.rulebook.expressions import compile_expression
-from hrmdoc.run import Run
 
 CAUSES = 3
 REMEDIES = 4
@@ -23,16 +24,29 @@ WORTH_TREATING = 0.05
 DECIDED = 0.5
 """From this probability on a cause is treated even where no setting of the run speaks for it."""
 OWN_RECORD = "run.json"
-SETTINGS = ("optimizer.", "schedule.", "data.", "model.", "lora.", "precision", "rl.", "act.", "train.", "eval.")
+SETTINGS = (
+    "optimizer.",
+    "schedule.",
+    "data.",
+    "model.",
+    "lora.",
+    "precision",
+    "rl.",
+    "act.",
+    "train.",
+    "eval.",
+)
 """How the canonical keys of what a config holds begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prescription:
-    """One remedy for one cause. `patch` is None when it is no patch or cannot be applied; then `obstacle` says why.
+    """One remedy for one cause. `patch` is None when it is no patch or cannot be applied; then `obstacle`
+    says why.
 
     `late`: the config no longer says what the run had.
-    `unsure`: the cause is one of several, and no setting speaks for it; the patch is for those who ask for it by name.
+    `unsure`: the cause is one of several, and no setting speaks for it; the patch is for those who ask for it
+    by name.
     """
 
     remedy: Remedy
@@ -66,7 +80,9 @@ def prescribe(
         config: the config file to patch; by default those found beside the run.
     """
     files = [config] if config is not None else config_files(run, situation, book)
-    leading = [h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)]
+    leading = [
+        h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)
+    ]
     shown = diagnosis.severities.keys()
     return {
         one.cause: [
@@ -78,9 +94,10 @@ def prescribe(
 
 
 def _aimed(cause: Hypothesis, shown: Set[str], book: Rulebook) -> list[str]:
-    """The remedies of a cause: first those that are to end what the config itself gives as evidence, last those against what
-    does not show, such as a model that is too large where nothing says so. Those against a message that nobody printed are left
-    out. What shows may be against none of them, as a cause has more signs than a remedy names; then all stand as they are."""
+    """The remedies of a cause: first those that are to end what the config itself gives as evidence, last
+    those against what does not show, such as a model that is too large where nothing says so. Those against a
+    message that nobody printed are left out. What shows may be against none of them, as a cause has more
+    signs than a remedy names; then all stand as they are."""
     stated = _stated_for(cause, shown, book)
 
     def turn(name: str) -> int:
@@ -89,32 +106,44 @@ def _aimed(cause: Hypothesis, shown: Set[str], book: Rulebook) -> list[str]:
             return 1 if stated.isdisjoint(gone) else 0
         return 3 if all(_is_message(one, book) for one in gone) else 2
 
-    fits = any(shown & set(book.remedies[name].verify.gone) for name in cause.remedies if name in book.remedies)
-    return sorted((name for name in cause.remedies if turn(name) < 3), key=turn) if fits else list(cause.remedies)
+    fits = any(
+        shown & set(book.remedies[name].verify.gone) for name in cause.remedies if name in book.remedies
+    )
+    return (
+        sorted((name for name in cause.remedies if turn(name) < 3), key=turn)
+        if fits
+        else list(cause.remedies)
+    )
 
 
 def _decided(cause: Hypothesis, shown: Set[str], book: Rulebook) -> bool:
-    """Whether a config may be changed for this cause: it is likely, or part of its evidence is what the config says."""
+    """Whether a config may be changed for this cause: it is likely, or part of its evidence is what the
+    config says."""
     return cause.probability >= DECIDED or bool(_stated_for(cause, shown, book))
 
 
 def _stated_for(cause: Hypothesis, shown: Set[str], book: Rulebook) -> set[str]:
-    """What the config says for the cause. That a setting is not unusual may speak for it too, but names nothing to change."""
+    """What the config says for the cause. That a setting is not unusual may speak for it too, but names
+    nothing to change."""
     return {one.symptom for one in cause.for_ if one.symptom in shown and _is_setting(one.symptom, book)}
 
 
 def _is_setting(symptom: str, book: Rulebook) -> bool:
-    """Whether it is seen in the config, such as a rate above the usual range: a check that reads a setting and no series.
+    """Whether it is seen in the config, such as a rate above the usual range: a check that reads a setting
+    and no series.
 
-    That may be one of several ways to see it, as a warmup that never ends is seen in the schedule or in the logged rate, and
-    other checks may have to agree. Beside a detector it is the curve that is seen.
+    That may be one of several ways to see it, as a warmup that never ends is seen in the schedule or in the
+    logged rate, and other checks may have to agree. Beside a detector it is the curve that is seen.
     """
     rule = book.symptoms.get(symptom)
     ways = () if rule is None else rule.when.any or (rule.when,)
     groups = (way.all or (way,) for way in ways)
     texts = [part.check for parts in groups if not any(part.detector for part in parts) for part in parts]
     checks = [compile_expression(text) for text in texts if text is not None]
-    return any(set(check.calls) <= {"known"} and any(name.startswith(SETTINGS) for name in check.names) for check in checks)
+    return any(
+        set(check.calls) <= {"known"} and any(name.startswith(SETTINGS) for name in check.names)
+        for check in checks
+    )
 
 
 def _is_message(symptom: str, book: Rulebook) -> bool:
@@ -122,13 +151,18 @@ def _is_message(symptom: str, book: Rulebook) -> bool:
     return rule is not None and any(part.lines for part in rule.when.walk())
 
 
-def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]) -> list[Prescription]:
-    """The first remedies of these names that suit the run's framework and would change something in its config `files`.
+def fitting(
+    names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]
+) -> list[Prescription]:
+    """The first remedies of these names that suit the run's framework and would change something in its
+    config `files`.
 
     Those that the framework has no key for are offered only when there is no other.
     """
     remedies = [book.remedies[name] for name in names if name in book.remedies]
-    suited = [remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks]
+    suited = [
+        remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks
+    ]
     possible, unspoken = [], []
     for remedy in suited or remedies:
         try:
@@ -141,15 +175,23 @@ def fitting(names: Sequence[str], situation: Situation, book: Rulebook, files: S
 
 
 def _still(one: Prescription, run: Run) -> Prescription:
-    """Refuses a patch of a config that no longer says what the run had: it would mend what is mended already, or in vain."""
+    """Refuses a patch of a config that no longer says what the run had: it would mend what is mended already,
+    or in vain."""
     for change in one.changes:
         had = run.facts.get(("config", change.path))
         if had is None or not change.file or Path(had.file) == Path(change.file):
             continue
-        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (had.value, change.before))
+        numbers = all(
+            isinstance(value, int | float) and not isinstance(value, bool)
+            for value in (had.value, change.before)
+        )
         if numbers and not same(change.before, had.value):
-            said = f"{Path(change.file).name} says {change.path} = {change.before}, but this run had {had.value}"
-            return Prescription(one.remedy, obstacle=f"{said}: changed since, or overridden on its command line", late=True)
+            said = (
+                f"{Path(change.file).name} says {change.path} = {change.before}, but this run had {had.value}"
+            )
+            return Prescription(
+                one.remedy, obstacle=f"{said}: changed since, or overridden on its command line", late=True
+            )
     return one
 
 
@@ -168,9 +210,14 @@ def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[P
         return Prescription(remedy)
     framework = book.frameworks.get(situation.framework)
     if framework is None:
-        return Prescription(remedy, obstacle=f"the framework of this run is {situation.framework}; its config keys are not known")
+        return Prescription(
+            remedy,
+            obstacle=f"the framework of this run is {situation.framework}; its config keys are not known",
+        )
     try:
-        return Prescription(remedy, plan(remedy, situation.facts, framework, files, book.frameworks.get("generic")))
+        return Prescription(
+            remedy, plan(remedy, situation.facts, framework, files, book.frameworks.get("generic"))
+        )
     except (UnchangedError, UnknownKeyError):
         raise
     except HrmdocError as error:
@@ -182,7 +229,8 @@ def _refused(remedy: Remedy, error: HrmdocError) -> Prescription:
 
 
 def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
-    """Config files of the run, the user's own first: the one that the run says it was started with, then those beside it."""
+    """Config files of the run, the user's own first: the one that the run says it was started with, then
+    those beside it."""
     found = _stated(run)
     found += [Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file]
     framework = book.frameworks.get(situation.framework)
@@ -191,14 +239,16 @@ def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
     if framework is not None and run.path not in ("", "-"):
         found += [folder / name for name in framework.config_files]
     unique = dict.fromkeys(
-        path for path in found if path.is_file() and path.suffix in (".yaml", ".yml", ".json", ".py", ".sh", ".txt")
+        path
+        for path in found
+        if path.is_file() and path.suffix in (".yaml", ".yml", ".json", ".py", ".sh", ".txt")
     )
     return [path for path in unique if not _machine_made(path)]
 
 
 def _stated(run: Run) -> list[Path]:
-    """The config that the run says it was started with. One that a log names, which is anybody's text, is only taken below this
-    folder or the run's; the trainer's own record may name any."""
+    """The config that the run says it was started with. One that a log names, which is anybody's text, is
+    only taken below this folder or the run's; the trainer's own record may name any."""
     named = run.fact("run.config_source")
     if named is None or not named.value:
         return []

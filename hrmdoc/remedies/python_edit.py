@@ -1,10 +1,11 @@
-"""Python source as a config: values in files of nothing but settings are spliced, those of programs only read."""
+"""Python source as a config: values in files of nothing but settings are spliced, those of programs only
+read."""
 
 from __future__ import annotations
 
-from hrmdoc import python_settings
 from hrmdoc.errors import InputError, PatchError
-from hrmdoc.python_settings import Plain
+from hrmdoc.readers.support import python_settings
+from hrmdoc.readers.support.python_settings import Plain
 from hrmdoc.remedies.document import Leaf, Route, dotted
 from hrmdoc.remedies.scalars import Scalar
 
@@ -50,7 +51,9 @@ class PythonDocument:
         one = self._values[route]
         if not self._config or one.start < 0:
             what = "is set in code" if not self._config else "is computed"
-            raise PatchError(f"{dotted(route)} {what}", file=self.name, line=one.line, hint="change it by hand")
+            raise PatchError(
+                f"{dotted(route)} {what}", file=self.name, line=one.line, hint="change it by hand"
+            )
         return self.text[: one.start] + _spelled(value) + self.text[one.end :]
 
     def insert(self, route: Route, value: Scalar) -> str:
@@ -60,7 +63,9 @@ class PythonDocument:
             PatchError: the file is a program, or the route is none of a name.
         """
         if not self._config or len(route) > 1 or not str(route[0]).isidentifier():
-            raise PatchError(f"{dotted(route)} has no place in this file", file=self.name, hint="set it by hand")
+            raise PatchError(
+                f"{dotted(route)} has no place in this file", file=self.name, hint="set it by hand"
+            )
         newline = "\r\n" if "\r\n" in self.text else "\n"
         gap = "" if not self.text or self.text.endswith(("\n", "\r")) else newline
         return f"{self.text}{gap}{route[0]} = {_spelled(value)}{newline}"

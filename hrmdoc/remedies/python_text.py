@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
     from hrmdoc.remedies.scalars import Plain
 
-_CLASSES = {"trl": "GRPOConfig", "lightning": "Trainer", "transformers": "TrainingArguments", "hf": "TrainingArguments"}
+_CLASSES = {
+    "trl": "GRPOConfig",
+    "lightning": "Trainer",
+    "transformers": "TrainingArguments",
+    "hf": "TrainingArguments",
+}
 
 
 def is_program(path: Path) -> bool:
@@ -36,7 +41,9 @@ def places(programs: Sequence[Path], keys: Sequence[str]) -> list[str]:
         if path.suffix == ".py":
             leaves = PythonDocument(str(path), files.read(path).text).leaves
             found = {str(route[-1]): leaf for route, leaf in leaves.items()}
-            notes += [f"{path}:{found[key].line} sets {key} = {found[key].text}" for key in keys if key in found]
+            notes += [
+                f"{path}:{found[key].line} sets {key} = {found[key].text}" for key in keys if key in found
+            ]
     return notes
 
 

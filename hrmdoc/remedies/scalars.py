@@ -54,7 +54,8 @@ def read(text: str, kind: Kind) -> Plain:
 
 
 def same(one: Plain, other: Plain) -> bool:
-    """Equality of two values as a reader of the file would see it: 1 and 1.0 are one number, `None` is only itself."""
+    """Equality of two values as a reader of the file would see it: 1 and 1.0 are one number, `None` is only
+    itself."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
@@ -68,17 +69,20 @@ def rounded(value: float) -> float:
 
 
 def render(value: Plain, like: str | None = None) -> Scalar:
-    """`value` in the style of `like`, the text that it replaces; in a style that every reader understands when there is none.
+    """`value` in the style of `like`, the text that it replaces; in a style that every reader understands
+    when there is none.
 
-    `1e-4` -> `2e-5`, `1.0e-04` -> `2.0e-05`, `0.0001` -> `0.00002`, `True` -> `False`, `yes` -> `no`. A new float always has a
-    point: YAML 1.1 readers take `2e-5` for a string.
+    `1e-4` -> `2e-5`, `1.0e-04` -> `2.0e-05`, `0.0001` -> `0.00002`, `True` -> `False`, `yes` -> `no`. A new
+    float always has a point: YAML 1.1 readers take `2e-5` for a string.
     """
     if value is None:
         return Scalar("null")
     if isinstance(value, bool):
         return Scalar(_switch(value, like))
     if isinstance(value, int):
-        return Scalar(_number_like(value, like) if like and ("." in like or _EXPONENT.match(like)) else str(value))
+        return Scalar(
+            _number_like(value, like) if like and ("." in like or _EXPONENT.match(like)) else str(value)
+        )
     if isinstance(value, float):
         return Scalar(_number_like(value, like))
     return Scalar(value, string=True)
@@ -91,7 +95,13 @@ def _switch(value: bool, like: str | None) -> str:
     for pair in _PAIRS:
         if word.lower() in pair:
             text = pair[0 if value else 1]
-            return text.upper() if word.isupper() and len(word) > 1 else text.capitalize() if word[0].isupper() else text
+            return (
+                text.upper()
+                if word.isupper() and len(word) > 1
+                else text.capitalize()
+                if word[0].isupper()
+                else text
+            )
     return "true" if value else "false"
 
 

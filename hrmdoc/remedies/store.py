@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from hrmdoc.errors import PatchError
+from hrmdoc.paths import state_dir
 from hrmdoc.remedies import files
 from hrmdoc.remedies.files import digest
-from hrmdoc.resources import state_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,8 @@ _ENTRY = msgspec.json.Decoder(Entry)
 
 
 def write(patch: Patch) -> tuple[Entry, ...]:
-    """Writes all files of a patch, or none: each is backed up first, and one that fails takes the others back.
+    """Writes all files of a patch, or none: each is backed up first, and one that fails takes the others
+    back.
 
     Raises:
         PatchError: nothing to write, a file changed since it was read, is read-only, or cannot be written.
@@ -69,7 +70,9 @@ def _check_unchanged(edit: FileEdit) -> None:
     except OSError as error:
         raise PatchError(f"cannot read the config again: {error.strerror}", file=edit.path) from error
     if now != edit.before:
-        raise PatchError("the file was changed meanwhile; nothing was written", file=edit.path, hint="make the patch again")
+        raise PatchError(
+            "the file was changed meanwhile; nothing was written", file=edit.path, hint="make the patch again"
+        )
 
 
 def _write_one(edit: FileEdit, remedy: str) -> Entry:
@@ -78,7 +81,13 @@ def _write_one(edit: FileEdit, remedy: str) -> Entry:
     before, after = digest(edit.before), digest(edit.after)
     number = len(_entries(journal)) + 1
     entry = Entry(
-        f"{number:04d}-{after[:8]}", str(target), remedy, time.time(), before, after, f"{number:04d}-{before[:8]}-{target.name}"
+        f"{number:04d}-{after[:8]}",
+        str(target),
+        remedy,
+        time.time(),
+        before,
+        after,
+        f"{number:04d}-{before[:8]}-{target.name}",
     )
     backup = journal.parent / "backups" / entry.backup
     try:
@@ -92,7 +101,8 @@ def _write_one(edit: FileEdit, remedy: str) -> Entry:
 
 
 def undo(path: str | Path, force: bool = False) -> Entry:
-    """Restores `path` to what it was before the newest patch that still holds. Call it again to go further back.
+    """Restores `path` to what it was before the newest patch that still holds. Call it again to go further
+    back.
 
     Args:
         force: also when the file was edited after the patch; those edits are lost.
@@ -108,7 +118,9 @@ def undo(path: str | Path, force: bool = False) -> Entry:
     except OSError as error:
         raise PatchError(f"cannot read the config: {error.strerror}", file=target) from error
     if digest(now) not in {entry.after, entry.before} and not force:
-        raise PatchError("the file was edited after the patch", file=target, hint="`--undo --force` loses those edits")
+        raise PatchError(
+            "the file was edited after the patch", file=target, hint="`--undo --force` loses those edits"
+        )
     try:
         if target.exists():
             files.check_writable(target)
@@ -128,13 +140,17 @@ def history(path: str | Path) -> tuple[Entry, ...]:
 def _newest(target: Path) -> tuple[Path, Entry]:
     found = _holding(target)
     if not found:
-        raise PatchError("no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone")
+        raise PatchError(
+            "no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone"
+        )
     return found[-1]
 
 
 def _holding(target: Path) -> list[tuple[Path, Entry]]:
     journals = (target.parent / FOLDER / "journal.jsonl", _state_journal(target))
-    found = [(journal, entry) for journal in journals for entry in _standing(journal) if entry.file == str(target)]
+    found = [
+        (journal, entry) for journal in journals for entry in _standing(journal) if entry.file == str(target)
+    ]
     return sorted(found, key=lambda pair: pair[1].time)
 
 

@@ -1,4 +1,5 @@
-"""Settings that frameworks spell in their own words: `bf16: true` next to `fp16: false`, `bfloat16`, `bf16-mixed`, `no`."""
+"""Settings that frameworks spell in their own words: `bf16: true` next to `fp16: false`, `bfloat16`,
+`bf16-mixed`, `no`."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def as_patience(key: ConfigKey, change: Change) -> tuple[ConfigKey, Change]:
 def spelling(name: str, value: str, current: str | None) -> str:
     """A precision in the words that the key uses now, or that keys of its name use.
 
-    `arch.forward_dtype: bfloat16` -> `float32`, Lightning's `16-mixed` -> `bf16-mixed`, Accelerate's `fp16` -> `no`.
+    `arch.forward_dtype: bfloat16` -> `float32`, Lightning's `16-mixed` -> `bf16-mixed`, Accelerate's `fp16`
+    -> `no`.
     """
     word, last = (current or "").lower(), name.rsplit(".", 1)[-1].lower()
     if value not in _DTYPES:

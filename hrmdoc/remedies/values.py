@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.errors import PatchError, RuleError, UnchangedError
 from hrmdoc.remedies.scalars import Plain, rounded, same
+from hrmdoc.roles.rates import usual_facts
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
-from hrmdoc.typical import usual_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,15 +19,21 @@ if TYPE_CHECKING:
 def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     """The new canonical value. `current` is None when nothing is known of it.
 
-    `set` takes the value as it is and refuses one out of bounds; `multiply` stops at a bound; `clamp` moves to the nearer one.
+    `set` takes the value as it is and refuses one out of bounds; `multiply` stops at a bound; `clamp` moves
+    to the nearer one.
 
     Raises:
-        PatchError: the current value is needed and unknown, the new one is out of bounds, or nothing would change.
+        PatchError: the current value is needed and unknown, the new one is out of bounds, or nothing would
+            change.
     """
     if change.op == "set":
         value = _operand(change, current, facts)
         value = rounded(value) if isinstance(value, float) else value
-        if isinstance(value, int | float) and not isinstance(value, bool) and not same(_bounded(change, value), value):
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and not same(_bounded(change, value), value)
+        ):
             raise PatchError(f"{change.key} = {value} is out of bounds ({bounds(change)})")
         return value
     number = _number(change, current)
@@ -42,12 +48,14 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
 
 
 def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
-    """The `value` of a change; `=...` is an expression over canonical facts, in which the key itself is what the file says."""
+    """The `value` of a change; `=...` is an expression over canonical facts, in which the key itself is what
+    the file says."""
     value: Plain = change.value
     if not isinstance(value, str) or not value.startswith("="):
         return value
     now = {} if current is None else {change.key: current}
-    # A key that was never set counts as 0: remedies name `current` only as the least that the new value may be.
+    # A key that was never set counts as 0: remedies name `current` only as the least that the new value may
+    # be.
     own = {"current": 0 if current is None else current}
     try:
         known = {"run.kind": "unknown", **usual_facts(facts), **facts, **now, **own}

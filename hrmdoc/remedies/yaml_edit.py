@@ -1,4 +1,5 @@
-"""Edits YAML by splicing text at the positions that ruamel.yaml gives, so that nothing else in the file moves."""
+"""Edits YAML by splicing text at the positions that ruamel.yaml gives, so that nothing else in the file
+moves."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _CORE = "tag:yaml.org,2002:"
 
 
 class _Entry:
-    """One route: its key and value nodes, and whether the value stands here or is an alias of another place."""
+    """One route: its key and value nodes, and whether the value stands here or is an alias of another
+    place."""
 
     __slots__ = ("alias", "key", "value")
 
@@ -56,7 +58,9 @@ class YamlDocument:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             what = f"{error.context}: {error.problem}" if error.context else f"{error.problem}"
-            raise PatchError(f"not valid YAML: {what}", file=self.name, line=mark.line + 1 if mark else None) from error
+            raise PatchError(
+                f"not valid YAML: {what}", file=self.name, line=mark.line + 1 if mark else None
+            ) from error
         except (YAMLError, RecursionError, ValueError) as error:
             what = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
             raise PatchError(f"not valid YAML: {what}", file=self.name) from error
@@ -87,7 +91,9 @@ class YamlDocument:
     def _member(self, route: Route, key: Node, value: Node, alias: bool) -> None:
         line = key.start_mark.line + 1
         if not isinstance(key, ScalarNode):
-            raise PatchError("a key that is itself a list or a mapping is not supported", file=self.name, line=line)
+            raise PatchError(
+                "a key that is itself a list or a mapping is not supported", file=self.name, line=line
+            )
         inner = (*route, key.value)
         if inner in self._entries and key.value != "<<":
             raise PatchError(f"the key {dotted(inner)} is there twice", file=self.name, line=line)
@@ -100,11 +106,19 @@ class YamlDocument:
         entry = self._entries[route]
         node = self._own(route, entry)
         if not isinstance(node, ScalarNode) and node.value:
-            raise PatchError(f"{dotted(route)} holds a section or a list, not a value", file=self.name, line=_line(node))
+            raise PatchError(
+                f"{dotted(route)} holds a section or a list, not a value", file=self.name, line=_line(node)
+            )
         if isinstance(node, ScalarNode) and node.style in {"|", ">"}:
-            raise PatchError(f"{dotted(route)} is a block of text, not a value", file=self.name, line=_line(node))
+            raise PatchError(
+                f"{dotted(route)} is a block of text, not a value", file=self.name, line=_line(node)
+            )
         if "${" in node.value if isinstance(node, ScalarNode) else False:
-            raise PatchError(f"{dotted(route)} is computed from another key: {node.value}", file=self.name, line=_line(node))
+            raise PatchError(
+                f"{dotted(route)} is computed from another key: {node.value}",
+                file=self.name,
+                line=_line(node),
+            )
         start, end = node.start_mark.index, node.end_mark.index
         if start == end or (isinstance(node, ScalarNode) and node.style is None and not node.value):
             colon = self._after_colon(route, entry)
@@ -125,16 +139,22 @@ class YamlDocument:
         return entry.value
 
     def _after_colon(self, route: Route, entry: _Entry) -> int:
-        found = re.compile(r"\s*:").match(self.text, entry.key.end_mark.index) if entry.key is not None else None
+        found = (
+            re.compile(r"\s*:").match(self.text, entry.key.end_mark.index) if entry.key is not None else None
+        )
         if found is None:
             raise PatchError(
-                f"the empty value of {dotted(route)} has no place to write to", file=self.name, line=_line(entry.value)
+                f"the empty value of {dotted(route)} has no place to write to",
+                file=self.name,
+                line=_line(entry.value),
             )
         return found.end()
 
     def insert(self, route: Route, value: Scalar) -> str:
         """The text with a new key at the end of its section's plain values; missing sections are made."""
-        depth = next(size for size in range(len(route) - 1, -1, -1) if size == 0 or route[:size] in self.routes)
+        depth = next(
+            size for size in range(len(route) - 1, -1, -1) if size == 0 or route[:size] in self.routes
+        )
         parent, missing = route[:depth], [str(part) for part in route[depth:]]
         if depth == 0:
             if self._root is None or not self._root.value:
@@ -144,8 +164,12 @@ class YamlDocument:
         node = self._own(parent, entry)
         if isinstance(node, MappingNode) and node.value:
             return self._into_mapping(node, missing, value)
-        if isinstance(node, SequenceNode) or (isinstance(node, ScalarNode) and node.value.lower() not in NULLS):
-            raise PatchError(f"{dotted(parent)} holds no section to add {missing[0]} to", file=self.name, line=_line(node))
+        if isinstance(node, SequenceNode) or (
+            isinstance(node, ScalarNode) and node.value.lower() not in NULLS
+        ):
+            raise PatchError(
+                f"{dotted(parent)} holds no section to add {missing[0]} to", file=self.name, line=_line(node)
+            )
         return self.replace(parent, Scalar(_flow(missing, value), string=False))
 
     def _into_nothing(self, missing: list[str], value: Scalar) -> str:
@@ -175,7 +199,11 @@ class YamlDocument:
     def _last_plain(self, node: Any) -> Node | None:
         """The last value of a mapping that stands on the line of its key."""
         for key, value in reversed(node.value):
-            if not isinstance(value, ScalarNode) or value.start_mark.index < key.end_mark.index or value.style in {"|", ">"}:
+            if (
+                not isinstance(value, ScalarNode)
+                or value.start_mark.index < key.end_mark.index
+                or value.style in {"|", ">"}
+            ):
                 continue
             if value.value and value.end_mark.line == key.start_mark.line:
                 return value
@@ -184,7 +212,9 @@ class YamlDocument:
     def _into_flow(self, node: Any, missing: list[str], value: Scalar) -> str:
         key, last = node.value[-1]
         if last.start_mark.index < key.end_mark.index:
-            raise PatchError("a flow mapping that ends in an alias is not edited", file=self.name, line=_line(key))
+            raise PatchError(
+                "a flow mapping that ends in an alias is not edited", file=self.name, line=_line(key)
+            )
         end = last.end_mark.index
         if not last.value and last.start_mark.index == last.end_mark.index:
             end = self._after_colon((), _Entry(key, last, alias=False))
@@ -198,7 +228,10 @@ class YamlDocument:
         parent: Any = self._root if len(route) == 1 else self._entries[route[:-1]].value
         if entry.key is None or len(parent.value) == 1:
             raise PatchError(
-                f"{dotted(route)} cannot be removed alone", file=self.name, line=_line(entry.value), hint="edit by hand"
+                f"{dotted(route)} cannot be removed alone",
+                file=self.name,
+                line=_line(entry.value),
+                hint="edit by hand",
             )
         if len(route) > 1:
             self._own(route[:-1], self._entries[route[:-1]])
@@ -228,11 +261,16 @@ class YamlDocument:
             last = node.value[-1]
             key, node = last if isinstance(last, tuple) else (None, last)
             if key is not None and (
-                node.start_mark.index < key.end_mark.index or (isinstance(node, ScalarNode) and not node.value)
+                node.start_mark.index < key.end_mark.index
+                or (isinstance(node, ScalarNode) and not node.value)
             ):
                 return self._after_colon((), _Entry(key, node, alias=False))
         end: int = node.end_mark.index
-        return len(self.text[:end].rstrip()) if isinstance(node, ScalarNode) and node.style in {"|", ">"} else end
+        return (
+            len(self.text[:end].rstrip())
+            if isinstance(node, ScalarNode) and node.style in {"|", ">"}
+            else end
+        )
 
     def _newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"

@@ -11,7 +11,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription
-from hrmdoc.text import clean, redact
+from hrmdoc.text.clean import clean, redact
 
 SCHEMA = "hrmdoc.diagnosis/1"
 
@@ -45,7 +45,8 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "symptoms": [_symptom(analysis, symptom) for symptom in analysis.present],
         "hypotheses": [_hypothesis(analysis, one) for one in analysis.diagnosis.hypotheses],
         "not_evaluated": [
-            {"symptom": symptom.id, "missing": [_text(name) for name in symptom.missing]} for symptom in analysis.not_evaluated
+            {"symptom": symptom.id, "missing": [_text(name) for name in symptom.missing]}
+            for symptom in analysis.not_evaluated
         ],
         "input_errors": [{"file": _text(d.file), "line": d.line, "what": _text(d.what)} for d in run.damages],
         "next_check": _text(analysis.diagnosis.next_check),
@@ -88,7 +89,11 @@ def _hypothesis(analysis: Analysis, one: Hypothesis) -> dict[str, Any]:
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return {"symptom": evidence.symptom, "log_odds": round(evidence.log_odds, 3), "evidence": _text(evidence.text)}
+    return {
+        "symptom": evidence.symptom,
+        "log_odds": round(evidence.log_odds, 3),
+        "evidence": _text(evidence.text),
+    }
 
 
 def _prescription(one: Prescription) -> dict[str, Any]:
@@ -99,7 +104,13 @@ def _prescription(one: Prescription) -> dict[str, Any]:
         "risk": one.remedy.risk,
         "why": one.remedy.why,
         "patch": [
-            {"key": c.key, "file": _text(c.file), "path": c.path, "from": plain(c.before), "to": plain(c.after)}
+            {
+                "key": c.key,
+                "file": _text(c.file),
+                "path": c.path,
+                "from": plain(c.before),
+                "to": plain(c.after),
+            }
             for c in one.changes
         ],
         "overrides": one.overrides,

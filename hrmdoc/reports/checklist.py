@@ -1,4 +1,5 @@
-"""What was found before training, as a checklist: each finding with its place and the change that answers it."""
+"""What was found before training, as a checklist: each finding with its place and the change that answers
+it."""
 
 from __future__ import annotations
 
@@ -29,13 +30,27 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     """Prints the checklist."""
     situation, verdict = analysis.situation, analysis.verdict
     put(console, Text(short(analysis.run.path) if analysis.run.path else "this machine", style="bold"))
-    known = [f"{name} {_number(situation.facts[key])}" for key, name in TOLD if situation.facts.get(key) is not None]
-    put(console, Text(" · ".join([situation.framework, *known] if situation.framework != "unknown" else known), style="dim"))
+    known = [
+        f"{name} {_number(situation.facts[key])}"
+        for key, name in TOLD
+        if situation.facts.get(key) is not None
+    ]
+    put(
+        console,
+        Text(
+            " · ".join([situation.framework, *known] if situation.framework != "unknown" else known),
+            style="dim",
+        ),
+    )
     console.print()
     passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
     found = analysis.present
     said = f"{passed} checks passed, {len(found)} finding{'' if len(found) == 1 else 's'}"
-    put(console, Text(said, style="bold"), lead=Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict]))
+    put(
+        console,
+        Text(said, style="bold"),
+        lead=Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict]),
+    )
     offered: set[str] = set()
     for symptom in found:
         _finding(analysis, symptom, console, offered)
@@ -46,16 +61,28 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
         some = ", ".join(list(names)[:5])
         put(console, Text(f"{len(open_)} checks need what was not found: {some}, …", style="dim"))
     for symptom in open_ if verbose else ():
-        put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=Text(f"   {symptom.id:<34}  ", style="dim"))
+        put(
+            console,
+            Text(", ".join(map(safe, symptom.missing)), style="dim"),
+            lead=Text(f"   {symptom.id:<34}  ", style="dim"),
+        )
     for damage in analysis.run.damages:
-        put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=Text("Not read: ", style="magenta"))
+        put(
+            console,
+            Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"),
+            lead=Text("Not read: ", style="magenta"),
+        )
     if found:
         put(console, Text(f"hrmdoc explain {found[0].id}", style="cyan"), lead=Text("Next: ", style="bold"))
     elif analysis.run.path:
         own = analysis.situation.framework == "hrm"
         command = f"hrmdoc train {typed(analysis.run.path)}" if own else "hrmdoc run -- COMMAND"
         what = "" if own else "   starts your training and looks after it"
-        put(console, Text(command, style="cyan").append(what, style="not bold dim"), lead=Text("Next: ", style="bold"))
+        put(
+            console,
+            Text(command, style="cyan").append(what, style="not bold dim"),
+            lead=Text("Next: ", style="bold"),
+        )
 
 
 def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:
@@ -73,7 +100,8 @@ def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: se
 
 
 def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
-    """What answers a finding: of its likeliest causes the first remedy that changes this config, else the first step by hand."""
+    """What answers a finding: of its likeliest causes the first remedy that changes this config, else the
+    first step by hand."""
     book = analysis.book
     causes = sorted(book.causes.values(), key=lambda cause: -cause.produces.get(symptom.id, 0.0))
     files = config_files(analysis.run, analysis.situation, book)

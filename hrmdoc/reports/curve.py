@@ -8,14 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from hrmdoc.run import FloatArray, IntArray
+from hrmdoc.record.run import FloatArray, IntArray
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 440, 150, 50, 22, 18
 COLUMNS = 400
 
 
 def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[int, str]] = ()) -> str:
-    """The curve of one metric with labelled steps. `title` and labels are escaped. Empty when nothing is finite.
+    """The curve of one metric with labelled steps. `title` and labels are escaped. Empty when nothing is
+    finite.
 
     Positive values over more than two orders of magnitude are drawn on a logarithmic axis.
     """
@@ -42,16 +43,24 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
     parts.append(f'<title>{escape(title)}</title><text x="{LEFT}" y="12" class="t">{escape(title)}</text>')
     for value in (low + 0.05 * span, (low + high) / 2, high - 0.05 * span):
         label = margin_label(10**value if logarithmic else value * size)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>')
-        parts.append(f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>')
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{up(value):.1f}" y2="{up(value):.1f}" class="g"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 5}" y="{up(value) + 3:.1f}" class="l" text-anchor="end">{label}</text>'
+        )
     for step, anchor in ((left, "start"), (right, "end")):
-        parts.append(f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" text-anchor="{anchor}">{int(step)}</text>')
+        parts.append(
+            f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" text-anchor="{anchor}">{int(step)}</text>'
+        )
     parts.append(f'<polyline points="{path}" class="c"/>' if len(px) > 1 else _dot(path))
     for row, (step, label) in enumerate(marks[:4]):
         at, height = across(min(max(step, left), right)), TOP + 10 + 11 * row
         anchor, shift = ("end", -4) if at > 0.7 * WIDTH else ("start", 4)
         parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" class="m"/>')
-        parts.append(f'<text x="{at + shift:.1f}" y="{height}" class="k" text-anchor="{anchor}">{escape(label)}</text>')
+        parts.append(
+            f'<text x="{at + shift:.1f}" y="{height}" class="k" text-anchor="{anchor}">{escape(label)}</text>'
+        )
     low_edge, tick = HEIGHT - BOTTOM, HEIGHT - BOTTOM - 6
     places = [across(float(step)) for step in steps[~finite][:200]]
     parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{tick}" y2="{low_edge}" class="n"/>' for at in places]

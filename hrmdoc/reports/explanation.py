@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hrmdoc import detectors
+from hrmdoc import measures
 from hrmdoc.reports.pages import excerpt
 from hrmdoc.rulebook import Cause, Change, EventWhen, Remedy, Rulebook, Signature, SymptomRule, Variant, When
 
@@ -15,7 +15,8 @@ FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "di
 
 
 def explanation(name: str, book: Rulebook) -> str | None:
-    """What there is to say of the symptom, cause, remedy, signature or detector of that id, None when there is none.
+    """What there is to say of the symptom, cause, remedy, signature or detector of that id, None when there
+    is none.
 
     An id may name a symptom and a cause at once; then both are explained.
     """
@@ -28,7 +29,7 @@ def explanation(name: str, book: Rulebook) -> str | None:
         pages.append(_remedy(book.remedies[name], book))
     if name in book.signatures:
         pages.append(_signature(book.signatures[name], book))
-    if not pages and name in detectors.names():
+    if not pages and name in measures.names():
         pages.append(_detector(name, book))
     return "\n\n".join("\n".join(page) for page in pages) or None
 
@@ -49,9 +50,12 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     causes = [(c.produces[rule.id], c) for c in book.causes.values() if rule.id in c.produces]
     ranked = sorted(causes, key=lambda pair: -pair[0] * pair[1].prior)[:CAUSES]
     yield from _listed(
-        "Causes that produce it, commonest first", (f"{c.title} (`{c.id}`, in {w:.0%} of its cases)" for w, c in ranked)
+        "Causes that produce it, commonest first",
+        (f"{c.title} (`{c.id}`, in {w:.0%} of its cases)" for w, c in ranked),
     )
-    yield from _listed("Remedies", (_offer(name, book) for name in _remedies_for(rule.id, (c for _, c in ranked), book)))
+    yield from _listed(
+        "Remedies", (_offer(name, book) for name in _remedies_for(rule.id, (c for _, c in ranked), book))
+    )
     yield from _page(rule.playbook, (c.playbook for _, c in ranked))
     yield from _listed("References", rule.references)
 
@@ -75,7 +79,11 @@ def condition(when: When) -> str:
     if when.lines is not None:
         count = when.lines.at_least
         over = "; it is over where the program says that it goes on" if when.lines.got_over else ""
-        matched = f"at least {count} log lines match its signatures" if count > 1 else "a log line matches one of its signatures"
+        matched = (
+            f"at least {count} log lines match its signatures"
+            if count > 1
+            else "a log line matches one of its signatures"
+        )
         return matched + over
     if when.check is not None:
         return f"`{when.check}`"
@@ -93,21 +101,33 @@ def _detected(when: When) -> str:
     role = when.role if isinstance(when.role, str) else " or ".join(when.role or ())
     against = f" against {when.against}" if when.against else ""
     sign = "at or above" if when.direction == "above" else "at or below"
-    lasts = f"is {sign} {when.enter}" if when.patience == 1 else f"stays {sign} {when.enter} for {when.patience} points"
+    lasts = (
+        f"is {sign} {when.enter}"
+        if when.patience == 1
+        else f"stays {sign} {when.enter} for {when.patience} points"
+    )
     since = f", judged from {when.min_points} points on" if when.min_points > 1 else ""
     return f"the {when.detector} score of {role}{against} {lasts}{since}"
 
 
 def _happened(event: EventWhen) -> str:
-    what = f"at least {event.at_least} {event.kind} events occur" if event.at_least > 1 else f"a {event.kind} event occurs"
+    what = (
+        f"at least {event.at_least} {event.kind} events occur"
+        if event.at_least > 1
+        else f"a {event.kind} event occurs"
+    )
     matching = f" whose text matches `{event.pattern}`" if event.pattern else ""
     return what + matching + (f" within {event.within_steps} steps" if event.within_steps else "")
 
 
 def _changes(variant: Variant) -> str:
     """What a variant sets: `enter 0.7, min_points 100`."""
-    thresholds = {name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points", "severity")}
-    return ", ".join(f"{name} {value}" for name, value in {**variant.with_, **thresholds}.items() if value is not None)
+    thresholds = {
+        name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points", "severity")
+    }
+    return ", ".join(
+        f"{name} {value}" for name, value in {**variant.with_, **thresholds}.items() if value is not None
+    )
 
 
 def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
@@ -119,7 +139,9 @@ def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
         yield f"**To confirm:** {cause.check}\n"
     shown = sorted(cause.produces.items(), key=lambda pair: -pair[1])
     yield from _listed("What it shows as", (f"`{name}` in {w:.0%} of cases" for name, w in shown))
-    yield from _listed("Beforehand", (f"{given.odds:g} times as likely where {given.text}" for given in cause.given))
+    yield from _listed(
+        "Beforehand", (f"{given.odds:g} times as likely where {given.text}" for given in cause.given)
+    )
     yield from _listed("Remedies", (_offer(name, book) for name in cause.remedies if name in book.remedies))
     yield from _page(cause.playbook)
     yield from _listed("References", cause.references)
@@ -148,7 +170,9 @@ def _change(change: Change, book: Rulebook) -> str:
     words += [f"`{change.value}`"] if change.value is not None else []
     words += [f"at least {change.min:g}"] if change.min is not None else []
     words += [f"at most {change.max:g}"] if change.max is not None else []
-    keys = {name: book.frameworks[name].config.get(change.key) for name in FAMILIAR if name in book.frameworks}
+    keys = {
+        name: book.frameworks[name].config.get(change.key) for name in FAMILIAR if name in book.frameworks
+    }
     spelled = ", ".join(f"{name} `{key.keys[0]}`" for name, key in keys.items() if key is not None)
     return " ".join(words) + (f". In {spelled}" if spelled else "")
 
@@ -163,15 +187,20 @@ def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
 
 
 def _detector(name: str, book: Rulebook) -> Iterator[str]:
-    yield f"# {name}\n\ndetector · a score for every point, judged by the thresholds of a rule\n\n{detectors.describe(name)}\n"
-    parameters = detectors.parameters(name)
-    yield from _listed("Parameters", (f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}" for one in parameters))
-    users = [rule.id for rule in book.symptoms.values() if any(part.detector == name for part in rule.when.walk())]
+    yield f"# {name}\n\ndetector · a score for every point, judged by the thresholds of a rule\n\n{measures.describe(name)}\n"
+    parameters = measures.parameters(name)
+    yield from _listed(
+        "Parameters",
+        (f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}" for one in parameters),
+    )
+    users = [
+        rule.id for rule in book.symptoms.values() if any(part.detector == name for part in rule.when.walk())
+    ]
     yield from _listed("Symptoms that use it", (f"`{user}`" for user in users))
 
 
 def _first_paragraph(detector: str) -> str:
-    return detectors.describe(detector).partition("\n\n")[0]
+    return measures.describe(detector).partition("\n\n")[0]
 
 
 def _listed(title: str, items: Iterable[str]) -> Iterator[str]:

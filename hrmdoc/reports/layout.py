@@ -1,4 +1,5 @@
-"""Lines that fit: text from runs made safe, words wrapped with a hanging indent, nothing padded: a pipe reads well too."""
+"""Lines that fit: text from runs made safe, words wrapped with a hanging indent, nothing padded: a pipe reads
+well too."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import shlex
 from rich.console import Console
 from rich.text import Text
 
-from hrmdoc.text import clean, redact
+from hrmdoc.text.clean import clean, redact
 
 WIDEST = 110
 """Longer lines are hard to read, however wide the window is."""
@@ -32,7 +33,8 @@ def short(file: str) -> str:
 
 
 def place(file: str, line: int | None) -> str:
-    """`file:line`, ready to be opened in an editor; "" for event files, where an offset helps nobody: the step is the place."""
+    """`file:line`, ready to be opened in an editor; "" for event files, where an offset helps nobody: the
+    step is the place."""
     if not file or _EVENT_FILE.search(file):
         return ""
     return short(file) + (f":{line}" if line is not None else "")

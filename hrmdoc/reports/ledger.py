@@ -1,4 +1,5 @@
-"""Time: how long a run lasted, how much of it was lost, and to what. Every number is computed from the run's own records."""
+"""Time: how long a run lasted, how much of it was lost, and to what. Every number is computed from the run's
+own records."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.tracks import rewinds
-from hrmdoc.run import Series
+from hrmdoc.record.run import Series
 
 PAUSE = 60.0
-"""Seconds between the last point and the last line, up to which a run that broke off did not wait for anything."""
+"""Seconds between the last point and the last line, up to which a run that broke off did not wait for
+anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,11 @@ class Ledger:
     @property
     def productive_share(self) -> float:
         """The share of the time that was not lost (effective training time ratio), NaN when unknown."""
-        return 1.0 - self.lost / self.duration if math.isfinite(self.duration) and self.duration > 0 else math.nan
+        return (
+            1.0 - self.lost / self.duration
+            if math.isfinite(self.duration) and self.duration > 0
+            else math.nan
+        )
 
     @property
     def between_failures(self) -> float:
@@ -53,10 +59,13 @@ class Ledger:
 def ledger(analysis: Analysis) -> Ledger:
     """Adds up the time of a run.
 
-    Lost are: work done twice after a resume, gaps around restarts, training on after a critical symptom or, where that is longer,
-    the work since the last checkpoint of a run that broke off, and the wait for what never came before it did.
+    Lost are: work done twice after a resume, gaps around restarts, training on after a critical symptom or,
+    where that is longer, the work since the last checkpoint of a run that broke off, and the wait for what
+    never came before it did.
     """
-    series = analysis.run.best("train.loss") or next((s for s in analysis.run.series.values() if len(s)), None)
+    series = analysis.run.best("train.loss") or next(
+        (s for s in analysis.run.series.values() if len(s)), None
+    )
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))
     timed = np.isfinite(series.times)
@@ -86,13 +95,25 @@ def _restarts(series: Series) -> list[Loss]:
         step, times = int(series.steps[index]), series.times
         gap = float(times[index] - times[index - 1])
         if math.isfinite(gap) and gap > max(0.0, usual):
-            losses.append(Loss("restart", gap - max(0.0, usual), step, "time between the last record before and the first after"))
+            losses.append(
+                Loss(
+                    "restart",
+                    gap - max(0.0, usual),
+                    step,
+                    "time between the last record before and the first after",
+                )
+            )
         redone = np.flatnonzero(series.steps[:index] > step)
         if len(redone):
             spent = float(times[index - 1] - times[redone[0]])
             if math.isfinite(spent) and spent > 0:
                 losses.append(
-                    Loss("work done twice", spent, step, f"steps {step} to {int(series.steps[index - 1])} were trained again")
+                    Loss(
+                        "work done twice",
+                        spent,
+                        step,
+                        f"steps {step} to {int(series.steps[index - 1])} were trained again",
+                    )
                 )
     return losses
 
@@ -114,7 +135,9 @@ def _after_critical(analysis: Analysis, series: Series) -> list[Loss]:
 
 def _since_checkpoint(analysis: Analysis, series: Series) -> list[Loss]:
     """What a run that broke off had done since its last checkpoint; nothing where it never told of one."""
-    saved = [event.step for event in analysis.run.events if event.kind == "checkpoint" and event.step is not None]
+    saved = [
+        event.step for event in analysis.run.events if event.kind == "checkpoint" and event.step is not None
+    ]
     if not saved or not _crashes(analysis):
         return []
     kept = saved[-1]
@@ -122,7 +145,9 @@ def _since_checkpoint(analysis: Analysis, series: Series) -> list[Loss]:
     spent = spent[np.isfinite(spent)]
     if not len(spent) or not (seconds := float(spent.max() - _time_of(series, kept))) > 0:
         return []
-    return [Loss("work since the last checkpoint", seconds, kept, f"steps after {kept} have to be trained again")]
+    return [
+        Loss("work since the last checkpoint", seconds, kept, f"steps after {kept} have to be trained again")
+    ]
 
 
 def _time_of(series: Series, step: int) -> float:
@@ -133,14 +158,20 @@ def _time_of(series: Series, step: int) -> float:
 
 
 def _waited(analysis: Analysis, series: Series) -> list[Loss]:
-    """From the last point of a run that broke off to its last line, or as long as a watchdog says that it waited."""
+    """From the last point of a run that broke off to its last line, or as long as a watchdog says that it
+    waited."""
     if not _crashes(analysis):
         return []
     times = series.times[np.isfinite(series.times)]
     silence = analysis.run.last_time - float(times.max())
     usual = float(np.median(np.diff(times)))
-    seconds, basis = silence if silence > max(PAUSE, 3.0 * usual) else 0.0, "from the last point to the last line"
-    timeouts = [s for s in analysis.present if s.id == "nccl-timeout" and isinstance(s.values.get("ran_ms"), int)]
+    seconds, basis = (
+        silence if silence > max(PAUSE, 3.0 * usual) else 0.0,
+        "from the last point to the last line",
+    )
+    timeouts = [
+        s for s in analysis.present if s.id == "nccl-timeout" and isinstance(s.values.get("ran_ms"), int)
+    ]
     told = max((float(s.values["ran_ms"]) / 1000.0 for s in timeouts), default=0.0)
     if told > seconds:
         seconds, basis = told, "by the word of the watchdog that ended it"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
 
 _HEADING = re.compile(r"(?P<marks>#{1,6}) +(?P<title>.+?)\s*")
 
@@ -22,7 +22,8 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """The name by which rules link to it, as GitHub makes it: lower case, punctuation dropped, spaces to hyphens."""
+        """The name by which rules link to it, as GitHub makes it: lower case, punctuation dropped, spaces to
+        hyphens."""
         return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
 
 
@@ -52,11 +53,13 @@ def excerpt(playbook: str, causes: Iterable[str] = ()) -> str:
     """What a reader needs of a page (`page#anchor`): its own section, what to do, how to see that it helped.
 
     Args:
-        causes: playbook references of the likely causes; where some lie on this page, of the mitigation only their
-            parts are given.
+        causes: playbook references of the likely causes; where some lie on this page, of the mitigation only
+            their parts are given.
     """
     page, _, anchor = playbook.partition("#")
-    own = [section for section in sections(page) if anchor and section.level == 3 and section.anchor == anchor]
+    own = [
+        section for section in sections(page) if anchor and section.level == 3 and section.anchor == anchor
+    ]
     parts = own or _under(page, "Meaning")
     told = {section.anchor for section in own}
     named = {name.partition("#")[2] for name in causes if name.partition("#")[0] == page}
@@ -66,7 +69,9 @@ def excerpt(playbook: str, causes: Iterable[str] = ()) -> str:
     if mitigation and (mitigation[0].text or rest):
         parts += [mitigation[0], *rest]
     parts += _under(page, "Verification")
-    return "\n\n".join(f"{'#' * max(section.level, 2)} {section.title}\n\n{section.text}".rstrip() for section in parts)
+    return "\n\n".join(
+        f"{'#' * max(section.level, 2)} {section.title}\n\n{section.text}".rstrip() for section in parts
+    )
 
 
 def _under(page: str, title: str) -> list[Section]:

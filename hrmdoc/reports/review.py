@@ -1,6 +1,8 @@
-"""The reliability review: what happened, curves with marked steps, causes, remedies, time lost, what was not evaluated.
+"""The reliability review: what happened, curves with marked steps, causes, remedies, time lost, what was not
+evaluated.
 
-One self-contained HTML page, or Markdown. Text from runs is cleaned, redacted and escaped; the page loads nothing.
+One self-contained HTML page, or Markdown. Text from runs is cleaned, redacted and escaped; the page loads
+nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +17,15 @@ from typing import Any
 
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
+from hrmdoc.paths import data_dir
+from hrmdoc.record.run import Series
 from hrmdoc.reports.curve import svg
 from hrmdoc.reports.layout import place, safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
 from hrmdoc.reports.terminal_curves import CURVES
 from hrmdoc.reports.verdict import blame, checked, likely, of_ranks, sentence
-from hrmdoc.resources import data_dir
-from hrmdoc.run import Series
-from hrmdoc.text import duration
+from hrmdoc.text.clean import duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,18 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
         lstrip_blocks=True,
     )
     environment.filters.update(human=duration, safe=safe, safe_block=safe_block)
-    environment.globals.update(sentence=sentence, blame=blame, of_ranks=of_ranks, checked=checked, likely=likely, place=place)
+    environment.globals.update(
+        sentence=sentence, blame=blame, of_ranks=of_ranks, checked=checked, likely=likely, place=place
+    )
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     return environment.get_template(template).render(
-        chapters=chapters, version=__version__, created=created, totals=_totals(chapters), isfinite=math.isfinite, **helpers
+        chapters=chapters,
+        version=__version__,
+        created=created,
+        totals=_totals(chapters),
+        isfinite=math.isfinite,
+        **helpers,
     )
 
 
@@ -85,7 +94,9 @@ def chapter(analysis: Analysis) -> Chapter:
     """Everything the page says of one run; a metric with a single point is no curve."""
     found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
     curves, single = tuple(s for s in found if len(s) > 1)[:8], tuple(s for s in found if len(s) == 1)
-    return Chapter(analysis, ledger(analysis), tuple(sorted(_timeline(analysis), key=lambda h: h.order)), curves, single)
+    return Chapter(
+        analysis, ledger(analysis), tuple(sorted(_timeline(analysis), key=lambda h: h.order)), curves, single
+    )
 
 
 def _timeline(analysis: Analysis) -> Iterable[Happening]:
@@ -106,7 +117,11 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
 
 
 def _order(at: float, step: int | None) -> tuple[float, int]:
-    return (math.inf if step is None else float(step), 0) if not math.isfinite(at) or step is not None else (-1.0, int(at))
+    return (
+        (math.inf if step is None else float(step), 0)
+        if not math.isfinite(at) or step is not None
+        else (-1.0, int(at))
+    )
 
 
 def _step(step: int | None) -> str:
@@ -119,7 +134,8 @@ def _clock(at: float) -> str:
 
 
 def spoken(detail: str) -> str:
-    """The detail of an event in words: a JSON object loses its braces, and the name that the event has already."""
+    """The detail of an event in words: a JSON object loses its braces, and the name that the event has
+    already."""
     try:
         data = json.loads(detail)
     except ValueError:
@@ -129,16 +145,22 @@ def spoken(detail: str) -> str:
     if isinstance(data.get("message"), str):
         return str(data["message"])
     told = [
-        (key, value) for key, value in data.items() if key != "event" and value is not None and not isinstance(value, dict | list)
+        (key, value)
+        for key, value in data.items()
+        if key != "event" and value is not None and not isinstance(value, dict | list)
     ]
-    return ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told)
+    return ", ".join(
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told
+    )
 
 
 def _curve(one: Chapter, series: Series) -> str:
     marks = [
         (symptom.first_step, symptom.id)
         for symptom in one.analysis.present
-        if symptom.metric == series.key.metric and symptom.first_step is not None and one.analysis.severity(symptom) != "info"
+        if symptom.metric == series.key.metric
+        and symptom.first_step is not None
+        and one.analysis.severity(symptom) != "info"
     ]
     return svg(safe(series.key.metric, 60), series.steps, series.values, marks)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hrmdoc.detectors.pyramid import middle
-from hrmdoc.run import FloatArray, IntArray
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import FloatArray, IntArray
 
 BARS = "▁▂▃▄▅▆▇█"
 NONFINITE = "×"
@@ -13,7 +13,8 @@ MARK = "▲"
 
 
 def sparkline(values: FloatArray, width: int = 48) -> str:
-    """The medians of up to `width` equal stretches of `values` as bars; `×` where a stretch holds a NaN or infinity.
+    """The medians of up to `width` equal stretches of `values` as bars; `×` where a stretch holds a NaN or
+    infinity.
 
     Falls over more than two orders of magnitude are drawn on a logarithmic scale.
     """
@@ -29,7 +30,8 @@ def sparkline(values: FloatArray, width: int = 48) -> str:
     low, span = float(finite.min()) / size, float(finite.max()) / size - float(finite.min()) / size
     heights = np.zeros(len(levels)) if span == 0 else (levels / size - low) / span * (len(BARS) - 1)
     return "".join(
-        NONFINITE if bad or np.isnan(height) else BARS[round(float(height))] for height, bad in zip(heights, broken, strict=True)
+        NONFINITE if bad or np.isnan(height) else BARS[round(float(height))]
+        for height, bad in zip(heights, broken, strict=True)
     )
 
 

@@ -1,4 +1,5 @@
-"""An analysis on the terminal: the verdict, the curves with marked steps, what was found, the ranked causes, what to type next.
+"""An analysis on the terminal: the verdict, the curves with marked steps, what was found, the ranked causes,
+what to type next.
 
 All text from the run passes through `clean` and `redact`, and is never read as markup.
 """
@@ -19,10 +20,16 @@ from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, of_ranks, sentence
 
 if TYPE_CHECKING:
-    from hrmdoc.incidents import Incident
-    from hrmdoc.treatment import Deed
+    from hrmdoc.live.incidents import Incident
+    from hrmdoc.live.treatment import Deed
 
-COLOURS = {"critical": "bold red", "warning": "yellow", "info": "cyan", "healthy": "bold green", "no_data": "magenta"}
+COLOURS = {
+    "critical": "bold red",
+    "warning": "yellow",
+    "info": "cyan",
+    "healthy": "bold green",
+    "no_data": "magenta",
+}
 ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
 SYMPTOMS = 10
 KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
@@ -115,9 +122,17 @@ def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         return
     console.print(Text("\nWhat shows", style="bold"))
     for symptom in shown if verbose else shown[:SYMPTOMS]:
-        put(console, _found(symptom, width(console), verbose=verbose), lead=_bullet(analysis.severity(symptom)))
+        put(
+            console,
+            _found(symptom, width(console), verbose=verbose),
+            lead=_bullet(analysis.severity(symptom)),
+        )
         if symptom.id in analysis.acknowledged:
-            put(console, Text(f"acknowledged: {safe(analysis.acknowledged[symptom.id])}", style="dim"), lead="   ")
+            put(
+                console,
+                Text(f"acknowledged: {safe(analysis.acknowledged[symptom.id])}", style="dim"),
+                lead="   ",
+            )
     if not verbose and len(shown) > SYMPTOMS:
         console.print(Text(f"   and {len(shown) - SYMPTOMS} more (--verbose)", style="dim"))
 
@@ -128,7 +143,9 @@ def _bullet(severity: str) -> Text:
 
 def _found(symptom: Symptom, room: int, *, verbose: bool) -> Text:
     said = safe(symptom.evidence or symptom.title)
-    told = Text(symptom.id, style="bold").append(f"  {said if verbose else cut(said, 2 * room - 40)}", style="not bold")
+    told = Text(symptom.id, style="bold").append(
+        f"  {said if verbose else cut(said, 2 * room - 40)}", style="not bold"
+    )
     if symptom.state == "resolved":
         told.append("  (over)", style="not bold dim")
     where = place(symptom.file, symptom.line)
@@ -145,7 +162,12 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     missing = [s for s in analysis.not_evaluated if not any("another kind" in name for name in s.missing)]
     if missing and analysis.verdict != "no_data":
         other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
-        names = (name for symptom in missing for name in symptom.missing if " " not in name and not name.startswith(other))
+        names = (
+            name
+            for symptom in missing
+            for name in symptom.missing
+            if " " not in name and not name.startswith(other)
+        )
         wanted = Counter(names)
         most = ", ".join(name for name, _ in wanted.most_common(5))
         rules = counted(len(missing), "more rule needs", "more rules need")
@@ -157,9 +179,18 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
             put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=lead)
     damages = analysis.run.damages if verbose else analysis.run.damages[:3]
     for damage in damages:
-        put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=Text("Not read: ", style="magenta"))
+        put(
+            console,
+            Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"),
+            lead=Text("Not read: ", style="magenta"),
+        )
     if len(damages) < len(analysis.run.damages):
-        put(console, Text(f"… and {len(analysis.run.damages) - len(damages)} more places (--verbose)", style="magenta"))
+        put(
+            console,
+            Text(
+                f"… and {len(analysis.run.damages) - len(damages)} more places (--verbose)", style="magenta"
+            ),
+        )
 
 
 def _next(analysis: Analysis, console: Console) -> None:
@@ -173,7 +204,10 @@ def _next(analysis: Analysis, console: Console) -> None:
         put(console, Text(safe(analysis.diagnosis.next_check, 600)), lead=Text("To be sure: ", style="bold"))
     leading = next((h for h in likely(analysis) if not h.benign and h.cause != "unknown"), None)
     commands = []
-    if any(p.changes for offered in analysis.prescriptions.values() for p in offered) and analysis.run.path != "-":
+    if (
+        any(p.changes for offered in analysis.prescriptions.values() for p in offered)
+        and analysis.run.path != "-"
+    ):
         commands.append((f"hrmdoc apply {path}", "shows the patch; --write writes it"))
     if leading is not None:
         commands.append((f"hrmdoc explain {leading.cause}", "what it is, how to make sure"))
@@ -183,6 +217,8 @@ def _next(analysis: Analysis, console: Console) -> None:
     lead = "Next: "
     for command, what in commands:
         fits = len(lead) + wide + 3 + len(what) <= width(console)
-        line = Text(lead, style="bold").append(command.ljust(wide) if fits else command, style="not bold cyan")
+        line = Text(lead, style="bold").append(
+            command.ljust(wide) if fits else command, style="not bold cyan"
+        )
         console.print(line.append(f"   {what}", style="not bold dim") if fits else line, soft_wrap=True)
         lead = " " * len(lead)

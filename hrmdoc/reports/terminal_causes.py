@@ -33,7 +33,9 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     offered: set[object] = set()
     before = 1.0
     for number, hypothesis in enumerate(named, 1):
-        unnamed = hypothesis.cause == "unknown"  # stands behind the faults with a name, however probable it is
+        unnamed = (
+            hypothesis.cause == "unknown"
+        )  # stands behind the faults with a name, however probable it is
         if (
             hypothesis.probability > before and not unnamed
         ):  # what may be behind the worst finding comes first, however improbable
@@ -62,7 +64,9 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
     against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
     for word, style, evidence in (("for", "green", for_[:4]), ("against", "red", against[:3])):
         if evidence:
-            told = Text(", ").join(_named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence)
+            told = Text(", ").join(
+                _named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence
+            )
             put(console, told, lead=Text(INDENT).append(f"{word:<9}", style=style))
 
 
@@ -75,7 +79,9 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
     """The first remedies of a cause that were not shown yet, neither by name nor by what they change."""
     shown = 0
     for one in analysis.prescriptions.get(hypothesis.cause, ()):
-        changes = {change.path for change in one.changes}  # another value for the same key is an alternative, not more to do
+        changes = {
+            change.path for change in one.changes
+        }  # another value for the same key is an alternative, not more to do
         if one.remedy.id in offered or (changes and changes <= offered):
             continue
         offered |= {one.remedy.id, *changes}
@@ -88,11 +94,19 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
 def show_remedy(prescription: Prescription, console: Console, indent: str = INDENT) -> None:
     """Prints one remedy with what it changes."""
     remedy = prescription.remedy
-    put(console, Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"), lead=Text(indent).append("→ ", style="bold green"))
+    put(
+        console,
+        Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"),
+        lead=Text(indent).append("→ ", style="bold green"),
+    )
     lead = indent + "    "
     for change in prescription.changes:
         told = Text(f"{change.path}: {_value(change.before)} → {_value(change.after)}", style="green")
-        put(console, told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"), lead=lead)
+        put(
+            console,
+            told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"),
+            lead=lead,
+        )
     if prescription.late:
         put(console, Text(safe(prescription.obstacle), style="yellow"), lead=lead)
     elif not prescription.changes:
@@ -107,10 +121,15 @@ def _value(value: object) -> str:
 
 
 def spelt(change: Change) -> str:
-    """A change in hrmdoc's own keys, for a config that is not at hand; "" where the value follows from a long formula."""
+    """A change in hrmdoc's own keys, for a config that is not at hand; "" where the value follows from a long
+    formula."""
     value = str(change.value).removeprefix("=").strip() if change.value is not None else ""
     if len(value) > LONGEST_FORMULA:
         return ""
-    bounds = [f"{word} {bound:g}" for word, bound in (("at least", change.min), ("at most", change.max)) if bound is not None]
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in (("at least", change.min), ("at most", change.max))
+        if bound is not None
+    ]
     words = {"set": f"= {value}", "multiply": f"times {value}", "clamp": "", "remove": "removed"}[change.op]
     return f"{change.key} {words}".rstrip() + (f", {' and '.join(bounds)}" if bounds else "")

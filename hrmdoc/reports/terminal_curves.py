@@ -10,9 +10,9 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
+from hrmdoc.record.run import Series
 from hrmdoc.reports.layout import safe, width
 from hrmdoc.reports.sparkline import MARK, column, sparkline
-from hrmdoc.run import Series
 
 CURVES = (
     "train.loss",
@@ -49,7 +49,11 @@ def show_curves(analysis: Analysis, console: Console) -> None:
     for series in shown:
         name = safe(series.key.metric, NAME).ljust(names)
         bars = sparkline(series.values, room) if len(series) > 1 else ""
-        line = Text(f"  {name}  ").append(bars, style="cyan").append(("  " if bars else "") + _ends(series), style="dim")
+        line = (
+            Text(f"  {name}  ")
+            .append(bars, style="cyan")
+            .append(("  " if bars else "") + _ends(series), style="dim")
+        )
         console.print(line, soft_wrap=True)
         for symptom in told(analysis, series)[:MARKED] if bars else ():
             console.print(_mark(symptom, series, names + 4, room, width(console)), soft_wrap=True)
@@ -60,7 +64,9 @@ def told(analysis: Analysis, series: Series) -> list[Symptom]:
     found = [
         symptom
         for symptom in analysis.present
-        if symptom.metric == series.key.metric and symptom.first_step is not None and analysis.severity(symptom) != "info"
+        if symptom.metric == series.key.metric
+        and symptom.first_step is not None
+        and analysis.severity(symptom) != "info"
     ]
     return sorted(found, key=lambda symptom: symptom.first_step or 0)
 
@@ -68,7 +74,9 @@ def told(analysis: Analysis, series: Series) -> list[Symptom]:
 def _mark(symptom: Symptom, series: Series, indent: int, room: int, wide: int) -> Text:
     """A mark under the step with the symptom's name on the side where it fits."""
     at = indent + column(series.steps, symptom.first_step or 0, room)
-    label = f"{symptom.id} from {symptom.unit} {symptom.first_step}" + (" (over)" if symptom.state == "resolved" else "")
+    label = f"{symptom.id} from {symptom.unit} {symptom.first_step}" + (
+        " (over)" if symptom.state == "resolved" else ""
+    )
     if max(at, wide - at) < len(label) + 2:
         label = symptom.id
     if at + 2 + len(label) <= wide or at < len(label) + 1:

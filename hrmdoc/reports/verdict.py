@@ -17,7 +17,9 @@ PROBABLE = 0.2
 
 def likely(analysis: Analysis) -> list[Hypothesis]:
     """The causes that are worth naming; benign ones only where they lead."""
-    return [h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)]
+    return [
+        h for h in analysis.diagnosis.hypotheses if h.rank == 1 or (h.probability >= NAMED and not h.benign)
+    ]
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -29,14 +31,26 @@ def sentence(analysis: Analysis) -> str:
     """The verdict in one sentence."""
     if analysis.verdict == "no_data":
         metrics = len(analysis.run.series)
-        lines = max(analysis.run.line_count, int("text" in analysis.run.formats))  # a last line may have no end
+        lines = max(
+            analysis.run.line_count, int("text" in analysis.run.formats)
+        )  # a last line may have no end
         if metrics:
             return f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role train.loss=NAME"
-        return f"{counted(lines, 'line')} without a metric or a message that the rules know" if lines else "nothing could be read"
+        return (
+            f"{counted(lines, 'line')} without a metric or a message that the rules know"
+            if lines
+            else "nothing could be read"
+        )
     if analysis.verdict in SICK:
-        worst = next(s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved")
+        worst = next(
+            s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved"
+        )
         over = ", by now over" if worst.state == "resolved" else ""
-        return worst.title + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "") + over
+        return (
+            worst.title
+            + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "")
+            + over
+        )
     checked = len(analysis.symptoms) - len(analysis.not_evaluated)
     odd = len(analysis.findings)
     oddities = f"; {counted(odd, 'oddity', 'oddities')} without harm" if odd else ""
@@ -59,11 +73,14 @@ def blame(analysis: Analysis) -> str:
 
 
 def of_ranks(analysis: Analysis) -> str:
-    """Which of several ranks failed first, are behind, or left no record; "" where nothing is wrong or there is one rank."""
+    """Which of several ranks failed first, are behind, or left no record; "" where nothing is wrong or there
+    is one rank."""
     run = analysis.run
     size = analysis.situation.facts.get("world_size")
     first = run.fact("ranks.first_failed")
-    several = len(run.ranks) > 1 or (isinstance(size, int) and size > 1) or (first is not None and first.value)
+    several = (
+        len(run.ranks) > 1 or (isinstance(size, int) and size > 1) or (first is not None and first.value)
+    )
     if analysis.verdict not in SICK or not several:
         return ""
     told, named = [], ""
@@ -79,7 +96,9 @@ def of_ranks(analysis: Analysis) -> str:
     }
     for key, words in lists.items():
         fact = run.fact(key)
-        told += [f"{words} {cut(str(fact.value), 40)}"] if fact is not None and str(fact.value) != named else []
+        told += (
+            [f"{words} {cut(str(fact.value), 40)}"] if fact is not None and str(fact.value) != named else []
+        )
     return "; ".join(told)
 
 

@@ -1,4 +1,5 @@
-"""What things mean: metric names -> roles, config values -> canonical facts, which framework, what kind of run, which phase.
+"""What things mean: metric names -> roles, config values -> canonical facts, which framework, what kind of
+run, which phase.
 
 The knowledge is data, in rules/frameworks/*.yaml; this package applies it.
 """

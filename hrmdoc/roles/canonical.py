@@ -6,30 +6,39 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from hrmdoc.precisions import precision_of
+from hrmdoc.record.run import Fact, Value
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, loose, nested
-from hrmdoc.run import Fact, Value
+from hrmdoc.text.precisions import precision_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hrmdoc.record.run import Run
     from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
-    from hrmdoc.run import Run
 
-_ENOUGH_CONFIG = 3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
+_ENOUGH_CONFIG = (
+    3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
+)
 _OFF = frozenset({"none", "null", "false", "off", ""})
 _POSITIVE = frozenset(
-    {"run.total_steps", "run.epochs", "data.batch_size", "data.micro_batch_size", "data.grad_accum", "world_size"}
+    {
+        "run.total_steps",
+        "run.epochs",
+        "data.batch_size",
+        "data.micro_batch_size",
+        "data.grad_accum",
+        "world_size",
+    }
 )
 
 
 def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     """Every canonical fact that the run's own facts give, each with the file and line it came from.
 
-    What a reader stated under a canonical key comes first, then the config keys of the framework that wrote the run, then
-    those of all others, then common names in sections of any name; last what follows by arithmetic, and the defaults of the
-    framework when its config was seen.
+    What a reader stated under a canonical key comes first, then the config keys of the framework that wrote
+    the run, then those of all others, then common names in sections of any name; last what follows by
+    arithmetic, and the defaults of the framework when its config was seen.
     """
     found = {key: _stated(fact) for (scope, key), fact in run.facts.items() if scope == "run"}
     name, _ = detect(run, book)
@@ -49,7 +58,9 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
         if key not in found and key in ANYWHERE and (fact := config.read_nested(key, spelling)):
             found[key] = fact
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
-        _defaults(found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ()))
+        _defaults(
+            found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ())
+        )
     _logged(run, found)
     _derive(found)
     return found
@@ -58,7 +69,11 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
 def _logged(run: Run, found: dict[str, Fact]) -> None:
     """Adds the planned length where every row of a log repeats it."""
     for key, series in run.series.items():
-        if "run.total_steps" not in found and key.metric in ("total_steps", "max_steps") and series.values[-1] > 1:
+        if (
+            "run.total_steps" not in found
+            and key.metric in ("total_steps", "max_steps")
+            and series.values[-1] > 1
+        ):
             file, line = series.place(-1)
             found["run.total_steps"] = Fact("run.total_steps", int(series.values[-1]), "run", file, line)
 
@@ -104,7 +119,8 @@ class _Config:
         return None
 
     def read_nested(self, key: str, spelling: ConfigKey) -> Fact | None:
-        """The canonical fact behind a common name in any section; None where several sections say several things."""
+        """The canonical fact behind a common name in any section; None where several sections say several
+        things."""
         facts = [self._exact[path] for path in nested(spelling.keys, self._exact)]
         values = {_converted(key, fact.value, spelling) for fact in facts}
         return _at(facts[0], key, value) if len(values) == 1 and (value := values.pop()) is not None else None
@@ -143,7 +159,9 @@ def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
         return precision_of(str(value))
     if key == "optimizer.grad_clip" and (value is None or value is False or str(value).lower() in _OFF):
         return 0.0
-    if value is None or (isinstance(value, str) and value.strip().lower() in ("none", "null", "", "auto", "???")):
+    if value is None or (
+        isinstance(value, str) and value.strip().lower() in ("none", "null", "", "auto", "???")
+    ):
         return None
     if spelling.type == "str":
         return str(value)
@@ -165,9 +183,12 @@ def _number(value: Value) -> float | None:
 
 
 def _defaults(found: dict[str, Fact], framework: Framework, logged: frozenset[str]) -> None:
-    """Adds what the framework does when its config says nothing, but for what is `logged`: a program may have changed it."""
+    """Adds what the framework does when its config says nothing, but for what is `logged`: a program may have
+    changed it."""
     for key, value in framework.defaults.items():
-        own = next((name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key)
+        own = next(
+            (name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key
+        )
         if own not in found and own not in logged and isinstance(value, str | int | float | bool):
             found[own] = Fact(own, value)
 
@@ -181,7 +202,11 @@ def _derive(found: dict[str, Fact]) -> None:
 
 def _numeric(found: Mapping[str, Fact], *keys: str) -> list[float] | None:
     values = [_number(found[key].value) if key in found else None for key in keys]
-    return [value for value in values if value is not None] if all(value is not None for value in values) else None
+    return (
+        [value for value in values if value is not None]
+        if all(value is not None for value in values)
+        else None
+    )
 
 
 def _add(found: dict[str, Fact], key: str, value: float, source: str) -> None:
@@ -190,7 +215,8 @@ def _add(found: dict[str, Fact], key: str, value: float, source: str) -> None:
 
 
 def _batch(found: dict[str, Fact]) -> None:
-    """global batch = micro batch x accumulation x ranks. One own key that serves as both is the micro batch."""
+    """global batch = micro batch x accumulation x ranks. One own key that serves as both is the micro
+    batch."""
     whole, micro = found.get("data.batch_size"), found.get("data.micro_batch_size")
     same = whole and micro and (whole.value, whole.file, whole.line) == (micro.value, micro.file, micro.line)
     if micro and (whole is None or same):
@@ -200,9 +226,17 @@ def _batch(found: dict[str, Fact]) -> None:
             found.pop("data.batch_size", None)
             _add(found, "data.batch_size", size[0] * accumulated[0] * ranks[0], "data.micro_batch_size")
     elif whole and micro is None:
-        ranks, accumulated = _numeric(found, "world_size") or [1.0], _numeric(found, "data.grad_accum") or [1.0]
+        ranks, accumulated = (
+            _numeric(found, "world_size") or [1.0],
+            _numeric(found, "data.grad_accum") or [1.0],
+        )
         if size := _numeric(found, "data.batch_size"):
-            _add(found, "data.micro_batch_size", max(1.0, size[0] // (accumulated[0] * ranks[0])), "data.batch_size")
+            _add(
+                found,
+                "data.micro_batch_size",
+                max(1.0, size[0] // (accumulated[0] * ranks[0])),
+                "data.batch_size",
+            )
 
 
 def _length(found: dict[str, Fact]) -> None:
@@ -224,4 +258,6 @@ def _warmup(found: dict[str, Fact]) -> None:
         found.pop("schedule.warmup_steps", None)
         _add(found, "schedule.warmup_steps", float(math.ceil(total[0] * ratio[0])), "schedule.warmup_ratio")
     elif total and steps and ratio is None:
-        found["schedule.warmup_ratio"] = _at(found["schedule.warmup_steps"], "schedule.warmup_ratio", steps[0] / total[0])
+        found["schedule.warmup_ratio"] = _at(
+            found["schedule.warmup_steps"], "schedule.warmup_ratio", steps[0] / total[0]
+        )

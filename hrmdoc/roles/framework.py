@@ -1,8 +1,9 @@
 """Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
 
-A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section), `file:NAME`,
-`format:READER`, `version:PACKAGE`, text of a log line, `columns:NAME,NAME`: a table that begins with these, or `table:NAME,NAME`:
-a table by epoch, counted from 0, whose other columns stand in alphabetical order, those named among them.
+A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section),
+`file:NAME`, `format:READER`, `version:PACKAGE`, text of a log line, `columns:NAME,NAME`: a table that begins
+with these, or `table:NAME,NAME`: a table by epoch, counted from 0, whose other columns stand in alphabetical
+order, those named among them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from hrmdoc.record.run import Run
     from hrmdoc.rulebook import Framework, Rulebook
-    from hrmdoc.run import Run
 
 _BASES = ("generic", "hf-trainer", "lightning", "keras", "deepspeed")  # others build on them, so these yield
 _KINDS = frozenset({"metric", "config", "file", "format", "version", "columns", "table"})
@@ -31,7 +32,11 @@ def detect(run: Run, book: Rulebook) -> Detected:
     if stated is not None and stated.value in book.frameworks and stated.value not in _BASES:
         return Detected(str(stated.value), f"{stated.file or 'the run'} names it")
     evidence = _Evidence(run)
-    counted = [(found, one.id) for one in book.frameworks.values() if (found := [m for m in one.markers if evidence.holds(m)])]
+    counted = [
+        (found, one.id)
+        for one in book.frameworks.values()
+        if (found := [m for m in one.markers if evidence.holds(m)])
+    ]
     if counted:
         found, name = max(counted, key=lambda pair: (len(pair[0]), pair[1] not in _BASES, pair[1]))
         if stated is None or name not in _BASES:
@@ -51,7 +56,9 @@ class _Evidence:
         self._metrics = {key.metric for key in run.series}
         self._keys = {key for scope, key in run.facts if scope == "config"}
         self._packages = {key for scope, key in run.facts if scope == "version"}
-        files = {fact.file for fact in run.facts.values()} | {file for series in run.series.values() for file in series.files}
+        files = {fact.file for fact in run.facts.values()} | {
+            file for series in run.series.values() for file in series.files
+        }
         self._files = {file.replace("\\", "/") for file in files}
         self._formats = set(run.formats)
         self._tables = list(_epoch_tables(run)) if "csv" in self._formats else []
@@ -81,10 +88,13 @@ class _Evidence:
 
 
 def _epoch_tables(run: Run) -> Iterator[set[str]]:
-    """The columns of each table by epoch from 0 on that stand in alphabetical order. Series keep the order of their columns."""
+    """The columns of each table by epoch from 0 on that stand in alphabetical order. Series keep the order of
+    their columns."""
     columns: dict[str, list[str]] = {}
     for key, series in run.series.items():
-        if series.axis == "epoch" and (key.source in columns or (key.metric == "epoch" and int(series.steps[0]) == 0)):
+        if series.axis == "epoch" and (
+            key.source in columns or (key.metric == "epoch" and int(series.steps[0]) == 0)
+        ):
             columns.setdefault(key.source, []).append(key.metric)
     return (set(names) for names in columns.values() if names[1:] == sorted(names[1:]))
 
@@ -98,7 +108,8 @@ def _columns(run: Run) -> Iterator[str]:
 
 
 def chain(name: str | None, book: Rulebook) -> list[Framework]:
-    """The framework, those it builds on, and then all others: the order in which config keys are looked up."""
+    """The framework, those it builds on, and then all others: the order in which config keys are looked
+    up."""
     first = [name] if name in book.frameworks else []
     bases = [base for base in _BASES if base in book.frameworks and base not in first]
     if name in ("trl", "axolotl", "unsloth", "llama-factory", "ms-swift"):

@@ -6,19 +6,42 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from hrmdoc.run import Run
+    from hrmdoc.record.run import Run
 
-Kind = Literal["pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection", "unknown"]
+Kind = Literal[
+    "pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection", "unknown"
+]
 Phase = Literal["warmup", "early", "middle", "end"]
 
 _CLASSIFICATION = frozenset(
     {"auc", "auroc", "precision", "recall", "f1", "top1", "top5", "acc@1", "acc@5", "f1_score", "f1-score"}
 )
 _REGRESSION = frozenset(
-    {"mae", "rmse", "mse", "r2", "mape", "mean_absolute_error", "mean_squared_error", "val_mae", "val_rmse", "val_mse"}
+    {
+        "mae",
+        "rmse",
+        "mse",
+        "r2",
+        "mape",
+        "mean_absolute_error",
+        "mean_squared_error",
+        "val_mae",
+        "val_rmse",
+        "val_mse",
+    }
 )
 _DETECTION = frozenset(
-    {"map", "map50", "map50-95", "bbox_map", "loss_box_reg", "box_loss", "rpn_loss_cls", "loss_bbox", "giou_loss"}
+    {
+        "map",
+        "map50",
+        "map50-95",
+        "bbox_map",
+        "loss_box_reg",
+        "box_loss",
+        "rpn_loss_cls",
+        "loss_bbox",
+        "giou_loss",
+    }
 )
 _PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss", "languagecrossentropy", "languageperplexity"})
 _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen"})
@@ -28,13 +51,21 @@ FROM_THE_START = 2e-3
 
 
 def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
-    """The kind of run, and why. `facts` maps canonical keys to values; a `run.kind` among them is the user's word."""
+    """The kind of run, and why. `facts` maps canonical keys to values; a `run.kind` among them is the user's
+    word."""
     stated = facts.get("run.kind")
     if isinstance(stated, str) and stated:
         return _named(stated), "stated"
     roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
     for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
-        role = next((role for role in sorted(roles) if role.startswith(prefix) and not _elsewhere_too(role, roles[role])), None)
+        role = next(
+            (
+                role
+                for role in sorted(roles)
+                if role.startswith(prefix) and not _elsewhere_too(role, roles[role])
+            ),
+            None,
+        )
         if role:
             return _named(kind), f"it logs {roles[role]}"
     framework = facts.get("run.framework")
@@ -48,11 +79,14 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
-    """Whether other trainings log the same: an entropy, and a divergence that is called no more than that, as autoencoders do."""
+    """Whether other trainings log the same: an entropy, and a divergence that is called no more than that, as
+    autoencoders do."""
     return role == "rl.entropy" or (role == "rl.kl" and _words(metric)[-1] in ("kl", "kld"))
 
 
-def _by_words(words: set[str], roles: Mapping[str, str], run: Run, framework: object, rate: object) -> tuple[Kind, str]:
+def _by_words(
+    words: set[str], roles: Mapping[str, str], run: Run, framework: object, rate: object
+) -> tuple[Kind, str]:
     for known, kind in ((_DETECTION, "detection"), (_PRETRAINING, "pretraining"), (_LANGUAGE, "sft")):
         if found := sorted(words & known):
             return _named(kind), f"it logs {found[0]}"
@@ -80,7 +114,16 @@ def _words(metric: str) -> list[str]:
 
 
 def _named(kind: str) -> Kind:
-    kinds: tuple[Kind, ...] = ("pretraining", "sft", "preference", "rl", "hrm", "classification", "regression", "detection")
+    kinds: tuple[Kind, ...] = (
+        "pretraining",
+        "sft",
+        "preference",
+        "rl",
+        "hrm",
+        "classification",
+        "regression",
+        "detection",
+    )
     return next((one for one in kinds if one == kind), "unknown")
 
 

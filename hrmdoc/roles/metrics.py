@@ -1,7 +1,8 @@
 """Metric names -> roles.
 
-A name is looked up as it is, then without the words around it that tell the part of the data (`eval/`, `_val`), the span
-(`_step`, `_epoch`) or the averaging (`avg_`), then in the patterns of the frameworks, and last by its final word.
+A name is looked up as it is, then without the words around it that tell the part of the data (`eval/`,
+`_val`), the span (`_step`, `_epoch`) or the averaging (`avg_`), then in the patterns of the frameworks, and
+last by its final word.
 """
 
 from __future__ import annotations
@@ -10,23 +11,40 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hrmdoc import late
-from hrmdoc.run import RoleGuess
+from hrmdoc.record.run import RoleGuess
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
+    from hrmdoc.record.run import Run
     from hrmdoc.rulebook import Framework, Rulebook
-    from hrmdoc.run import Run
 
-_SEPARATORS = late.pattern(r"[\s/._:\\|-]+")
-_HUMPS = late.pattern(r"(?<=[a-z])(?=[A-Z][a-z])")
-_GLUED = late.pattern(r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE)
-_UNIT = late.pattern(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
+_SEPARATORS = patterns.lazy(r"[\s/._:\\|-]+")
+_HUMPS = patterns.lazy(r"(?<=[a-z])(?=[A-Z][a-z])")
+_GLUED = patterns.lazy(
+    r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE
+)
+_UNIT = patterns.lazy(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
 _EVAL = frozenset(
-    {"eval", "evaluation", "evaluate", "cv", "val", "vali", "va", "valid", "validation", "validate", "dev", "heldout"},
+    {
+        "eval",
+        "evaluation",
+        "evaluate",
+        "cv",
+        "val",
+        "vali",
+        "va",
+        "valid",
+        "validation",
+        "validate",
+        "dev",
+        "heldout",
+    },
 )
 _TEST = frozenset({"test", "testing"})
 _TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
-_AVERAGED = frozenset({"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"})
+_AVERAGED = frozenset(
+    {"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"}
+)
 _AROUND = frozenset(
     "final metrics metric step batch iter current logs log last history all set curve values list (%)".split()  # noqa: SIM905
 )
@@ -41,10 +59,25 @@ _ONE_OF_MANY = {
     "returns": "return",
 }
 """Lists that a program fills epoch by epoch are often named in the plural."""
-_GROUPS = frozenset({"perf", "performance", "optim", "optimizer", "opt", "system", "sys", "timing", "speed", "debug", "stats"})
+_GROUPS = frozenset(
+    {"perf", "performance", "optim", "optimizer", "opt", "system", "sys", "timing", "speed", "debug", "stats"}
+)
 """First words that sort metrics into groups and say nothing else."""
 _NO_CURVE = frozenset(
-    {"best", "min", "max", "std", "var", "lowest", "highest", "patience", "delta", "improvement", "target", "previous"}
+    {
+        "best",
+        "min",
+        "max",
+        "std",
+        "var",
+        "lowest",
+        "highest",
+        "patience",
+        "delta",
+        "improvement",
+        "target",
+        "previous",
+    }
 )
 _PART_OF_LOSS = frozenset(
     """
@@ -70,8 +103,9 @@ _LAST_WORD = {
     "gradnorm": "grad_norm",
     "lr": "lr",
 }
-_AT = late.pattern(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
-"""Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for recall."""
+_AT = patterns.lazy(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
+"""Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for
+recall."""
 _ERRORS = frozenset({"error", "err"})
 _EVAL_ROLES = {"perplexity": "eval.perplexity"}
 
@@ -144,7 +178,12 @@ class RoleMap:
             if pattern.search(metric):
                 return guess
         words = [word for word in name.split("_") if word]
-        if len(words) > 1 and words[0] in _EVAL | _TRAIN and (whole := self._exact.get("_".join(words[1:]))) and whole.role:
+        if (
+            len(words) > 1
+            and words[0] in _EVAL | _TRAIN
+            and (whole := self._exact.get("_".join(words[1:])))
+            and whole.role
+        ):
             role = whole.role if words[0] in _TRAIN else evaluated(whole.role)
             if role:
                 return RoleGuess(role, whole.guessed)
@@ -170,7 +209,8 @@ class RoleMap:
 
 
 def settle(run: Run, framework: str) -> None:
-    """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said otherwise."""
+    """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said
+    otherwise."""
     if isinstance(run.role_of, RoleMap) and run.role_of.settle(framework):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
@@ -182,22 +222,26 @@ def _guess(role: str) -> RoleGuess:
     return RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
 
 
-def _tables(frameworks: Iterable[Framework]) -> tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]:
-    """Names as they are, and patterns in slashes. A role that ends with `?` is a guess; `none` says that there is no role."""
+def _tables(
+    frameworks: Iterable[Framework],
+) -> tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]:
+    """Names as they are, and patterns in slashes. A role that ends with `?` is a guess; `none` says that
+    there is no role."""
     exact: dict[str, RoleGuess] = {}
-    patterns: list[tuple[re.Pattern[str], RoleGuess]] = []
+    by_pattern: list[tuple[re.Pattern[str], RoleGuess]] = []
     for framework in sorted(frameworks, key=lambda one: (one.id == "generic", one.id)):
         for name, role in framework.metrics.items():
             guess = _guess(role)
             if len(name) > 2 and name.startswith("/") and name.endswith("/"):
-                patterns.append((late.pattern(name[1:-1], re.IGNORECASE), guess))
+                by_pattern.append((patterns.lazy(name[1:-1], re.IGNORECASE), guess))
             else:
                 exact.setdefault(normalised(name), guess)
-    return exact, patterns
+    return exact, by_pattern
 
 
 def _stripped(words: list[str]) -> tuple[str, list[str], bool]:
-    """The part of the data, the words that name the metric, and whether it is an average beside a finer curve."""
+    """The part of the data, the words that name the metric, and whether it is an average beside a finer
+    curve."""
     part, averaged = "", False
     rest: list[str] = []
     for before, word in zip(("", *words), words, strict=False):
@@ -220,6 +264,11 @@ def _by_last_word(words: list[str]) -> RoleGuess | None:
     """A guess: `my_model_loss` is a loss, `kl_loss` only a part of one, `best_loss` no curve at all."""
     role = _LAST_WORD.get(words[-1])
     before = set(words[:-1])
-    if role is None or before & _NO_CURVE or (role == "train.loss" and before & _PART_OF_LOSS) or len(words) > 6:
+    if (
+        role is None
+        or before & _NO_CURVE
+        or (role == "train.loss" and before & _PART_OF_LOSS)
+        or len(words) > 6
+    ):
         return None
     return RoleGuess(role, guessed=True)

@@ -1,4 +1,5 @@
-"""Settings found by their last name in whatever section a program keeps them: `model.lr`, `optim.args.weight_decay`."""
+"""Settings found by their last name in whatever section a program keeps them: `model.lr`,
+`optim.args.weight_decay`."""
 
 from __future__ import annotations
 
@@ -29,13 +30,17 @@ _ELSE = frozenset(
 """Words of sections whose settings are not those of training the model."""
 _PLAIN = frozenset({"lr", "epochs", "dropout", "optimizer", "precision", "wd", "l2", "drop"})
 """Names of one word that mean little else; of the others a word has to join, as in `batch_size`."""
-_VAGUE = frozenset({"num_steps", "total_steps", "max_length", "min_lr", "torch_dtype", "max_norm", "n_train", "max_lr"})
+_VAGUE = frozenset(
+    {"num_steps", "total_steps", "max_length", "min_lr", "torch_dtype", "max_norm", "n_train", "max_lr"}
+)
 
 
 def nested(names: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """Those of the dotted `paths` that end in the first of `names` (more telling names first) that any of them ends in.
+    """Those of the dotted `paths` that end in the first of `names` (more telling names first) that any of
+    them ends in.
 
-    Names that mean other things elsewhere, and sections of something else than the training at hand, are passed over.
+    Names that mean other things elsewhere, and sections of something else than the training at hand, are
+    passed over.
     """
     ends: dict[str, list[str]] = {}
     for path in paths:

@@ -1,8 +1,8 @@
 """The rulebook: every symptom, signature, cause, remedy and framework, loaded from YAML and checked.
 
-The classes of `hrmdoc.rulebook.schema` say what a file may hold: an unknown key is refused with file, line, nearest valid word.
-Checked rules are kept in the cache folder, since parsing YAML takes seconds. They hold as long as no file came, went, or changed
-its size or one of its times; that is told without opening the files.
+The classes of `hrmdoc.rulebook.schema` say what a file may hold: an unknown key is refused with file, line,
+nearest valid word. Checked rules are kept in the cache folder, since parsing YAML takes seconds. They hold as
+long as no file came, went, or changed its size or one of its times; that is told without opening the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from hrmdoc import __version__
 from hrmdoc.errors import RuleError
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
@@ -102,10 +102,12 @@ def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
 
     Args:
         extra: the user's rule folders.
-        measured: take measured rates (`rates.yaml`) where there are some, rather than those written in the rules.
+        measured: take measured rates (`rates.yaml`) where there are some, rather than those written in the
+            rules.
 
     Raises:
-        RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not exist.
+        RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not
+            exist.
     """
     roots = [data_dir("rules"), *(folder.absolute() for folder in extra)]
     files = [entry for root in roots for entry in _rule_files(root) if measured or entry.name != RATES]
@@ -136,7 +138,8 @@ def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
     for folder in (root / name for name in FOLDERS):
         if folder.is_dir():
             yield from sorted(
-                (entry for entry in os.scandir(folder) if entry.name.endswith(".yaml")), key=lambda entry: entry.name
+                (entry for entry in os.scandir(folder) if entry.name.endswith(".yaml")),
+                key=lambda entry: entry.name,
             )
     yield from (entry for entry in os.scandir(root) if entry.name == RATES and entry.is_file())
 
@@ -144,7 +147,8 @@ def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
 def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     """One line a file: name, size, and the times at which its content and its entry changed.
 
-    The second of these cannot be set, as unpacking an archive sets the first, so another file does not pass for this one.
+    The second of these cannot be set, as unpacking an archive sets the first, so another file does not pass
+    for this one.
 
     Raises:
         RuleError: a file cannot be looked at.
@@ -173,7 +177,8 @@ def _cache_file(state: bytes) -> Path:
 
 
 def _store(path: Path, blob: bytes) -> None:
-    """Keeps the checked rules beside a few of other states; a cache that cannot be written costs a second, never an error."""
+    """Keeps the checked rules beside a few of other states; a cache that cannot be written costs a second,
+    never an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -215,7 +220,9 @@ def _set_rates(book: Rulebook, rates: Rates) -> None:
     for name, weights in rates.weights.items():
         if name in book.causes:
             known = {symptom: rate.p for symptom, rate in weights.items() if symptom in book.symptoms}
-            book.causes[name] = msgspec.structs.replace(book.causes[name], produces={**book.causes[name].produces, **known})
+            book.causes[name] = msgspec.structs.replace(
+                book.causes[name], produces={**book.causes[name].produces, **known}
+            )
 
 
 _ASKED = re.compile(r"""\b(?:seen|present|episodes|peak)\(\s*['"]([\w-]+)['"]\s*\)""")
@@ -230,7 +237,8 @@ def _supposed(check: str) -> frozenset[str]:
 
 
 def supposed(book: Rulebook, name: str) -> frozenset[str]:
-    """The symptoms of which one has to show before the question of the symptom `name` arises; none for most."""
+    """The symptoms of which one has to show before the question of the symptom `name` arises; none for
+    most."""
     rule = book.symptoms.get(name)
     return _supposed(rule.when.check) if rule is not None and rule.when.check else frozenset()
 
@@ -247,15 +255,28 @@ def refined(book: Rulebook, name: str) -> frozenset[str]:
 
 
 def good_signs(book: Rulebook) -> frozenset[str]:
-    """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take others lightly."""
+    """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take
+    others lightly."""
     by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
     by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
-    return frozenset(name for name in by_benign - by_real if name in book.symptoms and book.symptoms[name].severity == "info")
+    return frozenset(
+        name
+        for name in by_benign - by_real
+        if name in book.symptoms and book.symptoms[name].severity == "info"
+    )
 
 
-def with_rates(book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]) -> Rulebook:
+def with_rates(
+    book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]
+) -> Rulebook:
     """A copy of `book` with other rates; those of symptoms and causes that it does not have are passed by."""
-    copy = Rulebook(dict(book.symptoms), dict(book.signatures), dict(book.causes), dict(book.remedies), dict(book.frameworks))
+    copy = Rulebook(
+        dict(book.symptoms),
+        dict(book.signatures),
+        dict(book.causes),
+        dict(book.remedies),
+        dict(book.frameworks),
+    )
     _set_rates(copy, Rates(dict(leaks), {name: dict(found) for name, found in weights.items()}))
     return copy
 
@@ -268,7 +289,9 @@ def parse(path: Path, blob: bytes) -> RuleFile:
     """
     kind = FOLDERS.get(path.parent.name)
     if kind is None:
-        raise RuleError(f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path)
+        raise RuleError(
+            f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path
+        )
     parsed = convert(path, blob, kind)
     if isinstance(parsed, SymptomRule):
         try:
@@ -283,7 +306,8 @@ def parse(path: Path, blob: bytes) -> RuleFile:
 
 
 def _check_signature(signature: Signature, path: Path) -> None:
-    """Its pattern compiles and matches its own example and no counterexample, and a literal is in the example."""
+    """Its pattern compiles and matches its own example and no counterexample, and a literal is in the
+    example."""
     try:
         pattern = re.compile(signature.pattern)
     except re.error as error:
@@ -294,7 +318,9 @@ def _check_signature(signature: Signature, path: Path) -> None:
         raise RuleError(f"signature {signature.id}: no literal occurs in the example", file=path)
     for line in signature.counterexamples:
         if pattern.search(line):
-            raise RuleError(f"signature {signature.id}: the pattern matches the counterexample {line!r}", file=path)
+            raise RuleError(
+                f"signature {signature.id}: the pattern matches the counterexample {line!r}", file=path
+            )
 
 
 _OF_SYMPTOMS = re.compile(r"\b(?:seen|began)\(([^)]*)\)")
@@ -308,7 +334,9 @@ def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     except RuleError as error:
         yield str(error)
     for arguments in _OF_SYMPTOMS.findall(given.check):
-        yield from (f"no symptom {name!r}" for name in _QUOTED.findall(arguments) if name not in book.symptoms)
+        yield from (
+            f"no symptom {name!r}" for name in _QUOTED.findall(arguments) if name not in book.symptoms
+        )
     if given.odds <= 0:
         yield f"odds are above 0, not {given.odds:g}"
 
@@ -319,21 +347,46 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
     Args:
         own: symptoms of a user's own; they are told of whether or not a cause accounts for them.
     """
-    problems = [f"signature {s.id}: no symptom {s.symptom!r}" for s in book.signatures.values() if s.symptom not in book.symptoms]
-    told = [(rule.id, part.lines.got_over) for rule in book.symptoms.values() for part in rule.when.walk() if part.lines]
-    problems += [f"symptom {name}: no signature {over!r}" for name, over in told if over and over not in book.signatures]
+    problems = [
+        f"signature {s.id}: no symptom {s.symptom!r}"
+        for s in book.signatures.values()
+        if s.symptom not in book.symptoms
+    ]
+    told = [
+        (rule.id, part.lines.got_over)
+        for rule in book.symptoms.values()
+        for part in rule.when.walk()
+        if part.lines
+    ]
+    problems += [
+        f"symptom {name}: no signature {over!r}"
+        for name, over in told
+        if over and over not in book.signatures
+    ]
     known = {*book.symptoms, EVERY_SYMPTOM}
     for cause in book.causes.values():
         problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in known]
-        problems += [f"cause {cause.id}: no remedy {name!r}" for name in cause.remedies if name not in book.remedies]
-        problems += [f"cause {cause.id}: {problem}" for given in cause.given for problem in _flaws(given, book)]
+        problems += [
+            f"cause {cause.id}: no remedy {name!r}" for name in cause.remedies if name not in book.remedies
+        ]
+        problems += [
+            f"cause {cause.id}: {problem}" for given in cause.given for problem in _flaws(given, book)
+        ]
     for remedy in book.remedies.values():
-        problems += [f"remedy {remedy.id}: no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms]
+        problems += [
+            f"remedy {remedy.id}: no symptom {name!r}"
+            for name in remedy.verify.gone
+            if name not in book.symptoms
+        ]
     offered = {name for cause in book.causes.values() for name in cause.remedies}
     problems += [f"remedy {name}: no cause offers it" for name in book.remedies if name not in offered]
     explained = {symptom for cause in book.causes.values() for symptom in cause.produces}
-    problems += [f"symptom {name}: no cause produces it" for name in book.symptoms if name not in {*explained, *own}]
+    problems += [
+        f"symptom {name}: no cause produces it" for name in book.symptoms if name not in {*explained, *own}
+    ]
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
-    named = [(one.id, one.playbook) for one in book.symptoms.values()] + [(one.id, one.playbook) for one in book.causes.values()]
+    named = [(one.id, one.playbook) for one in book.symptoms.values()] + [
+        (one.id, one.playbook) for one in book.causes.values()
+    ]
     problems += [f"{name}: no playbook {page!r}" for name, page in named if page.split("#")[0] not in pages]
     return problems

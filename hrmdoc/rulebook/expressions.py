@@ -1,11 +1,13 @@
-"""The small language of `check:` conditions and `value: "=..."` remedies: arithmetic, comparisons and a few functions over facts.
+"""The small language of `check:` conditions and `value: "=..."` remedies: arithmetic, comparisons and a few
+functions over facts.
 
     optimizer.lr > 1e-3 and run.kind == 'sft'
     max(100, 0.05 * run.total_steps)
     last(eval.loss) > 1.2 * min_of(eval.loss)
 
-Dotted names are canonical facts. A function that is not built in, such as `last`, comes from the caller and gets the dotted
-names in its arguments as text. The text is parsed by `ast` into closures of whitelisted nodes only; numbers are bounded.
+Dotted names are canonical facts. A function that is not built in, such as `last`, comes from the caller and
+gets the dotted names in its arguments as text. The text is parsed by `ast` into closures of whitelisted nodes
+only; numbers are bounded.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Closure = Callable[[Scope], Any]
 
 
 class MissingInput(Exception):  # noqa: N818
-    """A name is unknown, so that nothing can be said. Not a fault: the caller reports the rule as not evaluated."""
+    """A name is unknown, so that nothing can be said. Not a fault: the caller reports the rule as not
+    evaluated."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -50,7 +53,9 @@ class Expression:
     calls: tuple[str, ...]
     closure: Closure
 
-    def __call__(self, facts: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+    def __call__(
+        self, facts: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> Any:
         """The value over `facts`; `functions` are those of the caller.
 
         Raises:
@@ -78,7 +83,9 @@ def compile_expression(text: str) -> Expression:
         closure = compiler.compile(tree.body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise RuleError(f"not an expression: {text[:80]!r}: {error}") from error
-    return Expression(text, tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.calls)), closure)
+    return Expression(
+        text, tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.calls)), closure
+    )
 
 
 def _bounded(value: Any) -> Any:
@@ -164,7 +171,11 @@ class _Compiler:
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
-                test, then, other = self.compile(node.test), self.compile(node.body), self.compile(node.orelse)
+                test, then, other = (
+                    self.compile(node.test),
+                    self.compile(node.body),
+                    self.compile(node.orelse),
+                )
                 return lambda scope: then(scope) if test(scope) else other(scope)
             case ast.Call(func=ast.Name(id=name), keywords=[]):
                 return self._call(name, node.args)
@@ -212,7 +223,9 @@ class _Compiler:
     def _compare(self, node: ast.Compare) -> Closure:
         unknown = [op for op in node.ops if type(op) not in _COMPARISONS]
         if unknown:
-            raise SyntaxError(f"{ast.unparse(node)[:40]!r} uses a comparison that is not part of the language")
+            raise SyntaxError(
+                f"{ast.unparse(node)[:40]!r} uses a comparison that is not part of the language"
+            )
         operands = [self.compile(value) for value in (node.left, *node.comparators)]
         tests = [_COMPARISONS[type(op)] for op in node.ops]
 
@@ -244,7 +257,8 @@ class _Compiler:
         return call
 
     def _argument(self, node: ast.expr) -> Closure:
-        """Names given to a function of the caller are series or symptoms, not facts: they are handed over as text."""
+        """Names given to a function of the caller are series or symptoms, not facts: they are handed over as
+        text."""
         if isinstance(node, ast.Name | ast.Attribute):
             return self._constant(_dotted(node))
         return self.compile(node)

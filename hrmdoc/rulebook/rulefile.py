@@ -1,4 +1,5 @@
-"""A YAML file as the structure it must be; what does not fit is told with its line and, for a key, the nearest valid one."""
+"""A YAML file as the structure it must be; what does not fit is told with its line and, for a key, the
+nearest valid one."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
-from hrmdoc import late
 from hrmdoc.errors import RuleError, did_you_mean
+from hrmdoc.text import patterns
 
 Kind = TypeVar("Kind", bound=Struct)
 
@@ -20,13 +21,16 @@ def convert(path: Path, blob: bytes, kind: type[Kind]) -> Kind:
     """The file's content as a `kind`.
 
     Raises:
-        RuleError: it is no YAML, or something in it does not fit: with the line and, for an unknown key, the nearest valid one.
+        RuleError: it is no YAML, or something in it does not fit: with the line and, for an unknown key, the
+            nearest valid one.
     """
     try:
         return msgspec.convert(_tree(path, blob), kind, strict=True)
     except msgspec.ValidationError as error:
         found = misfit(error, kind)
-        raise RuleError(found.what, file=path, line=line_of(path, blob, found.route), hint=found.hint) from error
+        raise RuleError(
+            found.what, file=path, line=line_of(path, blob, found.route), hint=found.hint
+        ) from error
 
 
 class Misfit(NamedTuple):
@@ -37,8 +41,8 @@ class Misfit(NamedTuple):
     hint: str | None
 
 
-_UNKNOWN = late.pattern(r"unknown field `(?P<key>[^`]*)`")
-_AT = late.pattern(r" - at `\$?(?P<route>[^`]*)`")
+_UNKNOWN = patterns.lazy(r"unknown field `(?P<key>[^`]*)`")
+_AT = patterns.lazy(r" - at `\$?(?P<route>[^`]*)`")
 
 
 def misfit(error: msgspec.ValidationError, kind: type[Struct]) -> Misfit:
@@ -50,14 +54,19 @@ def misfit(error: msgspec.ValidationError, kind: type[Struct]) -> Misfit:
     if unknown is None:
         return Misfit(_AT.sub("", text), route, None)
     key, known = unknown["key"], _keys_at(kind, route)
-    return Misfit(f"unknown key {key!r}", (*route, key), did_you_mean(key, known) or f"known keys: {', '.join(known)}")
+    return Misfit(
+        f"unknown key {key!r}", (*route, key), did_you_mean(key, known) or f"known keys: {', '.join(known)}"
+    )
 
 
 def _keys_at(kind: type[Struct], route: tuple[str, ...]) -> list[str]:
-    """The keys that are valid where `route` leads; indices and free keys stay in the structure they are in."""
+    """The keys that are valid where `route` leads; indices and free keys stay in the structure they are
+    in."""
     here: list[type[Struct]] = [kind]
     for part in route:
-        types = [field.type for one in here for field in msgspec.structs.fields(one) if field.encode_name == part]
+        types = [
+            field.type for one in here for field in msgspec.structs.fields(one) if field.encode_name == part
+        ]
         here = [one for found in types for one in _structures(found)] or here
     return [field.encode_name for one in here for field in msgspec.structs.fields(one)]
 
@@ -94,7 +103,11 @@ def _tree(path: Path, blob: bytes, *, positions: bool = False) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise RuleError(f"not valid YAML: {error.problem}", file=path, line=line) from error
-    except (YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or a date such as 2026-13-01
+    except (
+        YAMLError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not UTF-8, or a date such as 2026-13-01
         raise RuleError(f"not valid YAML: {error}", file=path) from error
     if not isinstance(data, dict):
         raise RuleError("a rule file holds one mapping", file=path)

@@ -1,4 +1,5 @@
-"""The schema of every rule file. An unknown key is refused by `hrmdoc.rulebook`, with file, line and the nearest valid word."""
+"""The schema of every rule file. An unknown key is refused by `hrmdoc.rulebook`, with file, line and the
+nearest valid word."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ class Applies(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class LinesWhen(Struct, forbid_unknown_fields=True, frozen=True):
-    """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes on behind the
-    last of them, as it always is for a fatal line. `got_over`: the signature by which the program says so itself."""
+    """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes
+    on behind the last of them, as it always is for a fatal line. `got_over`: the signature by which the
+    program says so itself."""
 
     at_least: int = 1
     recovers: bool = False
@@ -44,18 +46,21 @@ class EventWhen(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SilenceWhen(Struct, forbid_unknown_fields=True, frozen=True):
-    """No record for longer than `factor` times the median interval between points, and than `floor` seconds."""
+    """No record for longer than `factor` times the median interval between points, and than `floor`
+    seconds."""
 
     factor: float = 10.0
     floor: float = 120.0
 
 
 class When(Struct, forbid_unknown_fields=True, frozen=True):
-    """What makes a symptom present: exactly one of `detector`, `lines`, `check`, `event`, `silence`, `all`, `any`, `absent`.
+    """What makes a symptom present: exactly one of `detector`, `lines`, `check`, `event`, `silence`, `all`,
+    `any`, `absent`.
 
-    A detector gives one score a point of `role` (paired with `against` where it compares two roles). The symptom opens when the
-    score has reached `enter` for `patience` points in a row, and closes when it has fallen to `leave` (default: `enter`) for
-    `leave_patience` points. `direction: below` turns both comparisons round. Below `min_points` points it is not evaluated.
+    A detector gives one score a point of `role` (paired with `against` where it compares two roles). The
+    symptom opens when the score has reached `enter` for `patience` points in a row, and closes when it has
+    fallen to `leave` (default: `enter`) for `leave_patience` points. `direction: below` turns both
+    comparisons round. Below `min_points` points it is not evaluated.
     """
 
     detector: str | None = None
@@ -81,7 +86,9 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
         forms = ("detector", "lines", "check", "event", "silence", "all", "any", "absent")
         used = [name for name in forms if getattr(self, name) is not None]
         if len(used) != 1:
-            raise ValueError(f"`when` needs exactly one of {', '.join(forms)}, found {', '.join(used) or 'none'}")
+            raise ValueError(
+                f"`when` needs exactly one of {', '.join(forms)}, found {', '.join(used) or 'none'}"
+            )
         return used[0]
 
     @property
@@ -156,14 +163,16 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Signature(Struct, forbid_unknown_fields=True, frozen=True):
-    """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be searched fast.
+    """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be
+    searched fast.
 
-    `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file function` a line.
-    `desync`: the line counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
-    `fallback`: it is looked at only where no other signature matches the line, without what a launcher puts before it.
+    `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file
+    function` a line. `desync`: the line counts only when it and a line of another rank disagree about the
+    collective (`sequence`, `op`, sizes). `fallback`: it is looked at only where no other signature matches
+    the line, without what a launcher puts before it.
 
-    Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence of another, a
-    `confirmation` supports a root, a `note` is neither.
+    Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence
+    of another, a `confirmation` supports a root, a `note` is neither.
     """
 
     id: str
@@ -182,7 +191,8 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Given(Struct, forbid_unknown_fields=True, frozen=True):
-    """A circumstance that makes a cause `odds` times as likely beforehand. `text` says what was seen, as evidence is listed."""
+    """A circumstance that makes a cause `odds` times as likely beforehand. `text` says what was seen, as
+    evidence is listed."""
 
     check: str
     odds: float
@@ -190,8 +200,8 @@ class Given(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Cause(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`: what settings and
-    facts say about it, which healthy runs have as well."""
+    """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`:
+    what settings and facts say about it, which healthy runs have as well."""
 
     id: str
     title: str
@@ -208,7 +218,8 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Change(Struct, forbid_unknown_fields=True, frozen=True):
-    """One canonical key and how it changes. `value` may be a number, a string, a boolean or an expression over facts (`=...`)."""
+    """One canonical key and how it changes. `value` may be a number, a string, a boolean or an expression
+    over facts (`=...`)."""
 
     key: str
     op: Literal["set", "multiply", "clamp", "remove"]
@@ -255,9 +266,11 @@ class ConfigKey(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Framework(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical key to own keys.
+    """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical
+    key to own keys.
 
-    `own_metrics` holds names that have another meaning in runs of other frameworks; they are read so once this one is known.
+    `own_metrics` holds names that have another meaning in runs of other frameworks; they are read so once
+    this one is known.
     """
 
     id: str
@@ -280,7 +293,8 @@ class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Rates(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/rates.yaml: measured frequencies that take the place of those written in the rules; `make calibrate` writes it.
+    """rules/rates.yaml: measured frequencies that take the place of those written in the rules; `make
+    calibrate` writes it.
 
     `leaks` by symptom, `weights` by cause and symptom. Those of rules that no longer exist are passed over.
     """

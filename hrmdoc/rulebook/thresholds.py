@@ -1,4 +1,5 @@
-"""The condition of a rule as it stands for one run: with the thresholds of its variant, and facts of the run in their places."""
+"""The condition of a rule as it stands for one run: with the thresholds of its variant, and facts of the run
+in their places."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Makes the recorded artefacts again: `python tests/artefacts/make.py [NAME...]` where the frameworks are installed.
+"""Makes the recorded artefacts again: `python tests/artefacts/make.py [NAME...]` where the frameworks are
+installed.
 
-Each artefact is what a tiny training (see `programs/`) left behind: it is run in an empty folder, its printed output goes to
-`train.log`, and the files that a user would hand to hrmdoc are copied. Weights and the like are left out.
+Each artefact is what a tiny training (see `programs/`) left behind: it is run in an empty folder, its printed
+output goes to `train.log`, and the files that a user would hand to hrmdoc are copied. Weights and the like
+are left out.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ RECIPES: dict[str, Recipe] = {
     "trl/rloo": Recipe([_program("trl_runs", "rloo")], _LOG),
     "trl/grpo-flat": Recipe([_program("trl_runs", "grpo_flat")], _LOG),
     "lightning/tqdm": Recipe(
-        [_program("lightning_run", "tqdm")], _LOG | _LIGHTNING | {"lightning_logs/version_0/hparams.yaml": "hparams.yaml"}
+        [_program("lightning_run", "tqdm")],
+        _LOG | _LIGHTNING | {"lightning_logs/version_0/hparams.yaml": "hparams.yaml"},
     ),
     "lightning/rich": Recipe([_program("lightning_run", "rich")], _LOG),
     "lightning/diverging": Recipe([_program("lightning_run", "diverging")], _LOG | _LIGHTNING),
@@ -72,11 +75,16 @@ RECIPES: dict[str, Recipe] = {
     "wandb/crashed": Recipe([_program("loggers", "wandb_crash")], {"wandb/offline-run-*": "wandb/"}),
     "wandb/diverging": Recipe([_program("loggers", "wandb_diverging")], {"wandb/offline-run-*": "wandb/"}),
     "mlflow/files": Recipe(
-        [_program("loggers", "mlflow_files")], {"mlruns": ""}, environment=(("MLFLOW_ALLOW_FILE_STORE", "true"),)
+        [_program("loggers", "mlflow_files")],
+        {"mlruns": ""},
+        environment=(("MLFLOW_ALLOW_FILE_STORE", "true"),),
     ),
-    "mlflow/sqlite": Recipe([_program("loggers", "mlflow_sqlite")], {"mlflow.db": "mlflow.db"}, packed=("mlflow.db",)),
+    "mlflow/sqlite": Recipe(
+        [_program("loggers", "mlflow_sqlite")], {"mlflow.db": "mlflow.db"}, packed=("mlflow.db",)
+    ),
     "wandb/told": Recipe(
-        [_program("loggers", "wandb_told")], {"wandb/offline-run-*/*.wandb": "run-tiny.wandb", "told.meta": "told.meta"}
+        [_program("loggers", "wandb_told")],
+        {"wandb/offline-run-*/*.wandb": "run-tiny.wandb", "told.meta": "told.meta"},
     ),
     "mlflow/told": Recipe(
         [_program("loggers", "mlflow_told")],
@@ -97,7 +105,9 @@ RECIPES: dict[str, Recipe] = {
         _LOG | {"out/progress.csv": "progress.csv", "out/progress.json": "progress.json", "out/events*": ""},
     ),
     "torchrun/crash": Recipe([[*_RANKS, *_RANK_LOGS]], _LOG | {"logs": ""}),
-    "torchrun/flight-recorder": Recipe([[*_RANKS, "ranks.py", "recorder"]], {"nccl_trace_rank_*": ""}, environment=_RECORDER),
+    "torchrun/flight-recorder": Recipe(
+        [[*_RANKS, "ranks.py", "recorder"]], {"nccl_trace_rank_*": ""}, environment=_RECORDER
+    ),
     "lightgbm/early-stopping": Recipe([_program("lightgbm_run")], _LOG),
     "fastai/classifier": Recipe([_program("fastai_run")], _LOG | {"history.csv": "history.csv"}),
     "composer/console": Recipe([_program("composer_run", "console")], _LOG),
@@ -108,9 +118,13 @@ RECIPES: dict[str, Recipe] = {
         _LOG | {"train/results.csv": "results.csv", "train/args.yaml": "args.yaml"},
         environment=(("YOLO_OFFLINE", "true"), ("YOLO_CONFIG_DIR", ".")),
     ),
-    "mmengine/classifier": Recipe([_program("mmengine_run")], _LOG | {"work/*/vis_data/scalars.json": "scalars.json"}),
+    "mmengine/classifier": Recipe(
+        [_program("mmengine_run")], _LOG | {"work/*/vis_data/scalars.json": "scalars.json"}
+    ),
     "ignite/classifier": Recipe([_program("ignite_run")], _LOG),
-    "llama-factory/dpo": Recipe([_program("trl_runs", "llama_factory")], {"out/trainer_log.jsonl": "trainer_log.jsonl"}),
+    "llama-factory/dpo": Recipe(
+        [_program("trl_runs", "llama_factory")], {"out/trainer_log.jsonl": "trainer_log.jsonl"}
+    ),
 }
 
 
@@ -121,14 +135,18 @@ def make(name: str, recipe: Recipe) -> None:
         shutil.copytree(HERE / "programs", folder)
         with (folder / "train.log").open("ab") as log:
             for command in recipe.commands:
-                subprocess.run(command, cwd=folder, stdout=log, stderr=log, env=_environment(recipe), check=False)
+                subprocess.run(
+                    command, cwd=folder, stdout=log, stderr=log, env=_environment(recipe), check=False
+                )
         target = HERE / name
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         for pattern, where in recipe.keep.items():
             found = sorted(folder.glob(pattern))
             if not found:
-                raise SystemExit(f"{name}: no {pattern}; the output ends with\n{(folder / 'train.log').read_text()[-2000:]}")
+                raise SystemExit(
+                    f"{name}: no {pattern}; the output ends with\n{(folder / 'train.log').read_text()[-2000:]}"
+                )
             for path in found:
                 _take(path, target / where / path.name if where in ("", "wandb/") else target / where)
         for packed in recipe.packed:
@@ -151,13 +169,18 @@ def _environment(recipe: Recipe) -> dict[str, str]:
 def _take(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
-        shutil.copytree(path, target, ignore=shutil.ignore_patterns("debug*.log", "requirements.txt", "*.lock", "artifacts"))
+        shutil.copytree(
+            path,
+            target,
+            ignore=shutil.ignore_patterns("debug*.log", "requirements.txt", "*.lock", "artifacts"),
+        )
     else:
         shutil.copyfile(path, target)
 
 
 def _neutralise(target: Path, temporary: str) -> None:
-    """Names a neutral folder in place of the temporary one and of the environment; binary files keep their lengths."""
+    """Names a neutral folder in place of the temporary one and of the environment; binary files keep their
+    lengths."""
     for path in target.rglob("*"):
         if not path.is_file() or path.suffix in (".wandb", ".gz"):
             continue

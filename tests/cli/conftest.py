@@ -61,7 +61,9 @@ def spawn() -> Command:
     def run(*words: str | Path, stdin: bytes = b"", **more: str) -> Outcome:
         environment = {**os.environ, **more}
         command = [sys.executable, "-m", "hrmdoc", *map(str, words)]
-        done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=120, check=False)
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=environment, timeout=120, check=False
+        )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
 
 Command = Callable[..., Any]
 SCHEMA = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())
@@ -45,7 +45,9 @@ def test_a_healthy_run_exits_with_0_and_says_what_was_checked(hrmdoc: Command, h
     assert done.err == ""
 
 
-def test_a_sick_run_exits_with_1_and_tells_step_place_and_what_to_type_next(hrmdoc: Command, sick: Path) -> None:
+def test_a_sick_run_exits_with_1_and_tells_step_place_and_what_to_type_next(
+    hrmdoc: Command, sick: Path
+) -> None:
     done = hrmdoc("analyze", sick)
     assert done.status == 1
     assert "✗ CRITICAL" in done.out
@@ -95,7 +97,9 @@ def test_json_holds_to_the_schema(hrmdoc: Command, healthy: Path, sick: Path, ve
     [b"", b"\0" * 5000, bytes(range(256)) * 40, b"a" * 10_000_000],
     ids=["empty", "nul", "binary", "one long line"],
 )
-def test_what_holds_no_record_is_no_data_in_json_and_exits_with_2(hrmdoc: Command, apart: Path, content: bytes) -> None:
+def test_what_holds_no_record_is_no_data_in_json_and_exits_with_2(
+    hrmdoc: Command, apart: Path, content: bytes
+) -> None:
     path = apart / "x.log"
     path.write_bytes(content)
     done = hrmdoc("analyze", "--json", path)
@@ -106,7 +110,9 @@ def test_what_holds_no_record_is_no_data_in_json_and_exits_with_2(hrmdoc: Comman
     assert "NO DATA" in hrmdoc("analyze", path).out
 
 
-@pytest.mark.parametrize("content", ["hello", "hello\nthis is no log\n", "lr: 0.1 is what I chose\n\nthanks\n"])
+@pytest.mark.parametrize(
+    "content", ["hello", "hello\nthis is no log\n", "lr: 0.1 is what I chose\n\nthanks\n"]
+)
 def test_text_that_tells_nothing_is_no_data_and_no_damage(hrmdoc: Command, apart: Path, content: str) -> None:
     path = apart / "snippet.txt"
     path.write_text(content)
@@ -153,13 +159,19 @@ def test_a_file_without_permission_is_no_data(hrmdoc: Command, sick: Path) -> No
 
 def test_a_truncated_last_record_costs_no_more_than_itself(hrmdoc: Command, apart: Path) -> None:
     path = apart / "log.jsonl"
-    path.write_text("".join(f'{{"step": {i}, "loss": {2 - i / 100}}}\n' for i in range(50)) + '{"step": 50, "lo')
+    path.write_text(
+        "".join(f'{{"step": {i}, "loss": {2 - i / 100}}}\n' for i in range(50)) + '{"step": 50, "lo'
+    )
     document = valid(hrmdoc("analyze", "--json", path).out)
     assert document["run"]["points"] == 50
-    assert document["input_errors"] == [{"file": str(path), "line": 51, "what": "the last line is incomplete"}]
+    assert document["input_errors"] == [
+        {"file": str(path), "line": 51, "what": "the last line is incomplete"}
+    ]
 
 
-def test_compressed_several_and_piped_logs_are_read_alike(hrmdoc: Command, spawn: Command, sick: Path) -> None:
+def test_compressed_several_and_piped_logs_are_read_alike(
+    hrmdoc: Command, spawn: Command, sick: Path
+) -> None:
     packed = sick.with_suffix(".log.gz")
     packed.write_bytes(gzip.compress(sick.read_bytes()))
     expected = valid(hrmdoc("analyze", "--json", sick).out)
@@ -176,7 +188,12 @@ def test_compressed_several_and_piped_logs_are_read_alike(hrmdoc: Command, spawn
 def test_codes_markup_and_secrets_of_a_log_never_reach_the_terminal(hrmdoc: Command, apart: Path) -> None:
     path = apart / "hostile.log"
     path.write_text("\n".join(HOSTILE) + "\n")
-    for words in (("analyze", path), ("analyze", "-v", path), ("analyze", "--json", path), ("series", "--facts", path)):
+    for words in (
+        ("analyze", path),
+        ("analyze", "-v", path),
+        ("analyze", "--json", path),
+        ("series", "--facts", path),
+    ):
         done = hrmdoc(*words)
         assert "\x1b" not in done.out
         assert SECRET not in done.out
@@ -192,7 +209,9 @@ def test_markup_in_the_name_of_a_metric_is_plain_text(hrmdoc: Command, apart: Pa
 
 def test_the_largest_numbers_bring_no_warning(spawn: Command, apart: Path) -> None:
     path = apart / "huge.jsonl"
-    path.write_text("".join(f'{{"step": {i * 10**17}, "loss": {"1e308" if i % 2 else "-1e308"}}}\n' for i in range(50)))
+    path.write_text(
+        "".join(f'{{"step": {i * 10**17}, "loss": {"1e308" if i % 2 else "-1e308"}}}\n' for i in range(50))
+    )
     for words in (("analyze", path), ("series", path), ("report", path)):
         done = spawn(*words)
         assert "Warning" not in done.err
@@ -214,7 +233,11 @@ def test_a_closed_pipe_and_a_full_disk_end_quietly(sick: Path) -> None:
 def test_a_full_disk_is_said_in_one_line(sick: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "hrmdoc", "analyze", str(sick)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "hrmdoc", "analyze", str(sick)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "No space left" in done.stderr
@@ -224,7 +247,9 @@ def test_no_color_and_a_pipe_leave_plain_text(spawn: Command, sick: Path) -> Non
     assert "\x1b" not in spawn("analyze", sick, NO_COLOR="1", FORCE_COLOR="").out
 
 
-def test_what_a_watch_left_in_a_run_folder_is_not_read_as_part_of_the_run(hrmdoc: Command, sick: Path, apart: Path) -> None:
+def test_what_a_watch_left_in_a_run_folder_is_not_read_as_part_of_the_run(
+    hrmdoc: Command, sick: Path, apart: Path
+) -> None:
     run = apart / "run"
     run.mkdir()
     shutil.copy(sick, run / "train.log")
@@ -237,7 +262,9 @@ def test_what_a_watch_left_in_a_run_folder_is_not_read_as_part_of_the_run(hrmdoc
 
 def test_oddities_without_harm_are_named_and_good_signs_are_none(hrmdoc: Command, tmp_path: Path) -> None:
     log = tmp_path / "train.log"
-    log.write_text("".join(f"step {i} | loss {4 * 0.97**i + 0.5:.4f} | lr 0.05 | optimizer AdamW\n" for i in range(200)))
+    log.write_text(
+        "".join(f"step {i} | loss {4 * 0.97**i + 0.5:.4f} | lr 0.05 | optimizer AdamW\n" for i in range(200))
+    )
     (tmp_path / "training_args.yaml").write_text("learning_rate: 0.05\noptim: adamw_torch\n")
     done = hrmdoc("analyze", tmp_path)
     assert "1 oddity without harm" in done.out

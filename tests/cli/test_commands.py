@@ -18,7 +18,10 @@ Command = Callable[..., Any]
 CONFIG = "# mine\ndata_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2  # high\nlr_warmup_steps: 0\nseed: 1\n"
 SECRET = "sk-" + "abcdefghijklmnopqrstuvwx"
 HOSTILE = (
-    "".join(f'{{"step": {i}, "<img src=x onerror=alert(1)>loss": {2 - i / 100}, "loss": {2 - i / 100}}}\n' for i in range(50))
+    "".join(
+        f'{{"step": {i}, "<img src=x onerror=alert(1)>loss": {2 - i / 100}, "loss": {2 - i / 100}}}\n'
+        for i in range(50)
+    )
     + "\n"
 )
 
@@ -28,10 +31,13 @@ def run(apart: Path) -> Path:
     """A run of hrmdoc's own trainer whose loss climbs away, with its config."""
     folder = apart / "run"
     folder.mkdir()
-    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "run", "framework": "hrm"}')
+    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "id": "run", "framework": "hrm"}')
     (folder / "config.yaml").write_text(CONFIG)
     losses = [1.5 - i / 100 for i in range(60)] + [1.0 + i / 20 for i in range(80)]
-    lines = (f"step {i}/140 | lm_loss {loss:.4f} | grad_norm {1 + loss:.3f} | lr 1.0e-02\n" for i, loss in enumerate(losses))
+    lines = (
+        f"step {i}/140 | lm_loss {loss:.4f} | grad_norm {1 + loss:.3f} | lr 1.0e-02\n"
+        for i, loss in enumerate(losses)
+    )
     (folder / "train.log").write_text("".join(lines))
     return folder
 
@@ -41,9 +47,7 @@ def hostile(apart: Path) -> Path:
     folder = apart / "hostile"
     folder.mkdir()
     (folder / "metrics.jsonl").write_text(HOSTILE)
-    traceback = (
-        f'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: <script>x</script> {SECRET}\x1b[31m\n'
-    )
+    traceback = f'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: <script>x</script> {SECRET}\x1b[31m\n'
     (folder / "train.log").write_text("step 1 loss 2.0\nAPI_KEY=topsecretvalue\n" + traceback)
     return folder
 
@@ -91,7 +95,9 @@ def test_a_healthy_run_gets_no_patch(hrmdoc: Command, healthy: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["html", "md"])
-def test_a_report_carries_neither_markup_nor_secrets_of_the_run(hrmdoc: Command, hostile: Path, apart: Path, ending: str) -> None:
+def test_a_report_carries_neither_markup_nor_secrets_of_the_run(
+    hrmdoc: Command, hostile: Path, apart: Path, ending: str
+) -> None:
     assert hrmdoc("report", hostile, "-o", f"r.{ending}").status == 0
     text = (apart / f"r.{ending}").read_text()
     assert "<script>" not in text
@@ -100,7 +106,9 @@ def test_a_report_carries_neither_markup_nor_secrets_of_the_run(hrmdoc: Command,
     assert "\x1b" not in text
 
 
-def test_a_report_loads_nothing_and_leads_with_the_verdict(hrmdoc: Command, sick: Path, healthy: Path, apart: Path) -> None:
+def test_a_report_loads_nothing_and_leads_with_the_verdict(
+    hrmdoc: Command, sick: Path, healthy: Path, apart: Path
+) -> None:
     assert hrmdoc("report", sick, healthy).status == 0
     page = (apart / "report.html").read_text()
     assert "default-src 'none'" in page
@@ -121,7 +129,9 @@ def test_one_unreadable_run_among_several_is_passed_over(hrmdoc: Command, sick: 
     assert "passed over: empty.log" in done.err
 
 
-def test_a_bundle_holds_what_a_helper_asks_for_and_no_secret(hrmdoc: Command, hostile: Path, apart: Path) -> None:
+def test_a_bundle_holds_what_a_helper_asks_for_and_no_secret(
+    hrmdoc: Command, hostile: Path, apart: Path
+) -> None:
     done = hrmdoc("bundle", hostile, "-o", "b.zip")
     assert done.status == 0
     with zipfile.ZipFile(apart / "b.zip") as archive:
@@ -133,8 +143,12 @@ def test_a_bundle_holds_what_a_helper_asks_for_and_no_secret(hrmdoc: Command, ho
     assert b"topsecretvalue" not in content
 
 
-def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(hrmdoc: Command, apart: Path) -> None:
-    rows = "".join(f'{{"current_steps": {n}, "total_steps": 9, "loss": 0.5, "accuracy": 0.75}}\n' for n in range(1, 10))
+def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(
+    hrmdoc: Command, apart: Path
+) -> None:
+    rows = "".join(
+        f'{{"current_steps": {n}, "total_steps": 9, "loss": 0.5, "accuracy": 0.75}}\n' for n in range(1, 10)
+    )
     (apart / "trainer_log.jsonl").write_text(rows)
     assert "dpo.accuracy" in hrmdoc("series", apart / "trainer_log.jsonl").out
     (apart / "my_log.jsonl").write_text(rows)
@@ -151,7 +165,9 @@ def test_series_are_exported_and_roles_can_be_corrected(hrmdoc: Command, sick: P
     assert hrmdoc("series", sick, "-o", "x.txt").status == 2
 
 
-def test_a_comparison_names_what_differs_and_where_the_curves_part(hrmdoc: Command, sick: Path, healthy: Path) -> None:
+def test_a_comparison_names_what_differs_and_where_the_curves_part(
+    hrmdoc: Command, sick: Path, healthy: Path
+) -> None:
     done = hrmdoc("compare", sick, healthy)
     assert done.status == 0
     assert "parts first, at step" in done.out
@@ -167,7 +183,9 @@ def test_a_rule_of_ones_own_is_scaffolded_tested_and_used(hrmdoc: Command, apart
     assert (done.status, done.out) == (0, "2 cases passed, 0 failed\n")
     assert "my-level" in hrmdoc("rules", "list", "mine").out
     (apart / "hrmdoc.toml").write_text('rules = ["mine"]\n')
-    (apart / "high.jsonl").write_text("".join(f'{{"step": {i}, "loss": {2 if i < 20 else 15}}}\n' for i in range(60)))
+    (apart / "high.jsonl").write_text(
+        "".join(f'{{"step": {i}, "loss": {2 if i < 20 else 15}}}\n' for i in range(60))
+    )
     document = json.loads(hrmdoc("analyze", "--json", "high.jsonl").out)
     assert "my-level" in [symptom["id"] for symptom in document["symptoms"]]
     assert hrmdoc("rules", "new", "my-level", "--in", "mine").status == 2
@@ -217,7 +235,9 @@ def test_a_command_that_cannot_start_leaves_no_log(hrmdoc: Command, apart: Path)
 
 
 @pytest.mark.parametrize("words", [("watch", "--act", "a.log"), ("run", "--act", "--", "true", "a.yaml")])
-def test_acting_needs_a_policy_that_allows_something(hrmdoc: Command, apart: Path, words: tuple[str, ...]) -> None:
+def test_acting_needs_a_policy_that_allows_something(
+    hrmdoc: Command, apart: Path, words: tuple[str, ...]
+) -> None:
     (apart / "a.log").write_text("step 1 | loss 2.0\n")
     (apart / "a.yaml").write_text("learning_rate: 2e-5\n")
     done = hrmdoc(*words)
@@ -236,7 +256,7 @@ def test_a_watch_that_may_act_says_what_it_did(hrmdoc: Command, apart: Path, sic
     (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe", "guarded"]\n')
     folder = apart / "live"
     folder.mkdir()
-    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "stopped"}')
+    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "state": "stopped"}')
     (folder / "train.log").write_bytes(sick.read_bytes())
     done = hrmdoc("watch", "--once", "--act", folder)
     assert "failed" in done.out
@@ -248,7 +268,9 @@ def test_a_watch_that_may_act_says_what_it_did(hrmdoc: Command, apart: Path, sic
     ("words", "said"),
     [((), "nothing of what shows has a remedy"), (("--remedy", "roll-bak"), "did you mean 'roll-back'?")],
 )
-def test_an_action_is_sent_only_where_one_fits(hrmdoc: Command, healthy: Path, words: tuple[str, ...], said: str) -> None:
+def test_an_action_is_sent_only_where_one_fits(
+    hrmdoc: Command, healthy: Path, words: tuple[str, ...], said: str
+) -> None:
     done = hrmdoc("apply", healthy, "--live", *words)
     assert done.status == 2
     assert said in done.err
@@ -257,7 +279,10 @@ def test_an_action_is_sent_only_where_one_fits(hrmdoc: Command, healthy: Path, w
 @pytest.mark.parametrize("number", ["INT", "TERM"])
 def test_a_signal_ends_a_watch_with_a_summary(sick: Path, number: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "hrmdoc", "watch", str(sick)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "hrmdoc", "watch", str(sick)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     for line in process.stdout:
@@ -312,11 +337,15 @@ def test_a_terminal_is_no_pipe(apart: Path) -> None:
     assert not list(apart.iterdir())
 
 
-def test_the_config_that_the_run_was_started_with_is_patched_wherever_it_lies(hrmdoc: Command, run: Path, apart: Path) -> None:
+def test_the_config_that_the_run_was_started_with_is_patched_wherever_it_lies(
+    hrmdoc: Command, run: Path, apart: Path
+) -> None:
     mine = apart / "elsewhere" / "mine.yaml"
     mine.parent.mkdir()
     mine.write_text(CONFIG)
-    (run / "run.json").write_text(json.dumps({"schema": "hrmdoc.run/1", "framework": "hrm", "config_source": str(mine)}))
+    (run / "run.json").write_text(
+        json.dumps({"schema": "hrmdoc.record.run/1", "framework": "hrm", "config_source": str(mine)})
+    )
     assert hrmdoc("apply", run, "--write").status == 0
     assert "lr: 1e-2" not in mine.read_text()
     assert (run / "config.yaml").read_text() == CONFIG

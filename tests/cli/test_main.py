@@ -16,7 +16,13 @@ Command = Callable[..., Any]
 HEAVY = ("numpy", "pandas", "scipy", "tensorboard", "torch")
 NOT_FOR_A_HEALTHY_LOG = (
     *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3"),
-    *("hrmdoc.compare", "hrmdoc.preflight", "hrmdoc.remedies.prescribe", "hrmdoc.remedies", "hrmdoc.treatment"),
+    *(
+        "hrmdoc.reports.compare",
+        "hrmdoc.preflight",
+        "hrmdoc.remedies.prescribe",
+        "hrmdoc.remedies",
+        "hrmdoc.live.treatment",
+    ),
 )
 
 
@@ -36,7 +42,10 @@ def test_analyzing_a_text_log_loads_no_heavy_package_but_numpy(sick: Path) -> No
 
 
 def test_a_short_healthy_log_loads_nothing_that_only_other_runs_need(healthy: Path) -> None:
-    told = loaded_by(f"from hrmdoc.cli.main import main; main(['analyze', {str(healthy)!r}])", ("numpy", *NOT_FOR_A_HEALTHY_LOG))
+    told = loaded_by(
+        f"from hrmdoc.cli.main import main; main(['analyze', {str(healthy)!r}])",
+        ("numpy", *NOT_FOR_A_HEALTHY_LOG),
+    )
     assert told == {"numpy"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
 
 Command = Callable[..., Any]
 CONFIG = "data_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2\nlr_warmup_steps: 0\nseed: 1\n"
@@ -28,7 +28,9 @@ def test_preflight_names_the_line_of_a_config_that_cannot_work(hrmdoc: Command, 
 
 
 def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Command, apart: Path) -> None:
-    (apart / "hf.yaml").write_text("learning_rate: 2e-5\nper_device_train_batch_size: 8\nseed: 1\nmax_grad_norm: 1.0\n")
+    (apart / "hf.yaml").write_text(
+        "learning_rate: 2e-5\nper_device_train_batch_size: 8\nseed: 1\nmax_grad_norm: 1.0\n"
+    )
     assert "Next: hrmdoc run -- COMMAND" in hrmdoc("preflight", "hf.yaml").out
 
 

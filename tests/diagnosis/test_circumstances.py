@@ -13,16 +13,22 @@ from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import Cause, Given, Rate, Rulebook, SymptomRule, When
 
 CLIPPED = Given("0 < optimizer.grad_clip <= 10", 0.1, "gradients are clipped")
-BARE = Given("optimizer.grad_clip <= 0 and not seen('steady', 'solved')", 3.0, "the config clips no gradients")
+BARE = Given(
+    "optimizer.grad_clip <= 0 and not seen('steady', 'solved')", 3.0, "the config clips no gradients"
+)
 LATE = Given("began('spike') > 0.5 * run.total_steps", 0.5, "it began late")
 
 
 def cause(name: str, *given: Given, prior: float = 0.02) -> Cause:
-    return Cause(id=name, title=name.title(), prior=prior, produces={"spike": 0.6}, playbook="page", given=given)
+    return Cause(
+        id=name, title=name.title(), prior=prior, produces={"spike": 0.6}, playbook="page", given=given
+    )
 
 
 def book(*causes: Cause) -> Rulebook:
-    rule = SymptomRule(id="spike", title="Spike", when=When(check="1"), playbook="page", leak=Rate(0.01, 0.0, 0.05))
+    rule = SymptomRule(
+        id="spike", title="Spike", when=When(check="1"), playbook="page", leak=Rate(0.01, 0.0, 0.05)
+    )
     return Rulebook(symptoms={"spike": rule}, causes={one.id: one for one in causes})
 
 
@@ -39,7 +45,9 @@ def spike(step: int | None = 700) -> Symptom:
         (LATE, {"run.total_steps": 2000}),
     ],
 )
-def test_what_is_unknown_or_otherwise_leaves_the_prior_as_written(given: Given, facts: dict[str, float]) -> None:
+def test_what_is_unknown_or_otherwise_leaves_the_prior_as_written(
+    given: Given, facts: dict[str, float]
+) -> None:
     assert Circumstances.of([spike()], facts).prior(cause("clip", given)) == pytest.approx(0.02)
 
 
@@ -75,8 +83,13 @@ def test_of_two_causes_with_the_same_symptom_the_settings_decide_and_are_told_as
 
 def test_a_cause_of_which_nothing_shows_is_not_asked_for_its_circumstances() -> None:
     nonsense = Given("no_such_function(optimizer.lr)", 2.0, "")
-    quiet = Cause(id="quiet", title="Quiet", prior=0.02, produces={"other": 0.5}, playbook="page", given=(nonsense,))
-    assert diagnose([spike()], book(cause("batch"), quiet), facts={"optimizer.lr": 1.0}).hypotheses[0].cause == "batch"
+    quiet = Cause(
+        id="quiet", title="Quiet", prior=0.02, produces={"other": 0.5}, playbook="page", given=(nonsense,)
+    )
+    assert (
+        diagnose([spike()], book(cause("batch"), quiet), facts={"optimizer.lr": 1.0}).hypotheses[0].cause
+        == "batch"
+    )
 
 
 def test_facts_that_circumstances_look_at_are_known_by_name() -> None:

@@ -1,4 +1,5 @@
-"""What of the symptoms becomes evidence: groups, cascades, and messages that a dead process could not print any more."""
+"""What of the symptoms becomes evidence: groups, cascades, and messages that a dead process could not print
+any more."""
 
 from __future__ import annotations
 
@@ -59,14 +60,20 @@ def test_the_second_of_two_failures_with_a_name_is_weak_evidence() -> None:
 
 
 def test_what_ended_the_program_leaves_open_what_else_it_would_have_printed() -> None:
-    clues = gather([symptom("nccl-system-error"), symptom("nccl-init", "absent"), symptom("loss-nonfinite", "absent")], book())
+    clues = gather(
+        [symptom("nccl-system-error"), symptom("nccl-init", "absent"), symptom("loss-nonfinite", "absent")],
+        book(),
+    )
     assert names(clues, "shown") == {"nccl-system-error"}
     assert names(clues, "absent") == {"loss-nonfinite"}
     assert names(clues, "open") == {"nccl-init"}
 
 
 def test_a_traceback_that_was_cut_off_is_no_evidence_beside_a_message() -> None:
-    clues = gather([symptom("index-out-of-bounds", role="confirmation"), symptom("unhandled-exception", role="cascade")], book())
+    clues = gather(
+        [symptom("index-out-of-bounds", role="confirmation"), symptom("unhandled-exception", role="cascade")],
+        book(),
+    )
     assert names(clues, "shown") == {"index-out-of-bounds"}
 
 

@@ -15,7 +15,9 @@ LEAK = Rate(0.01, 0.0, 0.05)
 ANYWHERE = Applies()
 
 
-def cause(name: str, prior: float = 0.02, *, benign: bool = False, applies: Applies = ANYWHERE, **produces: float) -> Cause:
+def cause(
+    name: str, prior: float = 0.02, *, benign: bool = False, applies: Applies = ANYWHERE, **produces: float
+) -> Cause:
     return Cause(
         id=name,
         title=name.title(),
@@ -43,7 +45,9 @@ def book(*causes: Cause, good_sign: str = "") -> Rulebook:
         for name in names
     }
     remedies = {
-        name: Remedy(id=name, title=name, kind="manual", risk="safe", why="so", verify=Verify(), steps=("do",))
+        name: Remedy(
+            id=name, title=name, kind="manual", risk="safe", why="so", verify=Verify(), steps=("do",)
+        )
         for one in causes
         for name in one.remedies
     }
@@ -51,7 +55,14 @@ def book(*causes: Cause, good_sign: str = "") -> Rulebook:
 
 
 def present(name: str, severity: str = "warning", **fields: object) -> Symptom:
-    return Symptom(name, title=name.capitalize(), state="present", severity=severity, evidence=f"{name} at step 7", **fields)  # type: ignore[arg-type]
+    return Symptom(
+        name,
+        title=name.capitalize(),
+        state="present",
+        severity=severity,
+        evidence=f"{name} at step 7",
+        **fields,
+    )  # type: ignore[arg-type]
 
 
 def absent(name: str, **fields: object) -> Symptom:
@@ -115,7 +126,8 @@ def test_two_real_faults_both_rank_high() -> None:
 
 def test_evidence_for_and_against_is_weighed_in_log_odds_with_its_words() -> None:
     diagnosis = diagnose(
-        [present("spike"), present("rise"), absent("hang")], book(RATES, BATCH, cause("both", rise=0.7, hang=0.95))
+        [present("spike"), present("rise"), absent("hang")],
+        book(RATES, BATCH, cause("both", rise=0.7, hang=0.95)),
     )
     rate, both = (next(one for one in diagnosis.hypotheses if one.cause == name) for name in ("rate", "both"))
     assert {one.symptom for one in rate.for_} >= {"spike", "rise"}
@@ -157,7 +169,9 @@ def test_resolved_counts_as_evidence_but_one_level_less() -> None:
 
 
 def test_a_failure_between_two_steps_that_training_outlived_stays_one_level_less() -> None:
-    over = replace(present("hang", severity="critical", values={"role": "root"}), state="resolved", first_step=7)
+    over = replace(
+        present("hang", severity="critical", values={"role": "root"}), state="resolved", first_step=7
+    )
     assert diagnose([over], SMALL).verdict == "warning"
 
 
@@ -168,7 +182,10 @@ def test_a_failure_before_the_first_step_after_which_training_began_is_informati
 
 
 def test_the_verdict_is_the_highest_severity() -> None:
-    assert diagnose([present("spike", severity="info"), present("hang", severity="critical")], SMALL).verdict == "critical"
+    assert (
+        diagnose([present("spike", severity="info"), present("hang", severity="critical")], SMALL).verdict
+        == "critical"
+    )
 
 
 EXCUSED = book(RATES, cause("calm", prior=0.2, benign=True, learns=0.9, spike=0.4), good_sign="learns")
@@ -209,7 +226,9 @@ def test_hints_that_are_over_raise_nothing() -> None:
 
 
 def test_what_a_benign_cause_explains_drops_to_info() -> None:
-    diagnosis = diagnose([present("spike", severity="critical"), present("learns", severity="info"), absent("rise")], EXCUSED)
+    diagnosis = diagnose(
+        [present("spike", severity="critical"), present("learns", severity="info"), absent("rise")], EXCUSED
+    )
     assert diagnosis.severities["spike"] == "info"
     assert diagnosis.verdict == "info"
     assert first(diagnosis).benign
@@ -230,13 +249,17 @@ def test_a_fault_is_named_before_what_is_merely_harmless() -> None:
 
 
 def test_a_fault_behind_a_warning_is_named_before_one_behind_mere_information() -> None:
-    diagnosis = diagnose([present("spike"), present("hang", severity="info"), present("timeout", severity="info")], SMALL)
+    diagnosis = diagnose(
+        [present("spike"), present("hang", severity="info"), present("timeout", severity="info")], SMALL
+    )
     assert probability(diagnosis, "net") > probability(diagnosis, "batch")
     assert [one.cause for one in diagnosis.hypotheses][:2] == ["batch", "rate"]
 
 
 def test_a_benign_cause_with_nothing_to_explain_is_not_named() -> None:
-    diagnosis = diagnose([present("rise", severity="info"), present("learns", severity="info"), absent("spike")], EXCUSED)
+    diagnosis = diagnose(
+        [present("rise", severity="info"), present("learns", severity="info"), absent("spike")], EXCUSED
+    )
     assert diagnosis.verdict == "info"
     assert [one.cause for one in diagnosis.hypotheses] == ["rate"]
 
@@ -324,12 +347,17 @@ def test_causes_are_asked_only_where_they_apply(
     applies: Applies, kind: str, framework: str, phase: str, *, expected: bool
 ) -> None:
     rules = book(cause("special", applies=applies, spike=0.9), cause("other", spike=0.1))
-    diagnosis = diagnose([present("spike")], rules, kind=kind, framework=framework, facts={"run.phase": phase})
+    diagnosis = diagnose(
+        [present("spike")], rules, kind=kind, framework=framework, facts={"run.phase": phase}
+    )
     assert any(one.cause == "special" for one in diagnosis.hypotheses) is expected
 
 
 def test_a_benign_cause_excuses_only_runs_that_are_known_to_be_of_its_kind() -> None:
-    rules = book(cause("normal", prior=0.5, benign=True, applies=Applies(kinds=("rl",)), zero=0.9), cause("fault", zero=0.5))
+    rules = book(
+        cause("normal", prior=0.5, benign=True, applies=Applies(kinds=("rl",)), zero=0.9),
+        cause("fault", zero=0.5),
+    )
     zero = present("zero", severity="critical")
     assert diagnose([zero], rules, kind="rl").severities["zero"] == "info"
     assert diagnose([zero], rules, kind="unknown").severities["zero"] == "critical"
@@ -338,14 +366,25 @@ def test_a_benign_cause_excuses_only_runs_that_are_known_to_be_of_its_kind() -> 
 def test_remedies_of_another_framework_are_left_out() -> None:
     rules = book(cause("rate", spike=0.9))
     rules.remedies["mend-rate"] = Remedy(
-        id="mend-rate", title="t", kind="manual", risk="safe", why="w", verify=Verify(), steps=("s",), frameworks=("trl",)
+        id="mend-rate",
+        title="t",
+        kind="manual",
+        risk="safe",
+        why="w",
+        verify=Verify(),
+        steps=("s",),
+        frameworks=("trl",),
     )
     assert first(diagnose([present("spike")], rules, framework="trl")).remedies == ("mend-rate",)
     assert first(diagnose([present("spike")], rules, framework="lightning")).remedies == ()
 
 
 def test_the_next_check_is_the_question_that_tells_the_rivals_apart() -> None:
-    rivals = book(replace_check(cause("masked", zero=0.8, grad_zero=0.95)), replace_check(cause("solved-it", zero=0.8)), UNKNOWN)
+    rivals = book(
+        replace_check(cause("masked", zero=0.8, grad_zero=0.95)),
+        replace_check(cause("solved-it", zero=0.8)),
+        UNKNOWN,
+    )
     diagnosis = diagnose([present("zero"), unknown("grad-zero", "grad_norm")], rivals)
     assert diagnosis.next_check.startswith("Provide grad_norm: whether “Grad-zero” shows helps to tell")
     assert "“Masked”" in diagnosis.next_check
@@ -366,7 +405,9 @@ def test_a_decided_matter_asks_for_nothing() -> None:
 
 
 def test_what_cannot_be_provided_is_never_asked_for() -> None:
-    rivals = book(replace_check(cause("masked", zero=0.8, grad_zero=0.95)), replace_check(cause("other", zero=0.8)))
+    rivals = book(
+        replace_check(cause("masked", zero=0.8, grad_zero=0.95)), replace_check(cause("other", zero=0.8))
+    )
     diagnosis = diagnose([present("zero"), unknown("grad-zero", "a run of another kind than sft")], rivals)
     assert diagnosis.next_check == ""
 

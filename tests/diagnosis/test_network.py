@@ -16,7 +16,9 @@ def random_findings(seed: int, n: int, present: int, absent: int) -> Observed:
     def weights(columns: int) -> np.ndarray:
         return rng.uniform(0.05, 0.9, (n, columns)) * (rng.random((n, columns)) < 0.4)
 
-    return Observed(rng.uniform(0.01, 0.3, n), weights(present), rng.uniform(0.001, 0.1, present), weights(absent))
+    return Observed(
+        rng.uniform(0.01, 0.3, n), weights(present), rng.uniform(0.001, 0.1, present), weights(absent)
+    )
 
 
 def brute_force(observed: Observed, largest: int = 3) -> tuple[np.ndarray, float]:
@@ -28,7 +30,9 @@ def brute_force(observed: Observed, largest: int = 3) -> tuple[np.ndarray, float
             at_work = np.isin(np.arange(n), chosen)
             weight = float(np.prod(np.where(at_work, observed.prior, 1 - observed.prior)))
             weight *= float(np.prod(1 - observed.absent[list(chosen)]))
-            weight *= float(np.prod(1 - (1 - observed.present_leak) * np.prod(1 - observed.present[list(chosen)], axis=0)))
+            weight *= float(
+                np.prod(1 - (1 - observed.present_leak) * np.prod(1 - observed.present[list(chosen)], axis=0))
+            )
             total += weight
             mass[at_work] += weight
             empty += weight * (size == 0)
@@ -78,16 +82,22 @@ def test_leave_one_out_equals_inference_without_that_finding(seed: int) -> None:
     full = log_odds(brute_force(observed)[0])
     for j in range(4):
         others = [k for k in range(4) if k != j]
-        less = Observed(observed.prior, observed.present[:, others], observed.present_leak[others], observed.absent)
+        less = Observed(
+            observed.prior, observed.present[:, others], observed.present_leak[others], observed.absent
+        )
         np.testing.assert_allclose(shift[j], (full - log_odds(brute_force(less)[0]))[causes], atol=1e-7)
     for j in range(3):
-        less = Observed(observed.prior, observed.present, observed.present_leak, np.delete(observed.absent, j, axis=1))
+        less = Observed(
+            observed.prior, observed.present, observed.present_leak, np.delete(observed.absent, j, axis=1)
+        )
         np.testing.assert_allclose(counter[j], (full - log_odds(brute_force(less)[0]))[causes], atol=1e-7)
 
 
 def test_a_rival_that_explains_the_finding_takes_probability_away() -> None:
     alone = infer(Observed(np.array([0.05]), np.array([[0.8]]), np.array([0.01]), np.empty((1, 0))))
-    rivals = infer(Observed(np.array([0.05, 0.2]), np.array([[0.8], [0.8]]), np.array([0.01]), np.empty((2, 0))))
+    rivals = infer(
+        Observed(np.array([0.05, 0.2]), np.array([[0.8], [0.8]]), np.array([0.01]), np.empty((2, 0)))
+    )
     assert alone.marginal[0] > 0.7
     assert rivals.marginal[0] < 0.3 < rivals.marginal[1]
 
@@ -102,7 +112,11 @@ def test_two_faults_with_separate_findings_are_both_likely() -> None:
 
 def test_an_absent_finding_counts_against_what_would_have_produced_it() -> None:
     def probability(absent: list[list[float]]) -> float:
-        return float(infer(Observed(np.array([0.05]), np.array([[0.8]]), np.array([0.01]), np.array(absent))).marginal[0])
+        return float(
+            infer(Observed(np.array([0.05]), np.array([[0.8]]), np.array([0.01]), np.array(absent))).marginal[
+                0
+            ]
+        )
 
     assert probability([[0.9]]) < probability([[0.3]]) < probability([[]])
 

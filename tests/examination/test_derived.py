@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hrmdoc.examination.derived import derived
-from hrmdoc.notation import series_from
-from hrmdoc.run import Event, Points, RoleGuess, Run
+from hrmdoc.examination.notation import series_from
+from hrmdoc.record.run import Event, Points, RoleGuess, Run
 
 
 def resumed(at: int, steps: list[int] | None = None, **series: str) -> dict[str, Any]:
@@ -17,7 +17,11 @@ def resumed(at: int, steps: list[int] | None = None, **series: str) -> dict[str,
     for role, notation in series.items():
         values = series_from(notation, seed=role)
         where = np.array(steps if steps is not None else range(len(values)), np.int64)
-        run.add(Points(role.replace("_", "."), where, values, np.full(len(values), np.nan), "case.log", precision=3))
+        run.add(
+            Points(
+                role.replace("_", "."), where, values, np.full(len(values), np.nan), "case.log", precision=3
+            )
+        )
     run.add(Event("resume", "case.log", step=at, detail=""))
     return derived(run, {})
 
@@ -55,7 +59,11 @@ def test_a_loss_that_was_not_finite_before_is_no_level() -> None:
 def planned(facts: dict[str, Any], *, axis: str = "step", points: int = 30) -> object:
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
     steps = np.arange(points, dtype=np.int64)
-    run.add(Points("train.loss", steps, np.ones(points), np.full(points, np.nan), "case.log", precision=3, axis=axis))
+    run.add(
+        Points(
+            "train.loss", steps, np.ones(points), np.full(points, np.nan), "case.log", precision=3, axis=axis
+        )
+    )
     return derived(run, facts).get("run.planned_length")
 
 
@@ -74,7 +82,16 @@ def test_epochs_that_were_outlived_are_no_length() -> None:
 def loss_unit(kind: str, notation: str) -> object:
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
     values = series_from(notation, seed=notation)
-    run.add(Points("train.loss", np.arange(len(values)), values, np.full(len(values), np.nan), "case.log", precision=3))
+    run.add(
+        Points(
+            "train.loss",
+            np.arange(len(values)),
+            values,
+            np.full(len(values), np.nan),
+            "case.log",
+            precision=3,
+        )
+    )
     return derived(run, {"run.kind": kind}).get("run.loss_unit")
 
 

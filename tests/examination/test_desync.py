@@ -11,7 +11,9 @@ def verdicts(*reports: tuple[int | None, dict[str, object]]) -> list[bool]:
 
 
 def test_a_report_without_a_rank_or_a_number_says_nothing() -> None:
-    assert verdicts((None, {"sequence": 5}), (1, {"op": "ALLREDUCE"}), (2, {"sequence": "five"})) == [False] * 3
+    assert (
+        verdicts((None, {"sequence": 5}), (1, {"op": "ALLREDUCE"}), (2, {"sequence": "five"})) == [False] * 3
+    )
 
 
 def test_one_rank_alone_cannot_disagree() -> None:

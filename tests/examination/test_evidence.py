@@ -8,7 +8,9 @@ from hrmdoc.examination.evidence import evidence, to_symptom
 from hrmdoc.examination.scene import Finding
 from hrmdoc.rulebook import SymptomRule, When
 
-RULE = SymptomRule("a", "A", When(check="lr > 1"), "loss", group="g", evidence="{metric} is {value:.1f} at step {step}")
+RULE = SymptomRule(
+    "a", "A", When(check="lr > 1"), "loss", group="g", evidence="{metric} is {value:.1f} at step {step}"
+)
 
 
 def test_what_was_not_seen_has_no_evidence() -> None:
@@ -44,12 +46,28 @@ def test_a_finding_without_a_metric_tells_its_values() -> None:
 
 
 def test_what_a_line_told_is_the_line_where_the_template_speaks_of_a_metric() -> None:
-    assert evidence(RULE, Finding("present", values={"text": "the norm is nan", "value": "nan"}), {}) == "the norm is nan"
+    assert (
+        evidence(RULE, Finding("present", values={"text": "the norm is nan", "value": "nan"}), {})
+        == "the norm is nan"
+    )
 
 
 def test_a_symptom_is_the_rule_and_the_finding_together() -> None:
-    finding = Finding("present", "train.loss", "loss", 7, 9, 1.5, 2, {"value": 3.0}, "a.log", 4, 1, ("x",), 0.5)
+    finding = Finding(
+        "present", "train.loss", "loss", 7, 9, 1.5, 2, {"value": 3.0}, "a.log", 4, 1, ("x",), 0.5
+    )
     symptom = to_symptom(RULE, finding, {})
     assert (symptom.id, symptom.severity, symptom.group, symptom.playbook) == ("a", "warning", "g", "loss")
-    assert (symptom.first_step, symptom.last_step, symptom.count, symptom.rank, symptom.score) == (7, 9, 2, 1, 0.5)
-    assert (symptom.file, symptom.line, symptom.missing, symptom.evidence) == ("a.log", 4, ("x",), "loss is 3.0 at step 7")
+    assert (symptom.first_step, symptom.last_step, symptom.count, symptom.rank, symptom.score) == (
+        7,
+        9,
+        2,
+        1,
+        0.5,
+    )
+    assert (symptom.file, symptom.line, symptom.missing, symptom.evidence) == (
+        "a.log",
+        4,
+        ("x",),
+        "loss is 3.0 at step 7",
+    )

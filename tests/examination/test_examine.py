@@ -47,7 +47,10 @@ def test_evidence_counts_in_the_unit_of_its_curve(tmp_path: Path) -> None:
 def test_what_is_over_is_told_by_its_height_not_by_the_last_value(tmp_path: Path) -> None:
     heights = [0.9, 0.6, 0.5, *[0.5 + 0.1 * n for n in range(1, 9)], *[1.3 - 0.11 * n for n in range(1, 12)]]
     table = tmp_path / "log.csv"
-    table.write_text("\n".join(["epoch,loss,val_loss", *[f"{n},{0.9**n},{height}" for n, height in enumerate(heights)]]) + "\n")
+    table.write_text(
+        "\n".join(["epoch,loss,val_loss", *[f"{n},{0.9**n},{height}" for n, height in enumerate(heights)]])
+        + "\n"
+    )
     symptom = _found(table)["overfitting"]
     assert symptom.state == "resolved"
     assert float(symptom.evidence.split(" to ")[1].split(";")[0]) > 1.0
@@ -56,7 +59,10 @@ def test_what_is_over_is_told_by_its_height_not_by_the_last_value(tmp_path: Path
 def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(
-        "".join(f"{{'loss': {2 - i / 100}, 'grad_norm': 1.0, 'learning_rate': 0.5, 'epoch': {i / 100}}}\n" for i in range(60))
+        "".join(
+            f"{{'loss': {2 - i / 100}, 'grad_norm': 1.0, 'learning_rate': 0.5, 'epoch': {i / 100}}}\n"
+            for i in range(60)
+        )
     )
     said = _found(log)["lr-above-typical"].evidence
     assert said.startswith("the learning rate is 0.5; 1e-05 to 0.01 is usual")
@@ -65,9 +71,20 @@ def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Pa
 
 def test_a_rule_is_looked_at_behind_those_it_asks_for_however_they_are_named() -> None:
     def rule(name: str, check: str) -> SymptomRule:
-        return SymptomRule(name, name, When(all=(When(check=check), When(absent=When(check="lr > 1")))), "loss")
+        return SymptomRule(
+            name, name, When(all=(When(check=check), When(absent=When(check="lr > 1")))), "loss"
+        )
 
-    chain = [rule("a", "peak('b') > 1"), rule("b", 'seen("c")'), rule("c", "episodes( 'd' ) > 1"), rule("d", "lr > 1")]
+    chain = [
+        rule("a", "peak('b') > 1"),
+        rule("b", 'seen("c")'),
+        rule("c", "episodes( 'd' ) > 1"),
+        rule("d", "lr > 1"),
+    ]
     assert [one.id for one in in_order(chain)] == ["d", "c", "b", "a"]
-    circle = [rule("x", "present('y')"), rule("y", "present('x') or present('elsewhere')"), rule("z", "lr > 1")]
+    circle = [
+        rule("x", "present('y')"),
+        rule("y", "present('x') or present('elsewhere')"),
+        rule("z", "lr > 1"),
+    ]
     assert [one.id for one in in_order(circle)] == ["y", "x", "z"]

@@ -10,8 +10,8 @@ from hrmdoc.examination.nodes import build
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.watching import strongest
+from hrmdoc.record.run import Event, Fact, Line, Points, RoleGuess, Run, Tick
 from hrmdoc.rulebook import Signature, When
-from hrmdoc.run import Event, Fact, Line, Points, RoleGuess, Run, Tick
 
 
 def scene(values: list[float] | None = None, **more: object) -> Scene:
@@ -19,12 +19,16 @@ def scene(values: list[float] | None = None, **more: object) -> Scene:
     if values is not None:
         numbers = np.array(values, np.float64)
         steps = np.arange(len(numbers), dtype=np.int64)
-        run.add(Points("train.loss", steps, numbers, steps.astype(np.float64) * 10.0, "x.log", lines=steps + 1))
+        run.add(
+            Points("train.loss", steps, numbers, steps.astype(np.float64) * 10.0, "x.log", lines=steps + 1)
+        )
     return Scene(run, **more)  # type: ignore[arg-type]
 
 
 def level(direction: str, enter: float, leave: float) -> When:
-    return When(detector="level", role="train.loss", enter=enter, leave=leave, direction=direction, min_points=1)  # type: ignore[arg-type]
+    return When(
+        detector="level", role="train.loss", enter=enter, leave=leave, direction=direction, min_points=1
+    )  # type: ignore[arg-type]
 
 
 def test_a_condition_without_its_metric_is_not_evaluated() -> None:
@@ -77,7 +81,10 @@ def test_silence_is_measured_against_the_usual_interval(quiet: float, state: str
 def test_silence_is_not_judged_after_the_end() -> None:
     where = scene([1.0] * 20)
     where.run.add(Tick(9999.0, closed=True))
-    assert build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").look(where).state == "not_evaluated"
+    assert (
+        build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").look(where).state
+        == "not_evaluated"
+    )
 
 
 def test_events_count_within_so_little_progress() -> None:
@@ -105,7 +112,9 @@ def test_the_earliest_of_equal_findings_speaks_and_absence_beats_ignorance() -> 
     late, early = Finding("present", first_step=9), Finding("present", first_step=3)
     assert strongest([late, early]) is early
     assert strongest([Finding("not_evaluated"), Finding("absent")]).state == "absent"
-    assert strongest([Finding("not_evaluated", missing=("a",)), Finding("not_evaluated", missing=("b",))]).missing == ("a", "b")
+    assert strongest(
+        [Finding("not_evaluated", missing=("a",)), Finding("not_evaluated", missing=("b",))]
+    ).missing == ("a", "b")
 
 
 def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
@@ -119,13 +128,17 @@ def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
 def test_a_check_began_where_its_condition_came_true_for_good() -> None:
     found = build(When(check="max_of(train.loss) > 5"), "x").look(scene([1, 2, 3, 9, 1, 1, 1, 1]))
     assert (found.first_step, found.first_time) == (3, 30.0)
-    found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").look(scene([9, 1, 9, 9, 9, 1, 1, 1]))
+    found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").look(
+        scene([9, 1, 9, 9, 9, 1, 1, 1])
+    )
     assert found.first_step == 5
 
 
 def test_what_other_symptoms_tell_counts_from_their_own_step_on() -> None:
     later = {"loss-spike": Finding("present", first_step=4)}
-    found = build(When(check="seen('loss-spike') and last(train.loss) > 0"), "x").look(scene([1.0] * 8, found=later.get))
+    found = build(When(check="seen('loss-spike') and last(train.loss) > 0"), "x").look(
+        scene([1.0] * 8, found=later.get)
+    )
     assert found.first_step == 4
 
 
@@ -144,7 +157,10 @@ def test_beside_a_check_a_detector_tells_when_it_began() -> None:
 
 
 def refusals(*lines: int, told: tuple[int, ...] = (), told_in: str = "x.log") -> Scene:
-    refused, over = Signature("refused", "oom", "x", ("x",), "x"), Signature("over", "pressure", "y", ("y",), "y", fatal=False)
+    refused, over = (
+        Signature("refused", "oom", "x", ("x",), "x"),
+        Signature("over", "pressure", "y", ("y",), "y", fatal=False),
+    )
     matches = {
         "oom": [(Line("x", "x.log", number), SignatureMatch(refused)) for number in lines],
         "pressure": [(Line("y", told_in, number), SignatureMatch(over)) for number in told],
@@ -165,6 +181,8 @@ def refusals(*lines: int, told: tuple[int, ...] = (), told_in: str = "x.log") ->
         (refusals(5, told=(305,)), "resolved"),
     ],
 )
-def test_lines_are_over_where_the_program_says_behind_each_of_them_that_it_goes_on(where: Scene, state: str) -> None:
+def test_lines_are_over_where_the_program_says_behind_each_of_them_that_it_goes_on(
+    where: Scene, state: str
+) -> None:
     assert build(convert({"lines": {"got_over": "over"}}, When), "oom").look(where).state == state
     assert build(convert({"lines": {}}, When), "oom").look(where).state == "present"

@@ -9,9 +9,9 @@ import pytest
 
 from hrmdoc.examination.questions import NAMES, Questions, functions
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.resources import data_dir
+from hrmdoc.paths import data_dir
+from hrmdoc.record.run import Points, RoleGuess, Run
 from hrmdoc.rulebook.expressions import MissingInput
-from hrmdoc.run import Points, RoleGuess, Run
 
 NAN = math.nan
 
@@ -106,7 +106,9 @@ def test_a_series_that_is_not_there_is_a_missing_input(name: str) -> None:
     ("accuracies", "answer"),
     [([0.52, 0.54, 0.53], 15.94), ([52, 54, 53], 15.94), ([0.52, 0.6, 0.53], 0.0), ([0.99, 0.99, 0.99], 0.0)],
 )
-def test_what_a_wrong_answer_costs_is_told_where_each_costs_the_same(accuracies: list[float], answer: float) -> None:
+def test_what_a_wrong_answer_costs_is_told_where_each_costs_the_same(
+    accuracies: list[float], answer: float
+) -> None:
     run = Run("x", role_of=RoleGuess)
     steps = np.arange(3, dtype=np.int64)
     for role, values in (("train.loss", [7.6512, 7.3324, 7.4918]), ("train.accuracy", accuracies)):
@@ -137,7 +139,15 @@ def test_too_little_of_a_series_is_a_missing_input(name: str, ranks: list[list[f
 def test_values_that_are_rounded_do_not_pass_for_still() -> None:
     run = Run("x", lambda metric: RoleGuess(metric, guessed=False))
     steps = np.arange(8, dtype=np.int64)
-    run.add(Points("train.loss", steps, np.array([2.31, 2.3, 2.305, 2.3, 2.3, 2.3, 2.3, 2.3]), steps.astype(np.float64), "log"))
+    run.add(
+        Points(
+            "train.loss",
+            steps,
+            np.array([2.31, 2.3, 2.305, 2.3, 2.3, 2.3, 2.3, 2.3]),
+            steps.astype(np.float64),
+            "log",
+        )
+    )
     jitter = functions(Questions(Scene(run)))["jitter"]
     assert jitter("train.loss") == jitter("train.loss", 0.001) == 0.0
     with pytest.raises(MissingInput, match="more digits"):
@@ -146,11 +156,19 @@ def test_values_that_are_rounded_do_not_pass_for_still() -> None:
 
 def test_a_symptom_is_asked_for_its_state_how_often_it_opened_its_peak_and_when_it_began() -> None:
     over = {"loss-spike": Finding("resolved", count=3, first_step=40, values={"peak": 7})}
-    assert [told(name, over) for name in ("present", "seen", "episodes", "peak", "began")] == [False, True, 3, 7.0, 40]
+    assert [told(name, over) for name in ("present", "seen", "episodes", "peak", "began")] == [
+        False,
+        True,
+        3,
+        7.0,
+        40,
+    ]
 
 
 @pytest.mark.parametrize("findings", [{}, {"loss-spike": Finding("not_evaluated")}])
-def test_a_symptom_that_could_not_be_evaluated_was_never_seen_but_may_show(findings: Mapping[str, Finding]) -> None:
+def test_a_symptom_that_could_not_be_evaluated_was_never_seen_but_may_show(
+    findings: Mapping[str, Finding],
+) -> None:
     assert [told(name, findings) for name in ("seen", "episodes")] == [False, 0]
     for name in ("present", "peak", "began"):
         with pytest.raises(MissingInput):
@@ -165,7 +183,10 @@ def test_the_page_for_own_rules_names_every_function() -> None:
 
 def test_of_several_runs_in_one_file_the_last_one_is_asked() -> None:
     run = Run("x", role_of=RoleGuess)
-    steps, values = np.array([*range(20), *range(6)]), np.array([*np.linspace(3, 1, 20), *np.linspace(3, 2, 6)])
+    steps, values = (
+        np.array([*range(20), *range(6)]),
+        np.array([*np.linspace(3, 1, 20), *np.linspace(3, 2, 6)]),
+    )
     run.add(Points("train.loss", steps, values, steps.astype(np.float64), "x.log"))
     known = functions(Questions(Scene(run)))
     assert [known[name]("train.loss") for name in ("count", "last_step", "first", "min_of")] == [6, 5, 3, 2]
@@ -177,7 +198,12 @@ def test_questions_about_a_step_know_nothing_of_what_came_later() -> None:
     run.add(Points("train.loss", steps, np.array([4.0, 3.0, 2.0, 9.0]), steps.astype(np.float64), "a.log"))
     later = {"loss-spike": Finding("present", first_step=30)}
     then = Questions(Scene(run, found=later.get), until=20)
-    assert [then.count("train.loss"), then.last_step("train.loss"), then.last("train.loss"), then.max_of("train.loss")] == [
+    assert [
+        then.count("train.loss"),
+        then.last_step("train.loss"),
+        then.last("train.loss"),
+        then.max_of("train.loss"),
+    ] == [
         3,
         20,
         2,

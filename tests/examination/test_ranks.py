@@ -9,7 +9,7 @@ import numpy as np
 
 import hrmdoc
 from hrmdoc.examination import flight, ranks
-from hrmdoc.run import Event, Fact, Line, Points, RoleGuess, Run
+from hrmdoc.record.run import Event, Fact, Line, Points, RoleGuess, Run
 
 
 def failed(rank: int, time: float, detail: str) -> Event:
@@ -31,7 +31,10 @@ def test_nothing_is_said_of_a_run_without_ranks() -> None:
 
 
 def test_a_closed_connection_is_no_first_failure_even_where_a_clock_is_ahead() -> None:
-    run = run_with(failed(0, 1000.0, "RuntimeError: Connection closed by peer"), failed(3, 1002.0, "ValueError: empty labels"))
+    run = run_with(
+        failed(0, 1000.0, "RuntimeError: Connection closed by peer"),
+        failed(3, 1002.0, "ValueError: empty labels"),
+    )
     assert told(run)["ranks.first_failed"] == 3
 
 
@@ -47,7 +50,9 @@ def test_without_times_the_root_candidate_is_first() -> None:
 
 def losses(rank: int, last: int) -> Points:
     steps = np.arange(0, last + 1, 10, dtype=np.int64)
-    return Points("loss", steps, np.ones(len(steps)), np.full(len(steps), np.nan), f"rank{rank}.log", rank=rank)
+    return Points(
+        "loss", steps, np.ones(len(steps)), np.full(len(steps), np.nan), f"rank{rank}.log", rank=rank
+    )
 
 
 def test_ranks_that_wrote_nothing_and_ranks_behind_are_named() -> None:
@@ -71,7 +76,10 @@ def test_of_several_silent_ranks_none_is_the_first() -> None:
 
 
 def test_a_log_of_all_ranks_tells_of_those_that_wrote_nothing() -> None:
-    lost = [Event("exception", "all.log", rank, None, math.nan, rank, "connection closed by peer") for rank in (0, 1, 2, 5, 6, 7)]
+    lost = [
+        Event("exception", "all.log", rank, None, math.nan, rank, "connection closed by peer")
+        for rank in (0, 1, 2, 5, 6, 7)
+    ]
     assert told(run_with(*lost)) == {"ranks.wordless": "3-4", "ranks.bereft": 6}
 
 
@@ -83,19 +91,29 @@ def test_ranks_that_only_a_prefix_tells_are_counted(tmp_path: Path) -> None:
     assert fact.value == "2"
 
 
-def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an_exception_has_no_rank() -> None:
+def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an_exception_has_no_rank() -> (
+    None
+):
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend(losses(rank, 60) for rank in range(3))
     run.extend([failed(0, math.nan, "Connection closed by peer"), failed(1, math.nan, "KeyError: 'x'")])
     assert told(run) == {"ranks.first_failed": 1}
     other = Run(role_of=lambda _: RoleGuess("train.loss"))
     other.extend(losses(rank, 60) for rank in range(2))
-    other.extend([failed(0, math.nan, "Connection closed by peer"), Event("exception", "all.log", 9, detail="KeyError: 'x'")])
+    other.extend(
+        [
+            failed(0, math.nan, "Connection closed by peer"),
+            Event("exception", "all.log", 9, detail="KeyError: 'x'"),
+        ]
+    )
     assert "ranks.wordless" not in told(other)
 
 
 def test_where_all_ranks_time_out_together_none_failed_first() -> None:
-    assert told(run_with(*(failed(rank, 1000.0 + rank, "timed out waiting for recv") for rank in range(4)))) == {}
+    assert (
+        told(run_with(*(failed(rank, 1000.0 + rank, "timed out waiting for recv") for rank in range(4))))
+        == {}
+    )
 
 
 LAUNCHER = """  rank      : 0 (local_rank: 0)
@@ -108,8 +126,13 @@ Root Cause (first observed failure):
 
 def test_a_launcher_names_the_first_last_and_srun_names_it_first(tmp_path: Path) -> None:
     (tmp_path / "torchrun.log").write_text(LAUNCHER)
-    (tmp_path / "srun.log").write_text("srun: error: gpu7: task 37: Killed\nsrun: error: gpu2: task 3: Exited with exit code 1\n")
-    first = {name: hrmdoc.analyze(tmp_path / name).run.fact("ranks.first_failed") for name in ("torchrun.log", "srun.log")}
+    (tmp_path / "srun.log").write_text(
+        "srun: error: gpu7: task 37: Killed\nsrun: error: gpu2: task 3: Exited with exit code 1\n"
+    )
+    first = {
+        name: hrmdoc.analyze(tmp_path / name).run.fact("ranks.first_failed")
+        for name in ("torchrun.log", "srun.log")
+    }
     assert {name: fact and fact.value for name, fact in first.items()} == {"torchrun.log": 2, "srun.log": 37}
 
 
@@ -121,11 +144,15 @@ def compared(*facts: list[Fact]) -> tuple[list[str], dict[str, object]]:
     run = Run()
     run.extend(fact for one in facts for fact in one)
     found = list(flight.compare(run))
-    return [r.text for r in found if isinstance(r, Line)], {r.key: r.value for r in found if isinstance(r, Fact)}
+    return [r.text for r in found if isinstance(r, Line)], {
+        r.key: r.value for r in found if isinstance(r, Fact)
+    }
 
 
 def test_ranks_that_wait_in_the_same_collective_are_not_apart() -> None:
-    both = [dump(rank, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8") for rank in (0, 1)]
+    both = [
+        dump(rank, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8") for rank in (0, 1)
+    ]
     assert compared(*both) == ([], {})
 
 
@@ -141,6 +168,8 @@ def test_a_rank_that_issued_another_operation_at_the_same_number_is_named() -> N
 def test_a_rank_without_a_dump_is_missing_when_the_group_counts_it() -> None:
     members = [Fact("fr.members.0", "0,1,2", "run", "trace_rank_0")]
     waiting = dump(0, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8")
-    lines, facts = compared(members, waiting, dump(1, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8"))
+    lines, facts = compared(
+        members, waiting, dump(1, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8")
+    )
     assert facts["fr.missing_ranks"] == "2"
     assert "no dump of rank 2" in lines[0]

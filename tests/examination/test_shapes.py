@@ -22,7 +22,9 @@ CYCLE = [1.2345, 2.3456, 3.4567, 4.5678]
         ([], 0),
     ],
 )
-def test_values_are_replayed_where_several_come_again_to_the_last_digit(values: list[float], times: int) -> None:
+def test_values_are_replayed_where_several_come_again_to_the_last_digit(
+    values: list[float], times: int
+) -> None:
     assert shapes.replayed(np.array(values, np.float64)) == times
 
 
@@ -49,7 +51,12 @@ def test_seven_values_in_any_order_hardly_ever_turn_once() -> None:
 
 @pytest.mark.parametrize(
     ("accuracies", "cost"),
-    [([0.52, 0.54, 0.53], 15.94), ([52.0, 54.0, 53.0], 15.94), ([0.52, 0.6, 0.53], 0.0), ([0.99, 0.99, 0.99], 0.0)],
+    [
+        ([0.52, 0.54, 0.53], 15.94),
+        ([52.0, 54.0, 53.0], 15.94),
+        ([0.52, 0.6, 0.53], 0.0),
+        ([0.99, 0.99, 0.99], 0.0),
+    ],
 )
 def test_wrong_answers_have_a_price_where_each_costs_the_same(accuracies: list[float], cost: float) -> None:
     losses = np.array([7.6512, 7.3324, 7.4918])
@@ -62,7 +69,10 @@ def test_the_spread_of_nothing_but_zeros_is_zero() -> None:
 
 
 def test_a_peak_has_two_neighbours_less_than_half_as_high() -> None:
-    assert [shapes.peaks(np.array(values)) for values in ([1.0, 9.0, 1.0, 1.5, 1.0], [9.0, 1.0, 9.0], [1.0, 9.0], [])] == [
+    assert [
+        shapes.peaks(np.array(values))
+        for values in ([1.0, 9.0, 1.0, 1.5, 1.0], [9.0, 1.0, 9.0], [1.0, 9.0], [])
+    ] == [
         1,
         0,
         0,

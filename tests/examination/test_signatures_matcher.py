@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hrmdoc.examination.signatures import Session, SignatureMatcher
+from hrmdoc.record.run import Line
 from hrmdoc.rulebook import Rulebook, Signature
-from hrmdoc.run import Line
 
 
 def signature(
     name: str, pattern: str, *literals: str, traceback: str = "", desync: bool = False, fallback: bool = False
 ) -> Signature:
-    return Signature(name, name, pattern, literals, literals[0], traceback=traceback, desync=desync, fallback=fallback)
+    return Signature(
+        name, name, pattern, literals, literals[0], traceback=traceback, desync=desync, fallback=fallback
+    )
 
 
 REFUSED = r"out of memory\. Tried (?P<requested>[\d.]+ MiB)(?:.*?(?P<free>\d+) free|.*?free (?P<free_2>\d+))?"
@@ -27,7 +29,9 @@ BOOK = Rulebook(
             signature("number", r"code (?P<code>-?\d+) took (?P<seconds>\d+\.\d+) on (?P<node>\S+)", "code "),
             signature("oom-eval", r"out of memory", "out of memory", traceback=r"(?m) evaluate$"),
             signature("desync", r"waits for (?P<sequence>\d+)(?: (?P<op>[A-Z]+))?", "waits for", desync=True),
-            signature("any", r"^(?P<exception>[A-Z]\w+Error)", "Error", traceback="^Traceback", fallback=True),
+            signature(
+                "any", r"^(?P<exception>[A-Z]\w+Error)", "Error", traceback="^Traceback", fallback=True
+            ),
             signature("cut", r"^Traceback", "Traceback (most recent call last)", fallback=True),
             signature("bare", r"^(?P<exception>[A-Z]\w+Error): \S", "Error: ", fallback=True),
         )
@@ -97,13 +101,25 @@ def test_lone_surrogates_and_nul_are_taken(matcher: SignatureMatcher) -> None:
 
 
 def test_wanted_tells_a_position_in_every_line_that_holds_a_literal(matcher: SignatureMatcher) -> None:
-    lines = [b"out of memory. Tried", b"fine", b"exit code 3", HEADER.encode(), b'  File "a.py", line 3, in f', b"fine"]
+    lines = [
+        b"out of memory. Tried",
+        b"fine",
+        b"exit code 3",
+        HEADER.encode(),
+        b'  File "a.py", line 3, in f',
+        b"fine",
+    ]
     block = b"\n".join(lines)
     rows = {block.count(b"\n", 0, position) for position in matcher.wanted(block)}
     assert rows == {0, 2, 3, 4}
 
 
-@given(st.lists(st.sampled_from([b"out of memory. Tried", b"code ", b"memory. ", b"x", b"of memory", b"out of "]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from([b"out of memory. Tried", b"code ", b"memory. ", b"x", b"of memory", b"out of "]),
+        max_size=12,
+    )
+)
 def test_wanted_misses_no_line_however_literals_overlap(words: list[bytes]) -> None:
     block = b"\n".join(words)
     matcher = SignatureMatcher(BOOK)
@@ -114,32 +130,59 @@ def test_wanted_misses_no_line_however_literals_overlap(words: list[bytes]) -> N
 
 def test_a_frame_and_the_source_it_quotes_are_no_events(matcher: SignatureMatcher) -> None:
     session = matcher.session()
-    assert ids(session, HEADER, '  File "a.py", line 3, in f', '    fail("out of memory. Tried 5 MiB")', "KeyError: 1") == ["any"]
+    assert ids(
+        session,
+        HEADER,
+        '  File "a.py", line 3, in f',
+        '    fail("out of memory. Tried 5 MiB")',
+        "KeyError: 1",
+    ) == ["any"]
 
 
 def test_the_frames_of_a_traceback_tell_where_it_happened(matcher: SignatureMatcher) -> None:
     training = (HEADER, '  File "a.py", line 3, in train', "RuntimeError: out of memory. Tried 5 MiB")
-    evaluation = (HEADER, '  File "a.py", line 3, in evaluate', '  File "b.py", line 4, in forward', training[2])
+    evaluation = (
+        HEADER,
+        '  File "a.py", line 3, in evaluate',
+        '  File "b.py", line 4, in forward',
+        training[2],
+    )
     assert ids(matcher.session(), *training) == ["oom", "memory"]
     assert ids(matcher.session(), *evaluation) == ["oom", "memory", "oom-eval"]
 
 
-def test_an_exception_outside_a_traceback_is_left_to_the_signatures_that_know_it(matcher: SignatureMatcher) -> None:
+def test_an_exception_outside_a_traceback_is_left_to_the_signatures_that_know_it(
+    matcher: SignatureMatcher,
+) -> None:
     assert ids(matcher.session(), "KeyError: 1") == []
 
 
 def test_the_end_of_a_traceback_whose_head_is_missing_is_not_any_exception(matcher: SignatureMatcher) -> None:
     frames = ('  File "a.py", line 3, in evaluate', "    fail()")
     assert ids(matcher.session(), *frames, "KeyError: 1") == []
-    assert ids(matcher.session(), *frames, "RuntimeError: out of memory. Tried 5 MiB") == ["oom", "memory", "oom-eval"]
+    assert ids(matcher.session(), *frames, "RuntimeError: out of memory. Tried 5 MiB") == [
+        "oom",
+        "memory",
+        "oom-eval",
+    ]
 
 
 def test_an_exception_that_a_signature_knows_is_not_any_other(matcher: SignatureMatcher) -> None:
-    assert "any" not in ids(matcher.session(), HEADER, '  File "a.py", line 3, in f', "SomeError: out of memory. Tried 5 MiB")
+    assert "any" not in ids(
+        matcher.session(), HEADER, '  File "a.py", line 3, in f', "SomeError: out of memory. Tried 5 MiB"
+    )
 
 
 def test_ranks_that_wait_for_the_same_collective_agree(matcher: SignatureMatcher) -> None:
-    assert ids(matcher.session(), "[rank0]: waits for 7 SUM", "[rank1]: waits for 7 SUM", "[rank1]: waits for 9 SUM") == []
+    assert (
+        ids(
+            matcher.session(),
+            "[rank0]: waits for 7 SUM",
+            "[rank1]: waits for 7 SUM",
+            "[rank1]: waits for 9 SUM",
+        )
+        == []
+    )
 
 
 def test_ranks_far_apart_or_at_different_operations_disagree(matcher: SignatureMatcher) -> None:
@@ -148,7 +191,9 @@ def test_ranks_far_apart_or_at_different_operations_disagree(matcher: SignatureM
 
 
 def test_sessions_do_not_share_what_they_saw(matcher: SignatureMatcher) -> None:
-    assert ids(matcher.session(), "[rank0]: waits for 7") + ids(matcher.session(), "[rank1]: waits for 70") == []
+    assert (
+        ids(matcher.session(), "[rank0]: waits for 7") + ids(matcher.session(), "[rank1]: waits for 70") == []
+    )
 
 
 def test_a_rulebook_without_signatures_matches_nothing() -> None:
@@ -159,7 +204,11 @@ def test_a_rulebook_without_signatures_matches_nothing() -> None:
 
 def closed(session: Session, *texts: str, lines: int = 0) -> list[str]:
     """What a session tells of these lines at once, and after `/` what it tells at the end."""
-    return [*ids(session, *texts), "/", *(match.signature.id for _, match in session.close(lines or len(texts)))]
+    return [
+        *ids(session, *texts),
+        "/",
+        *(match.signature.id for _, match in session.close(lines or len(texts))),
+    ]
 
 
 def test_an_exception_without_a_traceback_is_told_of_only_at_the_end(matcher: SignatureMatcher) -> None:
@@ -181,7 +230,9 @@ def test_a_traceback_that_is_cut_off_is_told_of_at_the_end(matcher: SignatureMat
     assert closed(matcher.session(), *frames, "ValueError: x") == ["any", "/"]
 
 
-def test_a_traceback_that_is_cut_off_right_behind_what_ended_the_program_tells_nothing_more(matcher: SignatureMatcher) -> None:
+def test_a_traceback_that_is_cut_off_right_behind_what_ended_the_program_tells_nothing_more(
+    matcher: SignatureMatcher,
+) -> None:
     texts = ("out of memory. Tried 5 MiB", HEADER, '  File "a.py", line 3, in f')
     session = matcher.session()
     assert ids(session, *texts) == ["oom", "memory"]
@@ -201,7 +252,9 @@ def test_what_was_told_at_the_end_is_not_told_again(matcher: SignatureMatcher) -
 FIRST = Line("MyError: out of memory.", "a.log", 2)
 
 
-@pytest.mark.parametrize("other", [Line("MyError: memory. Tried", "a.log", 2), Line(FIRST.text + " Tried 5 MiB", "a.log", 3)])
+@pytest.mark.parametrize(
+    "other", [Line("MyError: memory. Tried", "a.log", 2), Line(FIRST.text + " Tried 5 MiB", "a.log", 3)]
+)
 def test_another_line_is_not_the_whole_of_a_folded_message(other: Line, matcher: SignatureMatcher) -> None:
     session = Session(matcher)
     ids(session, HEADER, '  File "a.py", line 1, in evaluate')
@@ -221,7 +274,9 @@ def test_the_whole_of_a_folded_message_tells_what_its_first_line_did_not(matcher
 def test_an_exception_that_is_known_once_it_is_whole_is_not_any_other(matcher: SignatureMatcher) -> None:
     session = Session(matcher)
     assert session.match(Line("MyError: code 7 took 1.5", "a.log", 1)) == []
-    assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 1))] == ["number"]
+    assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 1))] == [
+        "number"
+    ]
     assert session.close(2) == []
 
 
@@ -230,13 +285,23 @@ def test_an_exception_whose_message_stands_below_is_what_that_message_says(match
     ids(session, HEADER, '  File "a.py", line 1, in f')
     first = Line("MyError:", "a.log", 2)
     assert session.match(first) == []
-    assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 2))] == ["number"]
+    assert [m.signature.id for m in session.match(Line("MyError: code 7 took 1.5 on node", "a.log", 2))] == [
+        "number"
+    ]
     assert session.close(9) == []
 
 
 def test_an_exception_without_any_message_is_told_of_at_the_end(matcher: SignatureMatcher) -> None:
-    assert closed(matcher.session(), HEADER, '  File "a.py", line 1, in f', "ValueError:", lines=400) == ["/", "any"]
+    assert closed(matcher.session(), HEADER, '  File "a.py", line 1, in f', "ValueError:", lines=400) == [
+        "/",
+        "any",
+    ]
 
 
-def test_a_traceback_that_begins_in_the_line_of_a_known_message_hides_nothing_of_it(matcher: SignatureMatcher) -> None:
-    assert closed(matcher.session(), f"MyError: out of memory. Tried 5 MiB {HEADER}:")[-2:] == ["oom", "memory"]
+def test_a_traceback_that_begins_in_the_line_of_a_known_message_hides_nothing_of_it(
+    matcher: SignatureMatcher,
+) -> None:
+    assert closed(matcher.session(), f"MyError: out of memory. Tried 5 MiB {HEADER}:")[-2:] == [
+        "oom",
+        "memory",
+    ]

@@ -9,14 +9,15 @@ import numpy as np
 from hrmdoc.examination import terms
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Scene
-from hrmdoc.run import Points, RoleGuess, Run
+from hrmdoc.record.run import Points, RoleGuess, Run
 
 NAN = [math.nan] * 4
 FALLS = [0.9, 0.7, 0.5, 0.4]
 
 
 def run_of(**curves: list[float]) -> Run:
-    """A run whose metrics are guessed to be training losses, but for `loss`, which is known, and those that hold `free`."""
+    """A run whose metrics are guessed to be training losses, but for `loss`, which is known, and those that
+    hold `free`."""
 
     def role(metric: str) -> RoleGuess:
         return RoleGuess(None) if "free" in metric else RoleGuess("train.loss", guessed=metric != "loss")
@@ -43,7 +44,9 @@ def test_a_known_whole_that_is_finite_does_not_hold_a_term_that_is_no_number() -
 
 
 def test_a_term_that_was_a_number_once_or_has_few_points_is_no_such_term() -> None:
-    assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=[math.nan, 1.0, math.nan]), "train.loss") is None
+    assert (
+        terms.never_finite(run_of(box_loss=FALLS, shape_loss=[math.nan, 1.0, math.nan]), "train.loss") is None
+    )
     assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN[:2]), "train.loss") is None
     assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN), "eval.loss") is None
 
@@ -65,7 +68,10 @@ def test_a_loss_of_no_role_at_the_logarithm_of_a_clip_is_found_by_its_last_half(
 
 
 def test_a_term_that_was_always_zero_beside_a_whole_that_never_was_is_idle() -> None:
-    assert name_of(terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0] * 4), "train.loss")) == "free_letters_loss"
+    assert (
+        name_of(terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0] * 4), "train.loss"))
+        == "free_letters_loss"
+    )
     assert terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0, 0.0, 0.01, 0.0]), "train.loss") is None
     assert terms.idle(run_of(loss=FALLS[:3], free_letters_loss=[0.0] * 3), "train.loss") is None
     assert terms.idle(run_of(loss=[*FALLS[:3], 0.0], free_letters_loss=[0.0] * 4), "train.loss") is None

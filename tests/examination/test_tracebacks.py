@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hrmdoc.examination.tracebacks import Place, TracebackTracker, rank_of, without_prefix
-from hrmdoc.run import Line
+from hrmdoc.record.run import Line
 
 HEADER = "Traceback (most recent call last):"
 
@@ -17,7 +17,11 @@ def places(*texts: str) -> list[Place]:
 
 def ends(*texts: str) -> list[tuple[str, tuple[str, ...]]]:
     """Lines that end a traceback, with its frames; every one of them began with its header."""
-    found = [(text, place.frames) for text, place in zip(texts, places(*texts), strict=True) if place.frames is not None]
+    found = [
+        (text, place.frames)
+        for text, place in zip(texts, places(*texts), strict=True)
+        if place.frames is not None
+    ]
     assert all(frames[0] == HEADER[:-1] for _, frames in found)
     return [(text, frames[1:]) for text, frames in found]
 
@@ -33,17 +37,31 @@ def test_the_line_that_ends_a_traceback_carries_its_frames() -> None:
 
 
 def test_frames_count_also_where_their_indentation_was_lost() -> None:
-    assert ends(HEADER, 'File "a.py", line 1, in main', "ValueError: x") == [("ValueError: x", ("a.py main",))]
+    assert ends(HEADER, 'File "a.py", line 1, in main', "ValueError: x") == [
+        ("ValueError: x", ("a.py main",))
+    ]
 
 
 def test_ranks_that_write_into_one_file_are_told_apart() -> None:
     begin = (f"[rank0]: {HEADER}", f"[rank1]: {HEADER}")
-    text = (*begin, '[rank1]:   File "b.py", line 1, in g', '[rank0]:   File "a.py", line 1, in f', "[rank1]: E1", "[rank0]: E0")
+    text = (
+        *begin,
+        '[rank1]:   File "b.py", line 1, in g',
+        '[rank0]:   File "a.py", line 1, in f',
+        "[rank1]: E1",
+        "[rank0]: E0",
+    )
     assert ends(*text) == [("[rank1]: E1", ("b.py g",)), ("[rank0]: E0", ("a.py f",))]
 
 
 def test_a_traceback_quoted_in_a_summary_ends_at_its_own_indentation() -> None:
-    text = (f"  traceback : {HEADER}", '    File "a.py", line 8, in main', "      boom()", "  RuntimeError: boom", "=====")
+    text = (
+        f"  traceback : {HEADER}",
+        '    File "a.py", line 8, in main',
+        "      boom()",
+        "  RuntimeError: boom",
+        "=====",
+    )
     assert ends(*text) == [("  RuntimeError: boom", ("a.py main",))]
 
 
@@ -53,7 +71,12 @@ def test_only_the_head_of_a_traceback_may_stand_at_the_margin() -> None:
 
 
 def test_the_boxes_of_rich_are_read() -> None:
-    box = (f"╭───── {HEADER[:-1]} ─────╮", "│ /x/train.py:12 in evaluate     │", "│ ❱ 12 │   loss.backward()      │", "╰──────╯")
+    box = (
+        f"╭───── {HEADER[:-1]} ─────╮",
+        "│ /x/train.py:12 in evaluate     │",
+        "│ ❱ 12 │   loss.backward()      │",
+        "╰──────╯",
+    )
     text = (*box, "ValueError: x")
     assert ends(*text) == [("ValueError: x", ("/x/train.py evaluate",))]
 
@@ -66,7 +89,9 @@ def test_a_traceback_whose_end_never_comes_is_forgotten() -> None:
 
 def test_a_log_may_begin_inside_a_traceback() -> None:
     frame = '  File "a.py", line 1, in f'
-    assert places("[rank0]: " + frame, "[rank0]:     x()", "[rank0]: ValueError: x")[-1] == Place(frames=("a.py f",))
+    assert places("[rank0]: " + frame, "[rank0]:     x()", "[rank0]: ValueError: x")[-1] == Place(
+        frames=("a.py f",)
+    )
 
 
 def test_lines_that_were_cut_out_do_not_end_a_traceback() -> None:
@@ -131,13 +156,28 @@ def test_a_traceback_without_an_end_is_told_by_its_first_line() -> None:
 
 def test_a_message_that_could_not_be_logged_ends_nothing() -> None:
     frame = '  File "a.py", line 3, in f'
-    logged = ("--- Logging error ---", HEADER, frame, "TypeError: not all arguments converted", "Call stack:", frame, "    g()")
+    logged = (
+        "--- Logging error ---",
+        HEADER,
+        frame,
+        "TypeError: not all arguments converted",
+        "Call stack:",
+        frame,
+        "    g()",
+    )
     assert ends(*logged) == []
-    assert [line for line, _ in ends(*logged, "Arguments: ()", HEADER, frame, "KeyError: 1")] == ["KeyError: 1"]
+    assert [line for line, _ in ends(*logged, "Arguments: ()", HEADER, frame, "KeyError: 1")] == [
+        "KeyError: 1"
+    ]
 
 
 def test_an_exception_that_python_ignored_ends_nothing() -> None:
-    ignored = ("Exception ignored in: <function f at 0x7f>", HEADER, '  File "a.py", line 3, in f', "AttributeError: x")
+    ignored = (
+        "Exception ignored in: <function f at 0x7f>",
+        HEADER,
+        '  File "a.py", line 3, in f',
+        "AttributeError: x",
+    )
     assert ends(*ignored) == []
 
 

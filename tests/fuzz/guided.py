@@ -1,7 +1,7 @@
 """The checks of the harness under atheris, which steers the bytes towards branches that none reached before.
 
-`pip install atheris` into an environment of its own, then `python -m tests.fuzz.guided --minutes 10 READER`. It stops at the
-first fault; libFuzzer says where it keeps the input that showed it.
+`pip install atheris` into an environment of its own, then `python -m tests.fuzz.guided --minutes 10 READER`.
+It stops at the first fault; libFuzzer says where it keeps the input that showed it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ def main() -> None:
         def one(blob: bytes) -> None:
             harness.check(options.reader, blob, Path(work), random.Random(blob))
 
-        flags = [f"-max_total_time={options.minutes * 60:.0f}", f"-seed={options.seed}", "-max_len=65536", "-timeout=60"]
+        flags = [
+            f"-max_total_time={options.minutes * 60:.0f}",
+            f"-seed={options.seed}",
+            "-max_len=65536",
+            "-timeout=60",
+        ]
         kept = f"-artifact_prefix={tempfile.gettempdir()}/guided-{options.reader}-"
         atheris.Setup([sys.argv[0], *flags, kept, "-print_final_stats=1", corpus], one)
         atheris.Fuzz()

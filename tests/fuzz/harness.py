@@ -1,6 +1,7 @@
 """Feeds a reader with damaged, mixed and cut bytes, and checks what must hold whatever the bytes are.
 
-`python -m tests.fuzz.harness --minutes 10 [READER...]` is the long pass (`make fuzz`); the suite runs a short one.
+`python -m tests.fuzz.harness --minutes 10 [READER...]` is the long pass (`make fuzz`); the suite runs a short
+one.
 """
 
 from __future__ import annotations
@@ -17,11 +18,25 @@ from pathlib import Path
 
 from hrmdoc import readers
 from hrmdoc.readers import Source
-from hrmdoc.run import Damage, Event, Fact, Line, Points, Record, Tick
+from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record, Tick
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 _TOKENS = [
-    *(b"nan", b"NaN", b"inf", b"-Infinity", b"null", b"1e999", b"-0", b"\0", b"\r", b"\n", b"\r\n", b"\x1b[31m", b"\x08"),
+    *(
+        b"nan",
+        b"NaN",
+        b"inf",
+        b"-Infinity",
+        b"null",
+        b"1e999",
+        b"-0",
+        b"\0",
+        b"\r",
+        b"\n",
+        b"\r\n",
+        b"\x1b[31m",
+        b"\x08",
+    ),
     *(
         b"\xff\xfe",
         b"\xef\xbb\xbf",
@@ -47,10 +62,20 @@ _TOKENS = [
         b"9" * 400,
         b"\x80\x05",
     ),
-    *(b":W&B", b"SQLite format 3\0", b"\x1f\x8b", b"\xff" * 12, b"1,2,3\n", b"# gpu sm\n", b"\xf0\x9f\x94\xa5", b"<html>"),
+    *(
+        b":W&B",
+        b"SQLite format 3\0",
+        b"\x1f\x8b",
+        b"\xff" * 12,
+        b"1,2,3\n",
+        b"# gpu sm\n",
+        b"\xf0\x9f\x94\xa5",
+        b"<html>",
+    ),
 ]
 _MUCH_DAMAGE = 16
-"""Beyond so many damaged places the search for whole records is cut short block by block, which bounds its time."""
+"""Beyond so many damaged places the search for whole records is cut short block by block, which bounds its
+time."""
 NAMES = {
     "configs": "config.yaml",
     "csv": "metrics.csv",
@@ -76,10 +101,13 @@ def _mlflow() -> bytes:
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
         db.execute("CREATE TABLE params (key, value, run_uuid)")
-        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
+        db.execute(
+            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)"
+        )
         db.execute("CREATE TABLE latest_metrics (key)")
         db.executemany(
-            "INSERT INTO runs VALUES (?, ?, ?, ?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)]
+            "INSERT INTO runs VALUES (?, ?, ?, ?)",
+            [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)],
         )
         db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
         rows = [("loss", 9.0 - step, 1700000000000 + step, "new", step, step == 7) for step in range(12)]
@@ -102,7 +130,9 @@ def _trackio() -> bytes:
                 step,
                 f'{{"loss": {9 - step}.5}}',
             )
-            db.execute("INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES (?, ?, ?, ?, ?)", row)
+            db.execute(
+                "INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES (?, ?, ?, ?, ?)", row
+            )
         return db.serialize()
 
 
@@ -115,7 +145,7 @@ _PLAIN: dict[str, bytes] = {
     "notebook": b'{"cells": [{"cell_type": "code", "source": "lr = 1", "outputs": [{"output_type": "stream", "text": "a 1"}]}]}',
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 97\n",
     "trackio": _trackio(),
-    "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
+    "run_json": b'{"schema": "hrmdoc.record.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
 }
 
 
@@ -133,7 +163,8 @@ def seeds(reader: str) -> list[bytes]:
 
 
 def mutated(blob: bytes, others: list[bytes], rng: random.Random) -> bytes:
-    """`blob` after one to eight damages: bits turned, bytes cut, moved, doubled, tokens put in, another file spliced."""
+    """`blob` after one to eight damages: bits turned, bytes cut, moved, doubled, tokens put in, another file
+    spliced."""
     data = bytearray(blob)
     for _ in range(rng.randint(1, 8)):
         at, size = rng.randint(0, len(data)), rng.choice((1, 2, 4, 8, 64, 1000))
@@ -205,7 +236,9 @@ def _points(found: list[Record]) -> dict[tuple[str, int | None, str, int], list[
     for record in found:
         if isinstance(record, Points):
             key = record.metric, record.rank, record.source, record.precision
-            merged.setdefault(key, []).extend(zip(record.steps.tolist(), map(repr, (record.values + 0.0).tolist()), strict=True))
+            merged.setdefault(key, []).extend(
+                zip(record.steps.tolist(), map(repr, (record.values + 0.0).tolist()), strict=True)
+            )
     return merged
 
 

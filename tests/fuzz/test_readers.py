@@ -1,4 +1,5 @@
-"""No reader fails, hangs or lets its points depend on the cut of the bytes, whatever the bytes are; a short pass."""
+"""No reader fails, hangs or lets its points depend on the cut of the bytes, whatever the bytes are; a short
+pass."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import readers
-from hrmdoc.run import Points
+from hrmdoc.record.run import Points
 from tests.fuzz import harness
 
 
@@ -33,7 +34,9 @@ def test_a_box_whose_cell_is_no_number_is_passed_by() -> None:
 def test_a_box_whose_count_of_steps_is_no_whole_number_stands_at_no_step() -> None:
     for count in ("inf", "1e300", "nan"):
         blob = f"---------\n| loss | 0.5 |\n| total_timesteps | {count} |\n---------\n".encode()
-        [loss, *_] = [record for record in harness.records("text", "train.log", blob, ()) if isinstance(record, Points)]
+        [loss, *_] = [
+            record for record in harness.records("text", "train.log", blob, ()) if isinstance(record, Points)
+        ]
         assert (loss.metric, loss.values.tolist()) == ("loss", [0.5])
 
 

@@ -15,7 +15,9 @@ from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import Rate
 
 
-def run(note: str, seed: int, *symptoms: Symptom, fault: str = "", cause: str = "", program: str = "gpt") -> calibrate.Run:
+def run(
+    note: str, seed: int, *symptoms: Symptom, fault: str = "", cause: str = "", program: str = "gpt"
+) -> calibrate.Run:
     examined = Examined(f"{note}{seed}", "unknown", "unknown", "finished", {}, symptoms, (), 10)
     return Spec(program, fault, (cause,) if cause else (), seed, note=note), examined
 
@@ -34,8 +36,13 @@ def test_what_could_not_be_evaluated_counts_neither_way() -> None:
 
 
 def test_what_a_benign_cause_explains_is_no_leak() -> None:
-    excused = [run("a", 0, Symptom("grad-norm-spike", state="present"), Symptom("learns-well", state="present"))]
-    bare = [run("a", 0, Symptom("grad-norm-spike", state="present"), program=name) for name in ("gpt", "classifier")]
+    excused = [
+        run("a", 0, Symptom("grad-norm-spike", state="present"), Symptom("learns-well", state="present"))
+    ]
+    bare = [
+        run("a", 0, Symptom("grad-norm-spike", state="present"), program=name)
+        for name in ("gpt", "classifier")
+    ]
     book = rulebook.load(measured=False)
     assert "grad-norm-spike" not in calibrate.measured_leaks(excused, book)
     assert calibrate.measured_leaks(bare, book)["grad-norm-spike"].basis.startswith("2 of 2 kinds")
@@ -60,7 +67,9 @@ def test_a_weight_moves_from_what_is_written_towards_what_was_counted() -> None:
 def test_the_more_a_written_rate_is_worth_the_less_it_moves() -> None:
     cause, symptom = "learning-rate-too-high", "loss-divergence"
     seen = Symptom(symptom, state="present")
-    runs = [run(name, 0, seen, fault="lr-too-high", cause=cause, program=name) for name in ("gpt", "classifier")]
+    runs = [
+        run(name, 0, seen, fault="lr-too-high", cause=cause, program=name) for name in ("gpt", "classifier")
+    ]
     book = rulebook.load(measured=False)
     loose, firm = (calibrate.measured_weights(runs, book, worth)[cause][symptom].p for worth in (2.0, 64.0))
     assert book.causes[cause].produces[symptom] < firm < loose
@@ -68,8 +77,13 @@ def test_the_more_a_written_rate_is_worth_the_less_it_moves() -> None:
 
 def test_what_another_fault_shows_is_a_leak_and_what_its_own_shows_is_none() -> None:
     seen = Symptom("loss-divergence", state="present")
-    other = [run(name, 0, seen, fault="x", cause="disk-exhausted", program=name) for name in ("gpt", "classifier")]
-    own = [run(name, 0, seen, fault="x", cause="learning-rate-too-high", program=name) for name in ("gpt", "classifier")]
+    other = [
+        run(name, 0, seen, fault="x", cause="disk-exhausted", program=name) for name in ("gpt", "classifier")
+    ]
+    own = [
+        run(name, 0, seen, fault="x", cause="learning-rate-too-high", program=name)
+        for name in ("gpt", "classifier")
+    ]
     book = rulebook.load(measured=False)
     assert calibrate.measured_leaks(other, book)["loss-divergence"].basis.startswith("2 of 2 kinds")
     assert "loss-divergence" not in calibrate.measured_leaks(own, book)
@@ -90,7 +104,10 @@ def test_the_file_of_rates_takes_the_place_of_what_rules_say(tmp_path: Path) -> 
     book = rulebook.load([tmp_path])
     assert book.symptoms["loss-spike"].leak == Rate(0.125, 0.1, 0.2, "counts")
     assert book.causes["learning-rate-too-high"].produces["loss-spike"] == 0.75
-    assert rulebook.load([tmp_path], measured=False).symptoms["loss-spike"].leak != book.symptoms["loss-spike"].leak
+    assert (
+        rulebook.load([tmp_path], measured=False).symptoms["loss-spike"].leak
+        != book.symptoms["loss-spike"].leak
+    )
 
 
 def test_a_misspelt_key_in_the_file_of_rates_is_refused(tmp_path: Path) -> None:

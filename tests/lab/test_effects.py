@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.lab.effects import Outcome, effect, outcome_of
 from benchmarks.lab.execute import DONE
-from hrmdoc.run import Run
+from hrmdoc.record.run import Run
 
 STEPS = np.arange(0, 400, 10.0)
 FALLING = 2.0 * np.exp(-STEPS / 80) + 0.5
@@ -18,7 +18,9 @@ FALLING = 2.0 * np.exp(-STEPS / 80) + 0.5
 
 def outcome(status: int = 0, **series: np.ndarray) -> Outcome:
     """Keyword names use a double underscore for the dot of a role."""
-    return Outcome(status, {name.replace("__", "."): (STEPS[: len(values)], values) for name, values in series.items()})
+    return Outcome(
+        status, {name.replace("__", "."): (STEPS[: len(values)], values) for name, values in series.items()}
+    )
 
 
 TWIN = outcome(train__loss=FALLING, eval__loss=FALLING + 0.02, step_time=np.full(40, 0.1))
@@ -31,11 +33,15 @@ def test_a_run_like_its_twin_was_not_harmed() -> None:
 
 
 def test_a_run_that_ends_better_was_not_harmed() -> None:
-    assert effect("lr-too-high", None, outcome(train__loss=FALLING - 0.15, eval__loss=FALLING - 0.1), TWIN) == ""
+    assert (
+        effect("lr-too-high", None, outcome(train__loss=FALLING - 0.15, eval__loss=FALLING - 0.1), TWIN) == ""
+    )
 
 
 def test_a_loss_below_half_of_the_twins_is_too_good_to_be_true() -> None:
-    assert "evaluation loss" in effect("leakage", None, outcome(train__loss=FALLING, eval__loss=FALLING / 20), TWIN)
+    assert "evaluation loss" in effect(
+        "leakage", None, outcome(train__loss=FALLING, eval__loss=FALLING / 20), TWIN
+    )
 
 
 def test_an_end_above_a_tenth_of_the_gain_is_harm() -> None:
@@ -51,7 +57,9 @@ def test_an_accuracy_must_lose_five_points_however_little_was_gained() -> None:
 
 def test_an_accuracy_above_one_is_harm() -> None:
     twin = outcome(eval__accuracy=np.linspace(0.2, 0.9, 8))
-    assert "2.4" in effect("metric-over-counted", None, outcome(eval__accuracy=np.linspace(0.6, 2.7, 8)), twin)
+    assert "2.4" in effect(
+        "metric-over-counted", None, outcome(eval__accuracy=np.linspace(0.6, 2.7, 8)), twin
+    )
 
 
 def test_a_spike_of_one_point_is_no_harm_but_one_of_two_is() -> None:
@@ -67,7 +75,9 @@ def test_the_loss_of_a_policy_gradient_has_no_level() -> None:
     twin = outcome(train__loss=np.zeros(40), rl__reward=reward)
     wild = outcome(train__loss=np.sin(STEPS), rl__reward=reward)
     assert effect("stale-samples", None, wild, twin) == ""
-    assert "reward" in effect("stale-samples", None, outcome(train__loss=np.zeros(40), rl__reward=reward / 2), twin)
+    assert "reward" in effect(
+        "stale-samples", None, outcome(train__loss=np.zeros(40), rl__reward=reward / 2), twin
+    )
 
 
 def test_an_end_with_an_error_is_harm_unless_the_twin_ends_so_too() -> None:
@@ -97,7 +107,10 @@ def test_a_slow_loader_counts_by_what_the_step_waits_for() -> None:
 
 def test_memory_that_grows_by_half_is_harm() -> None:
     assert effect("memory-leak", None, outcome(host__memory=np.linspace(100, 140, 9)), TWIN) == ""
-    assert effect("memory-leak", None, outcome(host__memory=np.linspace(100, 300, 9)), TWIN) == "memory grows by 200%"
+    assert (
+        effect("memory-leak", None, outcome(host__memory=np.linspace(100, 300, 9)), TWIN)
+        == "memory grows by 200%"
+    )
 
 
 @pytest.mark.parametrize("status", [0, 137])

@@ -1,4 +1,5 @@
-"""The lab as a whole: three runs, their verdicts, the report; and the tables that name faults and healthy shapes."""
+"""The lab as a whole: three runs, their verdicts, the report; and the tables that name faults and healthy
+shapes."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def test_the_lab_runs_and_judges_a_healthy_run_and_two_faulty_ones(runs: Path) -
     execute.execute(wanted)
     assert all(execute.finished(one) for one in wanted)
     examined = [judge.examine(one)[0] for one in wanted]
-    healthy, label, disk = (judge.verdict_of(one, found, rulebook.load()) for one, found in zip(wanted, examined, strict=True))
+    healthy, label, disk = (
+        judge.verdict_of(one, found, rulebook.load()) for one, found in zip(wanted, examined, strict=True)
+    )
     assert not healthy.detected
     assert healthy.points > 30
     assert label.detected
@@ -50,7 +53,16 @@ def test_the_lab_runs_and_judges_a_healthy_run_and_two_faulty_ones(runs: Path) -
     assert judge.TABLE.is_file()
     report.write([healthy, label, disk], runs / "accuracy.md", "ci")
     text = (runs / "accuracy.md").read_text()
-    for heading in ("Summary", "By program", "Missed", "By fault", "False alarms", "Delay", "Confusion", "Calibration"):
+    for heading in (
+        "Summary",
+        "By program",
+        "Missed",
+        "By fault",
+        "False alarms",
+        "Delay",
+        "Confusion",
+        "Calibration",
+    ):
         assert f"## {heading}\n" in text
     assert "3 runs: 2" in text
     ElementTree.parse(runs / "accuracy.svg")
@@ -59,7 +71,9 @@ def test_the_lab_runs_and_judges_a_healthy_run_and_two_faulty_ones(runs: Path) -
     assert (wanted[0].folder() / execute.DONE).stat().st_mtime_ns == before
 
 
-def test_a_process_that_has_ended_is_still_there_to_be_asked_after_another_was_started(tmp_path: Path) -> None:
+def test_a_process_that_has_ended_is_still_there_to_be_asked_after_another_was_started(
+    tmp_path: Path,
+) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()
@@ -108,7 +122,12 @@ def test_every_run_of_a_matrix_has_a_place_of_its_own() -> None:
 def test_the_key_changes_with_what_determines_a_run() -> None:
     plain = Spec("gpt")
     assert plain.key() == Spec("gpt", note="a name changes nothing").key()
-    others = [Spec("gpt", seed=1), Spec("gpt", settings={"lr": 1.0}), Spec("gpt", "lr-zero"), Spec("classifier")]
+    others = [
+        Spec("gpt", seed=1),
+        Spec("gpt", settings={"lr": 1.0}),
+        Spec("gpt", "lr-zero"),
+        Spec("classifier"),
+    ]
     assert len({one.key() for one in (plain, *others)}) == 5
 
 

@@ -16,12 +16,30 @@ from hrmdoc import rulebook
 from hrmdoc.examination.symptom import Symptom
 
 
-def verdict(program: str, fault: str = "", found: str = "healthy", effect: str | None = None, rank: int | None = None) -> Verdict:
+def verdict(
+    program: str, fault: str = "", found: str = "healthy", effect: str | None = None, rank: int | None = None
+) -> Verdict:
     cause = ("learning-rate-too-high",) if fault else ()
     serious = ("loss-plateau",) if found == "warning" else ()
     named = (("learning-rate-too-high", 0.6),) if rank else ()
     spec = Spec(program, fault, cause)
-    return Verdict(spec, spec.key(), found, "ended", "sft", "", named, named, serious, serious, rank, None, 500, 40, effect)
+    return Verdict(
+        spec,
+        spec.key(),
+        found,
+        "ended",
+        "sft",
+        "",
+        named,
+        named,
+        serious,
+        serious,
+        rank,
+        None,
+        500,
+        40,
+        effect,
+    )
 
 
 RUNS = [
@@ -40,7 +58,10 @@ def test_faults_without_visible_effect_are_counted_apart() -> None:
     assert (held_out["faulty"], held_out["did harm"], held_out["healthy"]) == (2, 1, 1)
     assert str(held_out["false alarms"]).startswith("1/1")
     assert str(dict(zip(header, rows["learnt on"], strict=True))["found of these"]).startswith("1/1")
-    assert dict(zip(header, rows["of these, kinds of faults that came after the rules"], strict=True))["faulty"] == 1
+    assert (
+        dict(zip(header, rows["of these, kinds of faults that came after the rules"], strict=True))["faulty"]
+        == 1
+    )
 
 
 def test_a_group_without_runs_has_a_row_all_the_same() -> None:
@@ -59,7 +80,9 @@ def test_misses_tell_those_without_effect_in_a_line_of_their_own() -> None:
 def test_a_reason_tells_what_stayed_away_and_what_these_logs_do_not_hold() -> None:
     book = rulebook.load()
     cause = book.causes["learning-rate-too-high"]
-    strong = sorted(name for name, w in cause.produces.items() if w >= 0.3 and book.symptoms[name].when.form() != "lines")
+    strong = sorted(
+        name for name, w in cause.produces.items() if w >= 0.3 and book.symptoms[name].when.form() != "lines"
+    )
     symptoms = [Symptom(strong[0]), Symptom(strong[1], state="not_evaluated", missing=("grad_norm",))]
     text = reason([cause.id], {cause.id: 0.2}, symptoms, book)
     assert f"{cause.id} named at 0.20" in text
@@ -83,7 +106,10 @@ def test_figures_are_compared_on_the_same_runs_alone(tmp_path: Path) -> None:
 
 def test_another_doctor_is_judged_on_what_it_can_read() -> None:
     said = {"read": True, "findings": [["warning", "spike"]]}
-    by_run = {RUNS[0].key: {"runmedic": said}, RUNS[2].key: {"runmedic": {"read": True, "findings": [["info", "note"]]}}}
+    by_run = {
+        RUNS[0].key: {"runmedic": said},
+        RUNS[2].key: {"runmedic": {"read": True, "findings": [["info", "note"]]}},
+    }
     rows = peers.table(RUNS, peers.Answers({"runmedic": "9.9"}, by_run))
     ours, theirs, missing = rows[0], rows[1], rows[2]
     assert ours[1] == "5/5"

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.incidents import Incident
 from hrmdoc.live.alerts import Alerter
+from hrmdoc.live.incidents import Incident
 from hrmdoc.settings import Alerts
 
-SPIKE = Incident("loss-spike", "opened", "warning", "The loss jumped", "train.loss is 9 at step 40", 40, 1.7e9)
+SPIKE = Incident(
+    "loss-spike", "opened", "warning", "The loss jumped", "train.loss is 9 at step 40", 40, 1.7e9
+)
 KEEP = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read())"
 
 
@@ -47,7 +49,9 @@ def _told(targets: Alerts, capsys: pytest.CaptureFixture[str], *incidents: Incid
     return capsys.readouterr().err
 
 
-def test_what_is_below_the_minimum_is_not_sent(hook: tuple[str, list[bytes]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_below_the_minimum_is_not_sent(
+    hook: tuple[str, list[bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
     address, bodies = hook
     assert _told(Alerts(webhook=address, minimum="critical"), capsys) == ""
     assert bodies == []
@@ -57,26 +61,43 @@ def test_nobody_is_told_where_no_target_is_named(capsys: pytest.CaptureFixture[s
     assert _told(Alerts(), capsys) == ""
 
 
-def test_a_webhook_gets_the_incident_with_its_run(hook: tuple[str, list[bytes]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_webhook_gets_the_incident_with_its_run(
+    hook: tuple[str, list[bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
     address, bodies = hook
     assert _told(Alerts(webhook=address), capsys) == ""
     (body,) = map(json.loads, bodies)
-    assert (body["schema"], body["run"], body["symptom"], body["step"]) == ("hrmdoc.incident/1", "runs/a", "loss-spike", 40)
+    assert (body["schema"], body["run"], body["symptom"], body["step"]) == (
+        "hrmdoc.incident/1",
+        "runs/a",
+        "loss-spike",
+        40,
+    )
 
 
-def test_a_command_gets_the_incident_on_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_gets_the_incident_on_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kept = tmp_path / "kept file.json"
     assert _told(Alerts(command=shlex.join([sys.executable, "-c", KEEP, str(kept)])), capsys) == ""
     assert json.loads(kept.read_bytes())["evidence"] == SPIKE.evidence
 
 
-@pytest.mark.parametrize("command", ["no-such-program-anywhere", f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'"])
-def test_a_command_that_fails_is_told_of_and_stops_nothing(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "command", ["no-such-program-anywhere", f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'"]
+)
+def test_a_command_that_fails_is_told_of_and_stops_nothing(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _told(Alerts(command=command), capsys, SPIKE, SPIKE).count("hrmdoc: alert not delivered: ") == 2
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:port/", "http://[/", "http://127.0.0.1:1/", "http://a b/"])
-def test_a_webhook_that_cannot_be_reached_is_told_of_and_stops_nothing(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:port/", "http://[/", "http://127.0.0.1:1/", "http://a b/"]
+)
+def test_a_webhook_that_cannot_be_reached_is_told_of_and_stops_nothing(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _told(Alerts(webhook=address), capsys, SPIKE, SPIKE).count("hrmdoc: alert not delivered: ") == 2
 
 
@@ -90,7 +111,9 @@ def test_a_webhook_that_does_not_speak_http_is_told_of(capsys: pytest.CaptureFix
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        assert "alert not delivered: what?" in _told(Alerts(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/"), capsys)
+        assert "alert not delivered: what?" in _told(
+            Alerts(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/"), capsys
+        )
         thread.join()
 
 

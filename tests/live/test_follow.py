@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.live.follow import Follower, Waker
-from hrmdoc.run import Run
+from hrmdoc.record.run import Run
 
 
 @pytest.fixture
@@ -25,7 +25,9 @@ def waited(waker: Waker, seconds: float) -> float:
     return time.monotonic() - began
 
 
-def test_one_wakes_for_the_folder_of_a_followed_file_and_not_for_folders_below(waker: Waker, tmp_path: Path) -> None:
+def test_one_wakes_for_the_folder_of_a_followed_file_and_not_for_folders_below(
+    waker: Waker, tmp_path: Path
+) -> None:
     (tmp_path / "data").mkdir()
     log = tmp_path / "train.log"
     log.write_text("step 1 loss 2.0\n")

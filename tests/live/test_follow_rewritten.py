@@ -1,4 +1,5 @@
-"""hrmdoc.live.follow: a table that is written anew in place, with another column in its header, is read again."""
+"""hrmdoc.live.follow: a table that is written anew in place, with another column in its header, is read
+again."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from pathlib import Path
 
 from hrmdoc.live.follow import Follower
 from hrmdoc.readers.base import nothing_wanted
-from hrmdoc.run import Run
+from hrmdoc.record.run import Run
 
 
 def table(path: Path, header: str, rows: list[str]) -> None:

@@ -1,4 +1,5 @@
-"""hrmdoc.live.follow: of several runs in one folder one is followed; stores that are rewritten are read again, not twice."""
+"""hrmdoc.live.follow: of several runs in one folder one is followed; stores that are rewritten are read
+again, not twice."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 from hrmdoc.live.follow import LOOK_FOR_NEW_EVERY, Follower
 from hrmdoc.live.watch import Watch
 from hrmdoc.readers.base import nothing_wanted
-from hrmdoc.run import Run
+from hrmdoc.record.run import Run
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def log(path: Path, age: int, first: float = 2.0) -> None:
     """A log of ten steps that was changed `age` seconds after the first one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"step {step} | loss {first - step / 100:.2f} | lr 1e-3\n" for step in range(1, 11)))
+    path.write_text(
+        "".join(f"step {step} | loss {first - step / 100:.2f} | lr 1e-3\n" for step in range(1, 11))
+    )
     os.utime(path, (1_700_000_000 + age, 1_700_000_000 + age))
 
 
@@ -95,7 +98,9 @@ def test_a_file_store_of_mlflow_that_grows_is_read_again_and_counted_once(tmp_pa
         follower.poll()
     (series,) = run.series.values()
     assert series.values.tolist() == [2.5, 1.5, 0.5]
-    (run_folder / "meta.yaml").write_text("run_id: abc\nstart_time: 1700000000000\nend_time: 1700000009000\nstatus: 3\n")
+    (run_folder / "meta.yaml").write_text(
+        "run_id: abc\nstart_time: 1700000000000\nend_time: 1700000009000\nstatus: 3\n"
+    )
     follower.poll()
     assert [event.kind for event in run.events] == ["start", "end"]
 
@@ -103,7 +108,9 @@ def test_a_file_store_of_mlflow_that_grows_is_read_again_and_counted_once(tmp_pa
 def test_a_database_whose_news_are_in_its_journal_is_read_again(tmp_path: Path) -> None:
     writer = sqlite3.connect(tmp_path / "tiny.db")
     writer.execute("PRAGMA journal_mode=wal")
-    writer.execute("CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)")
+    writer.execute(
+        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)"
+    )
     writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def add(step: int) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.live.heal import configs_in, heal
+from hrmdoc.live.treatment import Deed
 from hrmdoc.settings import Policy, Settings
-from hrmdoc.treatment import Deed
 
-SETTINGS = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01, cooldown_s=0.0, max_per_run=2))
+SETTINGS = Settings(
+    policy=Policy(auto=("safe", "guarded"), min_probability=0.01, cooldown_s=0.0, max_per_run=2)
+)
 CONFIG = "# mine\nlearning_rate: 2e-5\nper_device_train_batch_size: 64  # hopeful\ngradient_accumulation_steps: 1\n"
 PROGRAM = """
 import re, sys
@@ -41,7 +43,10 @@ def healed(config: Path, program: str) -> list[Deed]:
 
 
 def test_config_files_are_found_among_the_words_of_a_command(config: Path) -> None:
-    assert configs_in(["train", "x", "nowhere.yaml", str(config), f"--config={config}", "lr=1"]) == [config, config]
+    assert configs_in(["train", "x", "nowhere.yaml", str(config), f"--config={config}", "lr=1"]) == [
+        config,
+        config,
+    ]
     assert configs_in([str(config)]) == [], "the program itself is no config"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.incidents import Incident
+from hrmdoc.live.incidents import Incident
 from hrmdoc.live.watch import Look, Watch
 from hrmdoc.settings import Policy, Settings
 
@@ -20,7 +20,9 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def points(first: int, last: int, value: str = "") -> str:
-    return "".join(f"step {i} | loss {value or 2 - i / 200} | lr 5e-05 | epoch {i / 100}\n" for i in range(first, last))
+    return "".join(
+        f"step {i} | loss {value or 2 - i / 200} | lr 5e-05 | epoch {i / 100}\n" for i in range(first, last)
+    )
 
 
 class Clock:
@@ -145,9 +147,11 @@ def test_a_file_that_vanishes_is_told_and_the_rest_kept(tmp_path: Path) -> None:
 def test_the_watch_ends_with_the_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "x"}')
+    (run / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "id": "x"}')
     (run / "train.log").write_text(points(0, 30))
-    (run / "events.jsonl").write_text('{"event": "ended", "state": "finished", "step": 30, "time": 1700000000.0}\n')
+    (run / "events.jsonl").write_text(
+        '{"event": "ended", "state": "finished", "step": 30, "time": 1700000000.0}\n'
+    )
     followed = Followed(run)
     assert [look.analysis.state for look in followed._looks][-1] == "finished"
 
@@ -173,7 +177,9 @@ def test_without_state_nothing_is_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.log"]
 
 
-def test_a_state_folder_that_cannot_be_made_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_folder_that_cannot_be_made_does_not_end_the_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tmp_path / "a.log"
     log.write_text(points(0, 30) + points(30, 33, "nan"))
     (tmp_path / "file").write_text("")
@@ -183,14 +189,23 @@ def test_a_state_folder_that_cannot_be_made_does_not_end_the_watch(tmp_path: Pat
     followed.end()
 
 
-@pytest.mark.parametrize(("last_words", "patched"), [("", False), ("Traceback (most recent call last):\n", True)])
-def test_only_the_config_of_a_run_that_has_ended_is_patched(tmp_path: Path, last_words: str, patched: bool) -> None:
-    """A watch can end before its run does, and a config that changes under a live run would mislead its next start."""
+@pytest.mark.parametrize(
+    ("last_words", "patched"), [("", False), ("Traceback (most recent call last):\n", True)]
+)
+def test_only_the_config_of_a_run_that_has_ended_is_patched(
+    tmp_path: Path, last_words: str, patched: bool
+) -> None:
+    """A watch can end before its run does, and a config that changes under a live run would mislead its next
+    start."""
     said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB\n"
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "train.log").write_text(points(0, 20) + (last_words + said if last_words else said + points(20, 40)))
+    (tmp_path / "run" / "train.log").write_text(
+        points(0, 20) + (last_words + said if last_words else said + points(20, 40))
+    )
     config = tmp_path / "run" / "training_args.yaml"
-    config.write_text("learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n")
+    config.write_text(
+        "learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n"
+    )
     before = config.read_bytes()
     settings = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01))
     followed = Followed(tmp_path / "run", settings=settings, act=True)

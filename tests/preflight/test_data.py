@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.preflight.data import data_facts
-from hrmdoc.run import Damage, Fact, Value
+from hrmdoc.record.run import Damage, Fact, Value
 
 
 def looked_at(place: Path, **config: Any) -> tuple[dict[str, Value], list[Damage]]:
@@ -28,7 +28,10 @@ def jsonl(path: Path, *samples: object) -> Path:
 def test_tokenized_samples_give_lengths_masks_and_ids(tmp_path: Path) -> None:
     good = {"input_ids": [1, 2, 3], "labels": [-100, 2, 3]}
     facts, damages = looked_at(
-        jsonl(tmp_path / "d.jsonl", good, good, {"input_ids": [9] * 5, "labels": [-100] * 5}, {"input_ids": []}), sequence_len=4
+        jsonl(
+            tmp_path / "d.jsonl", good, good, {"input_ids": [9] * 5, "labels": [-100] * 5}, {"input_ids": []}
+        ),
+        sequence_len=4,
     )
     assert damages == []
     assert facts["data.samples"] == 4
@@ -61,8 +64,14 @@ def test_text_counts_as_empty_only_when_no_column_holds_any(tmp_path: Path) -> N
 
 
 def test_columns_that_a_reward_needs_are_named(tmp_path: Path) -> None:
-    assert looked_at(jsonl(tmp_path / "a.jsonl", {"prompt": "p", "solution": "s"}))[0]["data.missing_columns"] == ""
-    assert looked_at(jsonl(tmp_path / "b.jsonl", {"prompt": "p", "id": 1}))[0]["data.missing_columns"] == "answer"
+    assert (
+        looked_at(jsonl(tmp_path / "a.jsonl", {"prompt": "p", "solution": "s"}))[0]["data.missing_columns"]
+        == ""
+    )
+    assert (
+        looked_at(jsonl(tmp_path / "b.jsonl", {"prompt": "p", "id": 1}))[0]["data.missing_columns"]
+        == "answer"
+    )
 
 
 def test_bad_lines_are_told_with_their_place_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -86,7 +95,11 @@ def test_csv_and_json_are_read_too(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text('question,answer\n"1, 2",3\n,\nonly one\n')
     facts, damages = looked_at(table)
-    assert (facts["data.samples"], facts["data.empty_fraction"], facts["data.columns"]) == (2, 0.5, "answer, question")
+    assert (facts["data.samples"], facts["data.empty_fraction"], facts["data.columns"]) == (
+        2,
+        0.5,
+        "answer, question",
+    )
     assert [damage.line for damage in damages] == [4]
     whole = tmp_path / "w.json"
     whole.write_text(json.dumps({"version": 1, "data": [{"text": "a"}, 3]}))

@@ -8,7 +8,7 @@ import pytest
 
 from hrmdoc.preflight.machine import Machine, device_kind, machine_facts
 from hrmdoc.preflight.ranks import rank_problem
-from hrmdoc.run import Fact
+from hrmdoc.record.run import Fact
 
 
 def bare(**more: Any) -> Machine:
@@ -21,9 +21,13 @@ def canonical(machine: Machine, known: Mapping[str, Fact] | None = None) -> dict
 
 def test_what_cannot_be_told_is_no_fact() -> None:
     facts = canonical(bare())
-    assert not {"env.omp_num_threads", "env.cpu_count", "env.shm_gib", "env.rank_problem", "env.tokenizers_parallelism"} & set(
-        facts
-    )
+    assert not {
+        "env.omp_num_threads",
+        "env.cpu_count",
+        "env.shm_gib",
+        "env.rank_problem",
+        "env.tokenizers_parallelism",
+    } & set(facts)
     assert facts["device.kind"] == "cpu"
 
 
@@ -58,7 +62,9 @@ def test_apple_silicon_has_its_flags_and_the_default_of_the_low_watermark() -> N
     assert facts["device.kind"] == "mps"
     assert facts["env.mps_fallback"] is False
     assert (facts["env.mps_high_watermark"], facts["env.mps_low_watermark"]) == (0.9, 1.4)
-    assert canonical(bare(**apple, variables={"PYTORCH_ENABLE_MPS_FALLBACK": "1"}))["env.mps_fallback"] is True
+    assert (
+        canonical(bare(**apple, variables={"PYTORCH_ENABLE_MPS_FALLBACK": "1"}))["env.mps_fallback"] is True
+    )
     assert "env.mps_fallback" not in canonical(bare())
 
 
@@ -89,7 +95,9 @@ def test_a_login_node_is_told_by_its_name(host: str, variables: dict[str, str], 
 
 
 def test_tokenizers_matter_only_where_they_are_installed() -> None:
-    installed = Machine(version=lambda name: "0.19" if name == "tokenizers" else None, importable=lambda _: False)
+    installed = Machine(
+        version=lambda name: "0.19" if name == "tokenizers" else None, importable=lambda _: False
+    )
     assert canonical(installed)["env.tokenizers_parallelism"] == "unset"
 
 
@@ -105,7 +113,10 @@ GOOD = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT"
         ({"WORLD_SIZE": "1"}, ""),
         ({**GOOD, "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}, ""),
         ({**GOOD, "RANK": "2"}, "RANK=2 is not below WORLD_SIZE=2"),
-        ({**GOOD, "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "2"}, "LOCAL_RANK=2 is not below LOCAL_WORLD_SIZE=2"),
+        (
+            {**GOOD, "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "2"},
+            "LOCAL_RANK=2 is not below LOCAL_WORLD_SIZE=2",
+        ),
         ({**GOOD, "LOCAL_WORLD_SIZE": "4"}, "LOCAL_WORLD_SIZE=4 is not below WORLD_SIZE=2"),
         ({"WORLD_SIZE": "2"}, "RANK, MASTER_ADDR, MASTER_PORT not set, others are"),
         ({"RANK": "0"}, "WORLD_SIZE, MASTER_ADDR, MASTER_PORT not set, others are"),

@@ -11,7 +11,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.preflight import Machine, preflight
 from hrmdoc.preflight.config import config_facts
 from hrmdoc.preflight.derived import parameters
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 
 MACHINE = Machine(cpu_count=2, disk_free_gib=50.0, version=lambda _: None, importable=lambda _: False)
 CONFIG = """\
@@ -33,7 +33,14 @@ arch:
 def config(tmp_path: Path) -> Path:
     split = tmp_path / "data" / "sudoku" / "train"
     split.mkdir(parents=True)
-    info = {"vocab_size": 11, "seq_len": 4, "ignore_label_id": 0, "total_groups": 8, "mean_puzzle_examples": 1.0, "sets": ["all"]}
+    info = {
+        "vocab_size": 11,
+        "seq_len": 4,
+        "ignore_label_id": 0,
+        "total_groups": 8,
+        "mean_puzzle_examples": 1.0,
+        "sets": ["all"],
+    }
     (split / "dataset.json").write_text(json.dumps(info))
     np.save(split / "all__inputs.npy", np.full((8, 4), 11, np.uint8))
     np.save(split / "all__labels.npy", np.full((8, 4), 2, np.uint8))
@@ -60,7 +67,12 @@ def test_config_data_and_machine_come_together(config: Path) -> None:
 
 @pytest.mark.parametrize(
     ("hidden", "layers", "expansion", "vocab", "count"),
-    [(512, 8, 4, 11, 27_275_266), (512, 8, 4, 6, 27_270_146), (32, 2, 2, 11, 58_114), (64, 4, 4, 11, 263_682)],
+    [
+        (512, 8, 4, 11, 27_275_266),
+        (512, 8, 4, 6, 27_270_146),
+        (32, 2, 2, 11, 58_114),
+        (64, 4, 4, 11, 263_682),
+    ],
 )
 def test_the_size_of_hrm_is_known_from_its_config(
     hidden: float, layers: float, expansion: float, vocab: float, count: int
@@ -80,7 +92,9 @@ def test_a_model_is_known_by_its_family(tmp_path: Path) -> None:
         assert values(preflight(path, environment=MACHINE)).get("model.family") == family
 
 
-def test_without_a_config_data_and_machine_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_config_data_and_machine_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.jsonl").write_text('{"text": "a"}\n')
     facts = values(preflight(None, "d.jsonl", MACHINE))
@@ -89,9 +103,12 @@ def test_without_a_config_data_and_machine_are_looked_at(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("text", "what"), [("a: [1\n", "not valid YAML"), ("a: 1\na: 2\n", "there twice"), ("a: \0\n", "binary file")]
+    ("text", "what"),
+    [("a: [1\n", "not valid YAML"), ("a: 1\na: 2\n", "there twice"), ("a: \0\n", "binary file")],
 )
-def test_a_config_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, text: str, what: str) -> None:
+def test_a_config_that_cannot_be_read_is_an_error_with_its_place(
+    tmp_path: Path, text: str, what: str
+) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=what):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hrmdoc.readers.base import Session
-from hrmdoc.run import Points, Record
+from hrmdoc.record.run import Points, Record
 
 
 def fed(session: Session, blob: bytes, cuts: Iterable[int] = ()) -> list[Record]:
@@ -22,7 +22,9 @@ def curves(records: Iterable[Record]) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, list[tuple[int, str]]] = {}
     for record in records:
         if isinstance(record, Points):
-            found.setdefault(record.metric, []).extend(zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True))
+            found.setdefault(record.metric, []).extend(
+                zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True)
+            )
     return found
 
 
@@ -31,9 +33,14 @@ def database(path: Path) -> Path:
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
         db.execute("CREATE TABLE params (key, value, run_uuid)")
-        db.execute("CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)")
+        db.execute(
+            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)"
+        )
         db.execute("CREATE TABLE latest_metrics (key)")
-        db.executemany("INSERT INTO runs VALUES (?,?,?,?)", [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)])
+        db.executemany(
+            "INSERT INTO runs VALUES (?,?,?,?)",
+            [("old", "FINISHED", 1, 2), ("new", "RUNNING", 1700000000000, None)],
+        )
         db.execute("INSERT INTO params VALUES ('lr', '0.1', 'new')")
         rows = [
             ("loss", 2.0, 1, "new", 1, 0),

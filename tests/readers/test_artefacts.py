@@ -1,4 +1,5 @@
-"""What real frameworks left behind (tests/artefacts) is read with the right framework, steps, roles and values."""
+"""What real frameworks left behind (tests/artefacts) is read with the right framework, steps, roles and
+values."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from hrmdoc.analysis import Analysis, Patient
-from hrmdoc.run import Series
+from hrmdoc.record.run import Series
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 
@@ -103,10 +104,14 @@ def test_an_artefact_is_recognised_and_its_curves_are_whole(name: str) -> None:
         assert float(series.values[-1]) == pytest.approx(value, rel=1e-3, nan_ok=True), role
 
 
-@pytest.mark.parametrize("name", ["hf-trainer/diverging", "lightning/diverging", "keras/diverging", "wandb/diverging"])
+@pytest.mark.parametrize(
+    "name", ["hf-trainer/diverging", "lightning/diverging", "keras/diverging", "wandb/diverging"]
+)
 def test_a_diverging_run_is_found_and_a_healthy_one_of_the_framework_is_not(name: str) -> None:
     assert any(symptom.id == "loss-nonfinite" for symptom in examine(ARTEFACTS / name).present)
-    healthy = name.replace("diverging", {"hf": "healthy", "li": "tqdm", "ke": "bars", "wa": "offline"}[name[:2]])
+    healthy = name.replace(
+        "diverging", {"hf": "healthy", "li": "tqdm", "ke": "bars", "wa": "offline"}[name[:2]]
+    )
     assert examine(ARTEFACTS / healthy).verdict in ("healthy", "info")
 
 
@@ -114,8 +119,12 @@ def test_the_table_of_keras_tells_its_framework_without_a_log(tmp_path: Path) ->
     table = (ARTEFACTS / "keras/bars/training.csv").read_text()
     (tmp_path / "training.log").write_text(table)
     assert examine(tmp_path).situation.framework == "keras"
-    (tmp_path / "training.log").write_text(table.replace("epoch,accuracy,loss,val_accuracy", "epoch,loss,accuracy,val_accuracy"))
-    assert examine(tmp_path).situation.framework == "unknown", "Keras writes the columns in alphabetical order"
+    (tmp_path / "training.log").write_text(
+        table.replace("epoch,accuracy,loss,val_accuracy", "epoch,loss,accuracy,val_accuracy")
+    )
+    assert examine(tmp_path).situation.framework == "unknown", (
+        "Keras writes the columns in alphabetical order"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,12 +132,17 @@ def test_the_table_of_keras_tells_its_framework_without_a_log(tmp_path: Path) ->
     [
         ("fastai/classifier", {"train.loss", "eval.loss", "eval.accuracy"}),
         ("composer/file", {"train.loss"}),
-        ("ultralytics/detector", {"eval.accuracy"}),  # the log prints the three parts of the loss, the table holds their sum
+        (
+            "ultralytics/detector",
+            {"eval.accuracy"},
+        ),  # the log prints the three parts of the loss, the table holds their sum
         ("mmengine/classifier", {"train.loss", "lr", "eval.accuracy"}),
         ("torchtune/disk", {"train.loss", "lr", "grad_norm"}),
     ],
 )
-def test_the_printed_log_alone_tells_what_the_files_beside_it_tell(name: str, roles: set[str], tmp_path: Path) -> None:
+def test_the_printed_log_alone_tells_what_the_files_beside_it_tell(
+    name: str, roles: set[str], tmp_path: Path
+) -> None:
     (tmp_path / "train.log").write_bytes((ARTEFACTS / name / "train.log").read_bytes())
     printed, all_files = examine(tmp_path), examine(ARTEFACTS / name)
     for role in roles:
@@ -215,8 +229,14 @@ def test_an_mlflow_store_reads_as_its_own_client_tells(store: str, tmp_path: Pat
         key.metric: list(zip(series.steps.tolist(), map(repr, series.values.tolist()), strict=True))
         for key, series in run.series.items()
     }
-    largest = {"1.7976931348623157e+308": "inf", "-1.7976931348623157e+308": "-inf"}  # as the database holds infinities
-    wanted = {name: [(step, largest.get(value, value)) for step, value in points] for name, points in told["metrics"].items()}
+    largest = {
+        "1.7976931348623157e+308": "inf",
+        "-1.7976931348623157e+308": "-inf",
+    }  # as the database holds infinities
+    wanted = {
+        name: [(step, largest.get(value, value)) for step, value in points]
+        for name, points in told["metrics"].items()
+    }
     assert found == wanted
     params = {key: str(fact.value) for (scope, key), fact in run.facts.items() if scope == "config"}
     assert params == told["params"], "of two runs in the store the newer one"
@@ -226,19 +246,25 @@ def test_a_real_mlflow_file_store_and_database_are_read_alike(tmp_path: Path) ->
     files = examine(ARTEFACTS / "mlflow/files")
     assert curve(files, "train.loss")[0] == list(range(30))
     assert curve(files, "eval.loss")[0] == [9, 19, 29]
-    (tmp_path / "mlflow.db").write_bytes(gzip.decompress((ARTEFACTS / "mlflow/sqlite/mlflow.db.gz").read_bytes()))
+    (tmp_path / "mlflow.db").write_bytes(
+        gzip.decompress((ARTEFACTS / "mlflow/sqlite/mlflow.db.gz").read_bytes())
+    )
     database = examine(tmp_path)
     steps, values = curve(database, "train.loss")
     assert steps == list(range(30))
     assert values[0] == pytest.approx(curve(files, "train.loss")[1][0])
     assert not math.isfinite(values[-1]), "the run in the database diverges; MLflow stores a flag for that"
-    config: dict[str, Any] = {key: fact.value for (scope, key), fact in database.run.facts.items() if scope == "config"}
+    config: dict[str, Any] = {
+        key: fact.value for (scope, key), fact in database.run.facts.items() if scope == "config"
+    }
     assert float(config["lr"]) == 1e4
     assert database.state == "finished"
 
 
 def test_a_real_trackio_project_gives_its_newest_run(tmp_path: Path) -> None:
-    (tmp_path / "tiny.db").write_bytes(gzip.decompress((ARTEFACTS / "trackio/two-runs/tiny.db.gz").read_bytes()))
+    (tmp_path / "tiny.db").write_bytes(
+        gzip.decompress((ARTEFACTS / "trackio/two-runs/tiny.db.gz").read_bytes())
+    )
     analysis = examine(tmp_path)
     steps, values = curve(analysis, "train.loss")
     assert steps == list(range(30))
@@ -259,10 +285,14 @@ def test_stable_baselines_tables_csv_json_and_events_agree() -> None:
     assert len(rewards) >= 3
     assert {int(series.steps[-1]) for series in rewards} == {512}
     assert {len(series) for series in rewards} == {8}
-    assert [series.values[-1] for series in rewards] == pytest.approx([rewards[0].values[-1]] * len(rewards), rel=0.01)
+    assert [series.values[-1] for series in rewards] == pytest.approx(
+        [rewards[0].values[-1]] * len(rewards), rel=0.01
+    )
 
 
-@pytest.mark.parametrize(("name", "verdict"), [("grpo", {"healthy", "info"}), ("grpo-flat", {"warning", "critical"})])
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("grpo", {"healthy", "info"}), ("grpo-flat", {"warning", "critical"})]
+)
 def test_grpo_with_a_flat_reward_is_told_from_one_that_can_learn(name: str, verdict: set[str]) -> None:
     analysis = examine(ARTEFACTS / "trl" / name)
     assert (analysis.situation.framework, analysis.situation.kind) == ("trl", "rl")
@@ -290,11 +320,15 @@ def test_flight_records_name_the_rank_that_did_not_come() -> None:
     assert missing.value == "1"
     assert any(symptom.id == "hang-uneven-ranks" for symptom in analysis.present)
     assert analysis.diagnosis.hypotheses[0].cause == "rank-desync"
-    assert any(symptom.id == "nccl-timeout" for symptom in analysis.not_evaluated), "no log was read that could lack its line"
+    assert any(symptom.id == "nccl-timeout" for symptom in analysis.not_evaluated), (
+        "no log was read that could lack its line"
+    )
 
 
 def test_no_artefact_names_a_person_a_key_or_a_place() -> None:
-    for path in (path for path in ARTEFACTS.rglob("*") if path.is_file() and path.suffix not in (".gz", ".py", ".md")):
+    for path in (
+        path for path in ARTEFACTS.rglob("*") if path.is_file() and path.suffix not in (".gz", ".py", ".md")
+    ):
         data = path.read_bytes()
         for word in (rb"api_key", rb"WANDB_API", rb"password", rb"(?<!\w)/root/", rb"hf_token=", rb"@gmail"):
             assert not re.search(word, data), f"{path} holds {word!r}"

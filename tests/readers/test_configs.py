@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.readers import configs, run_json, torchrun
 from hrmdoc.readers.base import Context, Reader
-from hrmdoc.run import Damage, Event, Fact, Line, Record
+from hrmdoc.record.run import Damage, Event, Fact, Line, Record
 from tests.readers.feeding import fed
 
 
@@ -61,7 +61,14 @@ def test_a_broken_config_is_reported_with_its_line() -> None:
 
 @pytest.mark.parametrize(
     "blob",
-    [b"\0\0lr: 1", b"a: &a [*a]\nlr: 1\n", b"- 1\n- 2\n", b"{" * 900, b"lr: !!python/object:os.system x\n", b"? [a, b]\n: 1\n"],
+    [
+        b"\0\0lr: 1",
+        b"a: &a [*a]\nlr: 1\n",
+        b"- 1\n- 2\n",
+        b"{" * 900,
+        b"lr: !!python/object:os.system x\n",
+        b"? [a, b]\n: 1\n",
+    ],
 )
 def test_hostile_yaml_never_raises_and_runs_nothing(blob: bytes) -> None:
     assert all(isinstance(r, Fact | Damage) for r in read(configs, "config.yaml", blob))
@@ -83,7 +90,7 @@ def test_sniff(name: str, text: str, taken: bool) -> None:
 
 def test_run_json_states_canonical_facts_versions_and_environment() -> None:
     tree = {
-        "schema": "hrmdoc.run/1",
+        "schema": "hrmdoc.record.run/1",
         "id": "x",
         "seed": 3,
         "samples": 1000,
@@ -122,14 +129,21 @@ def test_a_foreign_run_json_never_raises(text: str) -> None:
 def test_the_error_file_of_torchrun_is_an_exception_with_its_stack() -> None:
     stack = "Traceback (most recent call last):\n  File x\nRuntimeError: boom"
     text = json.dumps(
-        {"message": {"message": "RuntimeError: boom", "extraInfo": {"py_callstack": stack, "timestamp": "1795232956"}}}
+        {
+            "message": {
+                "message": "RuntimeError: boom",
+                "extraInfo": {"py_callstack": stack, "timestamp": "1795232956"},
+            }
+        }
     )
     records = read(torchrun, "error.json", text)
     assert [r.text for r in records if isinstance(r, Line)] == [*stack.splitlines(), "RuntimeError: boom"]
     assert [(r.kind, r.time, r.detail) for r in records if isinstance(r, Event)] == [
         ("exception", 1795232956.0, "RuntimeError: boom")
     ]
-    assert [r.detail for r in read(torchrun, "error.json", '{"message": "plain"}') if isinstance(r, Event)] == ["plain"]
+    assert [
+        r.detail for r in read(torchrun, "error.json", '{"message": "plain"}') if isinstance(r, Event)
+    ] == ["plain"]
 
 
 def test_python_that_only_gives_values_to_names_is_a_config_and_a_program_is_none(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import csv
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Points, Record
+from hrmdoc.record.run import Damage, Points, Record
 from tests.readers.feeding import curves, fed
 
 
@@ -47,7 +47,9 @@ def test_an_export_names_the_run_in_front_and_spreads_behind() -> None:
 
 
 def test_two_runs_in_one_export_are_two_sources() -> None:
-    points = [r for r in read('"Step","a - loss","b - loss"\n1,2.0,3.0\n2,1.0,2.5\n') if isinstance(r, Points)]
+    points = [
+        r for r in read('"Step","a - loss","b - loss"\n1,2.0,3.0\n2,1.0,2.5\n') if isinstance(r, Points)
+    ]
     assert sorted((p.metric, p.source, p.values.tolist()) for p in points) == [
         ("loss", "metrics.csv#a", [2.0, 1.0]),
         ("loss", "metrics.csv#b", [3.0, 2.5]),
@@ -57,7 +59,9 @@ def test_two_runs_in_one_export_are_two_sources() -> None:
 def test_tabs_semicolons_and_decimal_commas_are_understood() -> None:
     assert curves(read("step\tloss\n1\t0.5\n"))["loss"] == [(1, "0.5")]
     assert curves(read("step;loss\n1;0,5\n"))["loss"] == [(1, "0.5")]
-    assert curves(read("step;loss\n1;1,234\n"))["loss"] == [(1, "1.234")], "beside semicolons a comma is a decimal sign"
+    assert curves(read("step;loss\n1;1,234\n"))["loss"] == [(1, "1.234")], (
+        "beside semicolons a comma is a decimal sign"
+    )
 
 
 def test_decimal_commas_are_read_in_cells_of_any_kind_once_a_number_can_be_no_other() -> None:
@@ -115,7 +119,9 @@ def test_seconds_of_the_run_are_a_metric_wherever_the_bytes_are_cut() -> None:
 def test_lines_and_times_are_told() -> None:
     (points,) = [
         r
-        for r in read("timestamp,step,loss\n2026-01-02T03:04:05+00:00,1,0.5\n2026-01-02T03:04:06+00:00,2,0.4\n")
+        for r in read(
+            "timestamp,step,loss\n2026-01-02T03:04:05+00:00,1,0.5\n2026-01-02T03:04:06+00:00,2,0.4\n"
+        )
         if isinstance(r, Points)
     ]
     assert points.lines is not None
@@ -140,7 +146,9 @@ CELL = st.sampled_from(["", "nan", "NA", "1", "0.25", "-3e-5", "inf", "x", "7 %"
 
 @settings(max_examples=150, deadline=None)
 @given(
-    rows=st.lists(st.tuples(st.integers(0, 40), CELL, CELL), max_size=15), ends=st.sampled_from(["\n", "\r\n"]), data=st.data()
+    rows=st.lists(st.tuples(st.integers(0, 40), CELL, CELL), max_size=15),
+    ends=st.sampled_from(["\n", "\r\n"]),
+    data=st.data(),
 )
 def test_the_records_do_not_depend_on_how_the_bytes_are_cut(
     rows: list[tuple[int, str, str]], ends: str, data: st.DataObject
@@ -221,7 +229,12 @@ def test_a_row_may_name_the_metric_of_its_value() -> None:
 
 
 def test_the_download_of_tensorboard_has_the_metric_in_its_name() -> None:
-    found = curves(read("Wall time,Step,Value\n1600000000.5,10,2.0\n1600000001.5,20,1.0\n", path="run-a-tag-train_loss.csv"))
+    found = curves(
+        read(
+            "Wall time,Step,Value\n1600000000.5,10,2.0\n1600000001.5,20,1.0\n",
+            path="run-a-tag-train_loss.csv",
+        )
+    )
     assert found["train_loss"] == [(10, "2.0"), (20, "1.0")]
 
 
@@ -235,13 +248,22 @@ def test_a_column_of_numbers_has_the_name_of_its_file_where_that_is_a_metric() -
     text = "2.5\n2.0\n1.5\n1.25\n"
     assert csv.sniff(Path("notes.txt"), text.encode()) == 0
     assert csv.sniff(Path("train_loss.txt"), text.encode()) > 0
-    assert curves(read(text, path="train_loss.txt"))["train_loss"] == [(0, "2.5"), (1, "2.0"), (2, "1.5"), (3, "1.25")]
+    assert curves(read(text, path="train_loss.txt"))["train_loss"] == [
+        (0, "2.5"),
+        (1, "2.0"),
+        (2, "1.5"),
+        (3, "1.25"),
+    ]
     assert "col1" in curves(read(text, path="numbers.csv"))
 
 
 def test_the_losses_of_a_detector_are_summed_where_their_whole_is_not_logged() -> None:
-    assert not [name for name in curves(read("step,train/actor_loss,train/critic_loss\n1,0.5,2\n")) if "+" in name]
-    found = curves(read("epoch,train/box_loss,val/box_loss,val/cls_loss\n1,1.0,0.5,2.0\n2,0.9,nan,1.0\n3,0.8,0.25,1.5\n"))
+    assert not [
+        name for name in curves(read("step,train/actor_loss,train/critic_loss\n1,0.5,2\n")) if "+" in name
+    ]
+    found = curves(
+        read("epoch,train/box_loss,val/box_loss,val/cls_loss\n1,1.0,0.5,2.0\n2,0.9,nan,1.0\n3,0.8,0.25,1.5\n")
+    )
     assert found["val/box+cls_loss"] == [(1, "2.5"), (2, "nan"), (3, "1.75")]
     assert "train/box_loss" in found
     assert not [name for name in found if name.startswith("train/box+")]
@@ -271,7 +293,9 @@ def test_a_loss_that_vanishes_while_the_rest_goes_on_has_become_nan(cuts: tuple[
     assert "val_loss" not in never
 
 
-@pytest.mark.parametrize("header", [",0", "Unnamed: 0,0", "step,value", "index,Values", "x,y", "iteration,loss"])
+@pytest.mark.parametrize(
+    "header", [",0", "Unnamed: 0,0", "step,value", "index,Values", "x,y", "iteration,loss"]
+)
 def test_one_column_without_a_name_is_the_metric_that_the_file_is_named_after(header: str) -> None:
     found = curves(read(f"{header}\n0,2.9\n5,2.75\n10,2.5\n", path="out/loss.csv"))
     assert found["loss"] == [(0, "2.9"), (5, "2.75"), (10, "2.5")]
@@ -283,12 +307,18 @@ def test_columns_of_a_file_that_names_no_metric_and_several_columns_stay_without
 
 
 def test_a_table_of_numbers_alone_that_counts_from_its_start_holds_the_metric_of_its_name() -> None:
-    assert curves(read("0,2.9\n1,2.75\n2,2.5\n", path="val_loss.csv"))["val_loss"] == [(0, "2.9"), (1, "2.75"), (2, "2.5")]
+    assert curves(read("0,2.9\n1,2.75\n2,2.5\n", path="val_loss.csv"))["val_loss"] == [
+        (0, "2.9"),
+        (1, "2.75"),
+        (2, "2.5"),
+    ]
     assert list(curves(read("2.9,3.1\n2.75,3\n", path="loss.csv"))) == ["col1", "col2"]
 
 
 def test_a_list_that_pandas_wrote_is_headed_by_a_zero_that_is_no_value() -> None:
-    assert [value for _, value in curves(read("0\n2.9\n2.75\n", path="loss_history.csv"))["loss_history"]] == ["2.9", "2.75"]
+    assert [
+        value for _, value in curves(read("0\n2.9\n2.75\n", path="loss_history.csv"))["loss_history"]
+    ] == ["2.9", "2.75"]
 
 
 def test_a_single_column_under_the_name_of_a_metric_is_read(tmp_path: Path) -> None:
@@ -304,13 +334,16 @@ def test_rows_of_several_runs_are_kept_apart_by_the_column_that_names_them(kind:
     for cuts in ((), (20, 31)):
         points = [r for r in read(text, cuts) if isinstance(r, Points) and r.metric == "loss"]
         found = {
-            source: [v for p in points if p.source == source for v in p.values.tolist()] for source in (p.source for p in points)
+            source: [v for p in points if p.source == source for v in p.values.tolist()]
+            for source in (p.source for p in points)
         }
         assert found == {"metrics.csv#1": [2.5, 2.25], "metrics.csv#2": [2.0, 1.5]}
 
 
 def test_runs_may_have_words_for_names_and_a_table_that_counts_nothing_is_one() -> None:
-    found = [r for r in read("arch,epoch,loss\nsmall,0,2.5\nlarge,0,2.0\nsmall,1,2.25\n") if isinstance(r, Points)]
+    found = [
+        r for r in read("arch,epoch,loss\nsmall,0,2.5\nlarge,0,2.0\nsmall,1,2.25\n") if isinstance(r, Points)
+    ]
     assert {p.source: p.values.tolist() for p in found if p.metric == "loss"} == {
         "metrics.csv#small": [2.5, 2.25],
         "metrics.csv#large": [2.0],

@@ -15,7 +15,7 @@ import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import envelopes
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Line, Points
+from hrmdoc.record.run import Damage, Line, Points
 from tests.readers.feeding import curves, fed
 
 TEXT = [f"step {step} | loss {2.5 - step / 100:.4f} | lr 3e-4" for step in range(0, 50, 10)] + [
@@ -26,16 +26,35 @@ TEXT = [f"step {step} | loss {2.5 - step / 100:.4f} | lr 3e-4" for step in range
 ]
 Wrap = Callable[[int, str], dict[str, Any]]
 WRAPS: dict[str, Wrap] = {
-    "docker": lambda i, line: {"log": line + "\n", "stream": "stderr", "time": f"2026-11-20T03:00:{i:02d}.1Z"},
-    "google": lambda i, line: {"insertId": str(i), "textPayload": line, "timestamp": f"2026-11-20T03:00:{i:02d}.1Z"},
-    "google structured": lambda i, line: {"jsonPayload": {"message": line}, "timestamp": f"2026-11-20T03:00:{i:02d}.1Z"},
+    "docker": lambda i, line: {
+        "log": line + "\n",
+        "stream": "stderr",
+        "time": f"2026-11-20T03:00:{i:02d}.1Z",
+    },
+    "google": lambda i, line: {
+        "insertId": str(i),
+        "textPayload": line,
+        "timestamp": f"2026-11-20T03:00:{i:02d}.1Z",
+    },
+    "google structured": lambda i, line: {
+        "jsonPayload": {"message": line},
+        "timestamp": f"2026-11-20T03:00:{i:02d}.1Z",
+    },
     "journald": lambda i, line: {
         "__REALTIME_TIMESTAMP": str(1_763_600_000_000_000 + i * 1_000_000),
         "MESSAGE": line,
         "_PID": "12",
     },
-    "loki": lambda i, line: {"line": line, "labels": {"pod": "train-0"}, "ts": f"2026-11-20T03:00:{i:02d}.1Z"},
-    "python": lambda i, line: {"asctime": f"2026-11-20 03:00:{i:02d},100", "levelname": "INFO", "message": line},
+    "loki": lambda i, line: {
+        "line": line,
+        "labels": {"pod": "train-0"},
+        "ts": f"2026-11-20T03:00:{i:02d}.1Z",
+    },
+    "python": lambda i, line: {
+        "asctime": f"2026-11-20 03:00:{i:02d},100",
+        "levelname": "INFO",
+        "message": line,
+    },
 }
 
 
@@ -64,7 +83,9 @@ def test_the_lines_of_every_collector_are_read_with_their_times(name: str, tmp_p
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_a_document_that_lists_them_newest_first_is_read_from_the_oldest(tmp_path: Path, indent: int | None) -> None:
+def test_a_document_that_lists_them_newest_first_is_read_from_the_oldest(
+    tmp_path: Path, indent: int | None
+) -> None:
     events = json.loads(document(None))["events"]
     path = tmp_path / "cloudwatch.json"
     path.write_text(json.dumps({"events": events[::-1]}, indent=indent))
@@ -77,8 +98,12 @@ def test_a_document_that_lists_them_newest_first_is_read_from_the_oldest(tmp_pat
 
 def test_a_message_of_several_lines_keeps_the_place_of_its_envelope() -> None:
     found = {"log": "\n".join(TEXT[5:]), "time": "2026-11-20T03:00:00Z"}
-    text = json.dumps({"log": TEXT[0] + "\n", "time": "2026-11-20T03:00:00Z"}) + "\n" + json.dumps(found) + "\n"
-    wanted = envelopes.open_session(Context("log.json", wanted=lambda block: [block.find(b"OutOfMemoryError")]))
+    text = (
+        json.dumps({"log": TEXT[0] + "\n", "time": "2026-11-20T03:00:00Z"}) + "\n" + json.dumps(found) + "\n"
+    )
+    wanted = envelopes.open_session(
+        Context("log.json", wanted=lambda block: [block.find(b"OutOfMemoryError")])
+    )
     assert {record.line for record in fed(wanted, text.encode()) if isinstance(record, Line)} == {2}
 
 
@@ -116,7 +141,9 @@ def test_a_line_that_is_too_long_is_told_and_costs_nothing_else() -> None:
     found = read("".join([*good[:3], '{"log": "' + "x" * (17 << 20) + '"}\n', *good[3:]]))
     assert [record.line for record in found if isinstance(record, Damage)] == [4]
     assert len(curves(found)["loss"]) == 5
-    assert any(isinstance(record, Damage) for record in read('{"events": [{"message": "' + "x" * (17 << 20) + '"}]}'))
+    assert any(
+        isinstance(record, Damage) for record in read('{"events": [{"message": "' + "x" * (17 << 20) + '"}]}')
+    )
 
 
 @settings(max_examples=60, deadline=None)

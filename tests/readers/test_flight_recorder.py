@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import flight_recorder
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact, Record
+from hrmdoc.record.run import Damage, Fact, Record
 from tests.readers.feeding import fed
 
 REAL = Path(__file__).parents[1] / "artefacts/torchrun/flight-recorder/nccl_trace_rank_0"
@@ -29,12 +29,19 @@ def facts(records: list[Record]) -> dict[str, object]:
 
 def test_a_real_dump_tells_what_the_rank_waits_for() -> None:
     found = facts(read(REAL.read_bytes()))
-    assert (found["fr.0.0.waiting"], found["fr.0.0.completed"], found["fr.0.0.operation"]) == (6, 5, "gloo:all_reduce")
+    assert (found["fr.0.0.waiting"], found["fr.0.0.completed"], found["fr.0.0.operation"]) == (
+        6,
+        5,
+        "gloo:all_reduce",
+    )
     assert found["fr.members.0"] == "0,1"
 
 
 def test_an_old_dump_is_a_bare_list() -> None:
-    old = [{"seq_id": 3, "pg_id": 0, "state": "completed"}, {"seq_id": 4, "pg_id": 0, "state": "started", "profiling_name": "x"}]
+    old = [
+        {"seq_id": 3, "pg_id": 0, "state": "completed"},
+        {"seq_id": 4, "pg_id": 0, "state": "started", "profiling_name": "x"},
+    ]
     assert facts(read(pickle.dumps(old, protocol=2)))["fr.0.0.waiting"] == 4
 
 
@@ -44,7 +51,9 @@ class Evil:
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
-def test_a_dump_that_calls_a_function_is_refused(protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dump_that_calls_a_function_is_refused(
+    protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     records = read(pickle.dumps({"entries": [Evil()]}, protocol=protocol))
     assert [type(record) for record in records] == [Damage]
@@ -63,7 +72,12 @@ def test_a_dump_cut_or_changed_at_any_byte_never_raises() -> None:
         assert read(blob[:at] + bytes([blob[at] ^ 0x41]) + blob[at + 1 :]) is not None
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    )
+)
 def test_any_plain_content_is_read_without_an_exception(content: object) -> None:
     keyed = {
         "entries": [content, {"collective_seq_id": 1, "frames": content, "input_sizes": content}],

@@ -7,7 +7,7 @@ from typing import Any
 
 from hrmdoc.readers import hf_state
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Points, Record
+from hrmdoc.record.run import Damage, Event, Fact, Points, Record
 from tests.readers.feeding import fed
 
 STATE: dict[str, Any] = {
@@ -37,7 +37,11 @@ def read(blob: bytes) -> list[Record]:
 
 
 def metrics(records: list[Record]) -> dict[str, tuple[list[int], list[str]]]:
-    return {r.metric: (r.steps.tolist(), [repr(v) for v in r.values.tolist()]) for r in records if isinstance(r, Points)}
+    return {
+        r.metric: (r.steps.tolist(), [repr(v) for v in r.values.tolist()])
+        for r in records
+        if isinstance(r, Points)
+    }
 
 
 def test_the_history_becomes_exact_points_with_bare_nan_tokens() -> None:
@@ -54,7 +58,9 @@ def test_the_mean_loss_of_the_whole_run_is_a_fact_and_no_point() -> None:
 
 
 def test_what_the_state_says_of_the_run_becomes_canonical_facts() -> None:
-    facts = {r.key: r.value for r in read(json.dumps(STATE).encode()) if isinstance(r, Fact) and r.scope == "run"}
+    facts = {
+        r.key: r.value for r in read(json.dumps(STATE).encode()) if isinstance(r, Fact) and r.scope == "run"
+    }
     assert facts["run.total_steps"] == 40
     assert facts["data.micro_batch_size"] == 8
     assert facts["eval.early_stopping"] is True
@@ -78,5 +84,12 @@ def test_of_a_torn_file_the_whole_entries_are_kept() -> None:
 
 
 def test_foreign_content_gives_damage_or_nothing() -> None:
-    for blob in (b"", b"\0\0", b"[]", b'{"log_history": 3}', b'{"log_history": [1, null, {"step": "x"}]}', b"{" * 3000):
+    for blob in (
+        b"",
+        b"\0\0",
+        b"[]",
+        b'{"log_history": 3}',
+        b'{"log_history": [1, null, {"step": "x"}]}',
+        b"{" * 3000,
+    ):
         assert all(isinstance(r, Damage | Fact) for r in read(blob))

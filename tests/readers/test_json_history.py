@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.readers import json_history
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact, Points, Record
+from hrmdoc.record.run import Damage, Fact, Points, Record
 from tests.readers.feeding import fed
 
 
@@ -20,7 +20,11 @@ def read(tree: object, path: str = "history.json") -> list[Record]:
 
 
 def curves(records: list[Record]) -> dict[str, tuple[str, list[int], list[str]]]:
-    return {r.metric: (r.axis, r.steps.tolist(), [repr(v) for v in r.values.tolist()]) for r in records if isinstance(r, Points)}
+    return {
+        r.metric: (r.axis, r.steps.tolist(), [repr(v) for v in r.values.tolist()])
+        for r in records
+        if isinstance(r, Points)
+    }
 
 
 def test_lists_by_name_are_curves_over_epochs() -> None:
@@ -31,11 +35,19 @@ def test_lists_by_name_are_curves_over_epochs() -> None:
 
 
 def test_a_list_of_steps_beside_the_metric_gives_the_axis() -> None:
-    assert curves(read({"history": {"step": [10, 20], "loss": [2.0, 1.0]}}))["loss"] == ("step", [10, 20], ["2.0", "1.0"])
+    assert curves(read({"history": {"step": [10, 20], "loss": [2.0, 1.0]}}))["loss"] == (
+        "step",
+        [10, 20],
+        ["2.0", "1.0"],
+    )
 
 
 def test_a_list_of_objects_is_a_table() -> None:
-    assert curves(read([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.5}]))["loss"] == ("step", [1, 2], ["2.0", "1.5"])
+    assert curves(read([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.5}]))["loss"] == (
+        "step",
+        [1, 2],
+        ["2.0", "1.5"],
+    )
     assert curves(read({"history": [{"epoch": 1, "loss": 2.0}]}))["loss"] == ("epoch", [1], ["2.0"])
 
 
@@ -46,7 +58,8 @@ def test_the_scalar_download_of_tensorboard() -> None:
 
 def test_a_final_value_deep_inside_is_a_point_of_the_lowest_precision() -> None:
     records = read(
-        {"config": {"d_model": 256, "lr": 3e-4}, "final_metrics": {"val_loss": 0.0}, "steps": 5000}, "phase8_long.json"
+        {"config": {"d_model": 256, "lr": 3e-4}, "final_metrics": {"val_loss": 0.0}, "steps": 5000},
+        "phase8_long.json",
     )
     (points,) = [r for r in records if isinstance(r, Points)]
     assert (points.metric, points.steps.tolist(), points.values.tolist(), points.precision) == (
@@ -69,7 +82,18 @@ def test_whole_objects_of_a_torn_list_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "blob", [b"", b"{}", b"[]", b"null", b"3", b'{"loss": ["a"]}', b'{"loss": [[[]]]}', b"[" * 5000, b'{"loss": [NaN]}']
+    "blob",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"3",
+        b'{"loss": ["a"]}',
+        b'{"loss": [[[]]]}',
+        b"[" * 5000,
+        b'{"loss": [NaN]}',
+    ],
 )
 def test_hostile_documents_never_raise(blob: bytes) -> None:
     assert all(isinstance(r, Points | Fact | Damage) for r in read(blob))
@@ -102,7 +126,10 @@ def test_rows_under_their_numbers_are_a_table(key: str) -> None:
     found = curves(read(tree))
     assert found["train_loss"][1:] == ([1, 2, 4], ["2.0", "1.0", "0.5"])
     assert found["val.loss"][1:] == ([1, 2, 4], ["3.0", "1.5", "0.75"])
-    assert curves(read({"config": {"lr": 0.1}, "history": tree}))["train_loss"][1:] == ([1, 2, 4], ["2.0", "1.0", "0.5"])
+    assert curves(read({"config": {"lr": 0.1}, "history": tree}))["train_loss"][1:] == (
+        [1, 2, 4],
+        ["2.0", "1.0", "0.5"],
+    )
 
 
 def test_a_bare_list_has_the_name_of_its_file_where_that_is_a_metric() -> None:
@@ -129,15 +156,23 @@ def test_other_lists_of_lists_are_no_pairs_of_step_and_value(pairs: list[object]
 
 
 def test_pairs_of_step_and_value_are_a_curve() -> None:
-    assert curves(read({"loss": [[0, 2.0], [10, None], [20, 1.0]]})) == {"loss": ("step", [0, 10, 20], ["2.0", "nan", "1.0"])}
-    assert curves(read([[0, 2.0], [10, 1.0]], "train_loss.json")) == {"train_loss": ("step", [0, 10], ["2.0", "1.0"])}
+    assert curves(read({"loss": [[0, 2.0], [10, None], [20, 1.0]]})) == {
+        "loss": ("step", [0, 10, 20], ["2.0", "nan", "1.0"])
+    }
+    assert curves(read([[0, 2.0], [10, 1.0]], "train_loss.json")) == {
+        "train_loss": ("step", [0, 10], ["2.0", "1.0"])
+    }
     assert json_history.sniff(Path("train_loss.json"), b"[[0, 2.0], [10, 1.0]]") > 0.5
     assert json_history.sniff(Path("boxes.json"), b"[[0, 2.0], [10, 1.0]]") == 0.0
 
 
 def test_catboost_names_its_metrics_beside_their_values() -> None:
     rows = [{"learn": [0.6, 0.7], "iteration": at, "passed_time": 0.1, "test": [0.65]} for at in range(2)]
-    meta = {"learn_metrics": [{"name": "Logloss"}, {"name": "AUC"}], "test_metrics": [{"name": "Logloss"}], "iteration_count": 2}
+    meta = {
+        "learn_metrics": [{"name": "Logloss"}, {"name": "AUC"}],
+        "test_metrics": [{"name": "Logloss"}],
+        "iteration_count": 2,
+    }
     found = curves(read({"meta": meta, "iterations": rows}, "catboost_training.json"))
     assert found["train_Logloss"] == ("step", [0, 1], ["0.6", "0.6"])
     assert found["val_Logloss"] == ("step", [0, 1], ["0.65", "0.65"])
@@ -147,7 +182,10 @@ def test_catboost_names_its_metrics_beside_their_values() -> None:
 
 @pytest.mark.parametrize("rows", [None, [], [3], [{"learn": 0.6}], [{"learn": [0.6]}, {"iteration": "x"}]])
 def test_a_damaged_file_of_catboost_is_no_error(rows: object) -> None:
-    read({"meta": {"learn_metrics": ["Logloss", {}], "test_metrics": None}, "iterations": rows}, "catboost_training.json")
+    read(
+        {"meta": {"learn_metrics": ["Logloss", {}], "test_metrics": None}, "iterations": rows},
+        "catboost_training.json",
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +208,9 @@ def test_scores_by_class_are_no_table_of_epochs() -> None:
 
 
 @pytest.mark.parametrize("names", [("train", "val"), ("small", "large")])
-def test_lists_by_part_or_model_get_the_metric_that_the_file_is_named_after(names: tuple[str, str], tmp_path: Path) -> None:
+def test_lists_by_part_or_model_get_the_metric_that_the_file_is_named_after(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
     tree = {names[0]: [2.5, 2.0], names[1]: [3.0, 2.5]}
     assert {name: values for name, (_, _, values) in curves(read(tree, "out/loss_history.json")).items()} == {
         f"{names[0]}_loss": ["2.5", "2.0"],

@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import jsonl
-from hrmdoc.readers._feed import nothing_wanted
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Line, Points, Record
+from hrmdoc.readers.sources.feed import nothing_wanted
+from hrmdoc.record.run import Damage, Event, Line, Points, Record
 from tests.readers.feeding import curves, fed
 
 
-def read(text: str | bytes, cuts: tuple[int, ...] = (), path: str = "log.jsonl", wanted: bytes = b"") -> list[Record]:
+def read(
+    text: str | bytes, cuts: tuple[int, ...] = (), path: str = "log.jsonl", wanted: bytes = b""
+) -> list[Record]:
     blob = text.encode() if isinstance(text, str) else text
     search = (lambda block: [block.find(wanted)] if wanted in block else []) if wanted else nothing_wanted
     session = jsonl.open_session(Context(path, wanted=search))
@@ -29,7 +31,9 @@ def lines(*rows: object) -> str:
 
 
 def test_a_row_becomes_one_point_of_each_metric() -> None:
-    (points,) = [r for r in read('{"step": 3, "loss": 2.5, "timestamp": 1700000000.5}\n') if isinstance(r, Points)]
+    (points,) = [
+        r for r in read('{"step": 3, "loss": 2.5, "timestamp": 1700000000.5}\n') if isinstance(r, Points)
+    ]
     assert (points.metric, points.steps.tolist(), points.values.tolist(), points.times.tolist()) == (
         "loss",
         [3],
@@ -48,7 +52,9 @@ def test_bare_nan_and_infinity_are_read_as_such() -> None:
 
 def test_numbers_in_quotes_and_progress_as_a_fraction_are_read() -> None:
     found = curves(
-        read('{"loss": "0.31", "global_step/max_steps": "8270/11043", "memory(GiB)": 61.2, "elapsed_time": "1h 2m"}\n')
+        read(
+            '{"loss": "0.31", "global_step/max_steps": "8270/11043", "memory(GiB)": 61.2, "elapsed_time": "1h 2m"}\n'
+        )
     )
     assert found == {"loss": [(8270, "0.31")], "memory(GiB)": [(8270, "61.2")]}
 
@@ -61,7 +67,9 @@ def test_nested_names_are_joined_by_dots() -> None:
 
 
 def test_a_missing_null_is_no_point() -> None:
-    found = curves(read(lines({"step": 1, "loss": 2.0, "eval_loss": None}, {"step": 2, "loss": 1.0, "eval_loss": 3.0})))
+    found = curves(
+        read(lines({"step": 1, "loss": 2.0, "eval_loss": None}, {"step": 2, "loss": 1.0, "eval_loss": 3.0}))
+    )
     assert found["eval_loss"] == [(2, "3.0")]
 
 
@@ -96,11 +104,18 @@ def test_without_a_step_whole_epochs_count_and_fractions_do_not() -> None:
 
 
 def test_the_part_of_the_data_is_told_by_a_cell_or_by_the_name_of_the_file() -> None:
-    assert set(curves(read(lines({"step": 1, "split": "val", "loss": 1.0}, {"step": 1, "split": "train", "loss": 2.0})))) == {
+    assert set(
+        curves(
+            read(lines({"step": 1, "split": "val", "loss": 1.0}, {"step": 1, "split": "train", "loss": 2.0}))
+        )
+    ) == {
         "eval/loss",
         "loss",
     }
-    assert set(curves(read('{"step": 1, "loss": 1.0, "val_acc": 0.5}\n', path="run/val_log.jsonl"))) == {"eval/loss", "val_acc"}
+    assert set(curves(read('{"step": 1, "loss": 1.0, "val_acc": 0.5}\n', path="run/val_log.jsonl"))) == {
+        "eval/loss",
+        "val_acc",
+    }
 
 
 def test_events_of_a_run_directory() -> None:
@@ -118,14 +133,23 @@ def test_events_of_a_run_directory() -> None:
     )
     records = read(text)
     events = [r for r in records if isinstance(r, Event)]
-    assert [(event.kind, event.step) for event in events] == [("start", 0), ("checkpoint", 50), ("exception", 51), ("end", 51)]
+    assert [(event.kind, event.step) for event in events] == [
+        ("start", 0),
+        ("checkpoint", 50),
+        ("exception", 51),
+        ("end", 51),
+    ]
     assert "crashed" in events[-1].detail
     assert "  x" in [r.text for r in records if isinstance(r, Line)]
     assert curves(records) == {}
 
 
 def test_a_wanted_message_is_kept_as_a_line() -> None:
-    text = lines({"step": 1, "loss": 1.0}, {"level": "ERROR", "message": "CUDA out of memory. Tried"}, {"step": 2, "loss": 1.0})
+    text = lines(
+        {"step": 1, "loss": 1.0},
+        {"level": "ERROR", "message": "CUDA out of memory. Tried"},
+        {"step": 2, "loss": 1.0},
+    )
     kept = [r for r in read(text, wanted=b"out of memory") if isinstance(r, Line)]
     assert [(line.text, line.line) for line in kept] == [("CUDA out of memory. Tried", 2)]
 
@@ -140,18 +164,26 @@ def test_a_torn_last_line_is_waited_for_and_noted_at_the_end() -> None:
     session = jsonl.open_session(Context("x.jsonl"))
     assert len(curves(list(session.feed(b'{"step": 1, "loss": 1}\n{"step": 2, "loss"')))["loss"]) == 1
     assert curves(list(session.feed(b": 2}\n"))) == {"loss": [(2, "2.0")]}
-    assert [r.line for r in read('{"step": 1, "loss": 1}\n{"step": 2, "loss"') if isinstance(r, Damage)] == [2]
+    assert [r.line for r in read('{"step": 1, "loss": 1}\n{"step": 2, "loss"') if isinstance(r, Damage)] == [
+        2
+    ]
 
 
 def test_a_whole_last_line_without_a_line_end_counts() -> None:
     assert curves(read('{"step": 1, "loss": 1}'))["loss"] == [(1, "1.0")]
 
 
-CELLS = st.one_of(st.floats(width=32), st.integers(-5, 5), st.none(), st.sampled_from(["nan", "x", "1e3", "12/20"]))
+CELLS = st.one_of(
+    st.floats(width=32), st.integers(-5, 5), st.none(), st.sampled_from(["nan", "x", "1e3", "12/20"])
+)
 ROWS = st.lists(
     st.fixed_dictionaries(
         {"loss": CELLS},
-        optional={"step": st.integers(0, 30), "epoch": st.integers(0, 3), "eval": st.fixed_dictionaries({"acc": CELLS})},
+        optional={
+            "step": st.integers(0, 30),
+            "epoch": st.integers(0, 3),
+            "eval": st.fixed_dictionaries({"acc": CELLS}),
+        },
     ),
     max_size=20,
 )
@@ -171,14 +203,22 @@ def everything(records: list[Record]) -> list[object]:
     for r in records:
         if isinstance(r, Points):
             assert r.lines is not None
-            columns = (r.steps.tolist(), map(repr, r.values.tolist()), map(repr, r.times.tolist()), r.lines.tolist())
+            columns = (
+                r.steps.tolist(),
+                map(repr, r.values.tolist()),
+                map(repr, r.times.tolist()),
+                r.lines.tolist(),
+            )
             points.setdefault(f"{r.metric} {r.axis}", []).extend(zip(*columns, strict=True))
     return [points, [r for r in records if not isinstance(r, Points)]]
 
 
 ALIKE = st.sampled_from(
     [
-        *['{"step": 4, "loss": 2.5, "ts": 1700000000.5, "eta": "0:01"}', '{"step": 5, "loss": 2, "ts": 1700000001, "eta": "1h"}']
+        *[
+            '{"step": 4, "loss": 2.5, "ts": 1700000000.5, "eta": "0:01"}',
+            '{"step": 5, "loss": 2, "ts": 1700000001, "eta": "1h"}',
+        ]
         * 4,
         '{"step": 6, "loss": null, "ts": 1700000001, "eta": "1h"}',
         '{"step": 6, "loss": NaN, "ts": 1700000001, "eta": "1h"}',

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hrmdoc.readers import discover, mlflow, read_into
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Points, Run
+from hrmdoc.record.run import Damage, Points, Run
 from tests.readers.feeding import database
 
 META = "artifact_uri: x\nend_time: 1700000100000\nrun_id: abc\nstart_time: 1700000000000\nstatus: 4\n"
@@ -19,7 +19,9 @@ def file_store(root: Path) -> Path:
     (run / "metrics" / "train").mkdir(parents=True)
     (run / "params").mkdir()
     (run / "meta.yaml").write_text(META)
-    (run / "metrics" / "train" / "loss").write_text("1795233159173 2.5 0\n1795233159174 nan 10\n1795233159175 inf 20\nrubbish\n")
+    (run / "metrics" / "train" / "loss").write_text(
+        "1795233159173 2.5 0\n1795233159174 nan 10\n1795233159175 inf 20\nrubbish\n"
+    )
     (run / "params" / "learning_rate").write_text("0.001")
     return root
 
@@ -32,7 +34,10 @@ def test_the_file_store_gives_metrics_parameters_and_the_end(tmp_path: Path) -> 
     assert series.steps.tolist() == [0, 10, 20]
     assert [repr(value) for value in series.values.tolist()] == ["2.5", "nan", "inf"]
     assert [fact.value for fact in run.facts.values()] == ["0.001"]
-    assert [(event.kind, "crashed" in event.detail) for event in run.events] == [("start", False), ("end", True)]
+    assert [(event.kind, "crashed" in event.detail) for event in run.events] == [
+        ("start", False),
+        ("end", True),
+    ]
     assert [damage.line for damage in run.damages] == [4]
 
 
@@ -84,7 +89,9 @@ def test_a_broken_database_is_reported(tmp_path: Path) -> None:
 def test_a_step_or_a_time_beyond_all_numbers_costs_its_line_only(tmp_path: Path) -> None:
     path = tmp_path / "metrics" / "loss"
     path.parent.mkdir()
-    path.write_text(f"1795233159174 2.0 1\n1795233159174 2.0 {'9' * 40}\n{'9' * 400} 1.0 2\n1795233159174 1.0 3\n")
+    path.write_text(
+        f"1795233159174 2.0 1\n1795233159174 2.0 {'9' * 40}\n{'9' * 400} 1.0 2\n1795233159174 1.0 3\n"
+    )
     session = mlflow.open_session(Context(str(path)))
     found = [*session.feed(path.read_bytes()), *session.close()]
     assert [record.steps.tolist() for record in found if isinstance(record, Points)] == [[1, 3]]

@@ -12,10 +12,14 @@ import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import notebook
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Fact
+from hrmdoc.record.run import Damage, Fact
 from tests.readers.feeding import curves, fed
 
-ROWS = [("1", "No log", "1.700000", "0.510000"), ("2", "1.250000", "1.400000", "0.520000"), ("3", "0.8", "1.2", "0.6")]
+ROWS = [
+    ("1", "No log", "1.700000", "0.510000"),
+    ("2", "1.250000", "1.400000", "0.520000"),
+    ("3", "0.8", "1.2", "0.6"),
+]
 DRAWN = (
     "<div><progress value='3' max='9'></progress>\n [3/9 00:10 &lt; 00:30, 0.50 it/s]</div>\n<table border=1><thead>\n"
     "<tr><th>Epoch</th>\n<th>Training Loss</th><th>Validation Loss</th><th>Accuracy</th></tr></thead><tbody>\n"
@@ -33,7 +37,10 @@ def printed(text: str) -> dict[str, Any]:
 
 
 def drawn(html: str) -> dict[str, Any]:
-    return {"output_type": "display_data", "data": {"text/html": html, "text/plain": "<IPython.core.display.HTML object>"}}
+    return {
+        "output_type": "display_data",
+        "data": {"text/html": html, "text/plain": "<IPython.core.display.HTML object>"},
+    }
 
 
 def read(*cells: Any) -> list[Any]:
@@ -51,15 +58,22 @@ def test_a_table_that_was_drawn_becomes_curves_and_what_was_measured_with_the_ev
 
 def test_a_table_that_was_drawn_again_and_again_counts_once() -> None:
     parts = ("1", "2.0"), ("2", "1.8"), ("3", "1.7")
-    states = ["".join(f"<tr><td>{step}</td><td>{loss}</td></tr>" for step, loss in parts[:shown]) for shown in (1, 2, 3)]
+    states = [
+        "".join(f"<tr><td>{step}</td><td>{loss}</td></tr>" for step, loss in parts[:shown])
+        for shown in (1, 2, 3)
+    ]
     head = "<div>[{}/9 Epoch 1/3]</div><table><tr><th>Step</th><th>Training Loss</th></tr>"
-    found = read(code(*(drawn(head.format(place) + rows + "</table>") for place, rows in enumerate(states, 1))))
+    found = read(
+        code(*(drawn(head.format(place) + rows + "</table>") for place, rows in enumerate(states, 1)))
+    )
     assert curves(found) == {"Training Loss": [(1, "2.0"), (2, "1.8"), (3, "1.7")]}
 
 
 def test_printed_lines_of_all_cells_are_one_log() -> None:
     found = read(
-        code(printed("step 1 loss 2.5\n")), {"cell_type": "markdown", "source": "loss 9"}, code(printed("step 2 loss 2.4\n"))
+        code(printed("step 1 loss 2.5\n")),
+        {"cell_type": "markdown", "source": "loss 9"},
+        code(printed("step 2 loss 2.4\n")),
     )
     assert curves(found) == {"loss": [(1, "2.5"), (2, "2.4")]}
 
@@ -84,14 +98,18 @@ def test_an_error_is_told_and_code_that_names_one_is_not(tmp_path: Path) -> None
         "output_type": "error", "ename": "OutOfMemoryError", "evalue": "CUDA out of memory.",
         "traceback": ["\x1b[0;31m-----\x1b[0m", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate 2G."],
     }  # fmt: skip
-    good = code(printed("step 1 loss 2.5\nstep 2 loss 2.4\n"), source='raise RuntimeError("CUDA out of memory.")')
+    good = code(
+        printed("step 1 loss 2.5\nstep 2 loss 2.4\n"), source='raise RuntimeError("CUDA out of memory.")'
+    )
     path.write_text(json.dumps({"nbformat": 4, "cells": [good]}))
     assert [one.id for one in hrmdoc.analyze(path).present if one.id == "oom-cuda"] == []
     path.write_text(json.dumps({"nbformat": 4, "cells": [good, code(error)]}))
     assert [one.id for one in hrmdoc.analyze(path).present if one.id == "oom-cuda"] == ["oom-cuda"]
 
 
-@pytest.mark.parametrize("cells", [None, 5, [5, None], [{"cell_type": "code", "outputs": 3, "source": 4}], [code({"data": []})]])
+@pytest.mark.parametrize(
+    "cells", [None, 5, [5, None], [{"cell_type": "code", "outputs": 3, "source": 4}], [code({"data": []})]]
+)
 def test_strange_notebooks_hold_nothing(cells: Any) -> None:
     blob = json.dumps({"nbformat": 4, "cells": cells}).encode()
     assert fed(notebook.open_session(Context("a.ipynb")), blob) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import readers, rulebook
+from hrmdoc.record.run import Run
 from hrmdoc.roles import RoleMap
-from hrmdoc.run import Run
 
 QUERY = """timestamp, index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB]
 2026/01/02 03:04:05.678, 0, NVIDIA H100, 97 %, 70000 MiB, 81559 MiB

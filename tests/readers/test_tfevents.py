@@ -16,9 +16,9 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_ndarray, make_tensor_proto
 
 from hrmdoc.readers import discover, read_into, tfevents
-from hrmdoc.readers._crc import masked, of_similar, unmask
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Points, Record, Run
+from hrmdoc.readers.support.crc import masked, of_similar, unmask
+from hrmdoc.record.run import Damage, Points, Record, Run
 from tests.readers.feeding import fed
 
 Point = tuple[str, int, float, float]
@@ -26,7 +26,9 @@ Point = tuple[str, int, float, float]
 
 def scalar(tag: str, step: int, value: float, time: float = 1.7e9) -> event_pb2.Event:
     return event_pb2.Event(
-        wall_time=time, step=step, summary=summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, simple_value=value)])
+        wall_time=time,
+        step=step,
+        summary=summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, simple_value=value)]),
     )
 
 
@@ -65,8 +67,12 @@ def reference(path: Path) -> list[Point]:
     found: dict[str, list[Point]] = {}
     for event in LegacyEventFileLoader(str(path)).Load():
         for value in event.summary.value:
-            number = value.simple_value if value.HasField("simple_value") else float(make_ndarray(value.tensor))
-            found.setdefault(value.tag, []).append((value.tag, event.step, repr(float(number)), event.wall_time))  # type: ignore[arg-type]
+            number = (
+                value.simple_value if value.HasField("simple_value") else float(make_ndarray(value.tensor))
+            )
+            found.setdefault(value.tag, []).append(
+                (value.tag, event.step, repr(float(number)), event.wall_time)
+            )  # type: ignore[arg-type]
     return [point for tag in sorted(found) for point in found[tag]]
 
 
@@ -75,9 +81,18 @@ def everything() -> list[event_pb2.Event]:
     events = []
     for step in range(0, 400, 7):
         events += [scalar(f"train/m{n}", step, step * 0.1 + n, 1.7e9 + step) for n in range(12)]
-        events += [scalar("train/loss", step, math.nan if step % 3 else math.inf), scalar("a/long/tag/of/its/own", step, -step)]
-        events += [tensor("tensor/float", step, float(step) / 3, np.float32), tensor("tensor/double", step, step / 3, np.float64)]
-        events += [tensor("tensor/int", step, step, np.int64), tensor("tensor/half", step, step / 8, np.float16)]
+        events += [
+            scalar("train/loss", step, math.nan if step % 3 else math.inf),
+            scalar("a/long/tag/of/its/own", step, -step),
+        ]
+        events += [
+            tensor("tensor/float", step, float(step) / 3, np.float32),
+            tensor("tensor/double", step, step / 3, np.float64),
+        ]
+        events += [
+            tensor("tensor/int", step, step, np.int64),
+            tensor("tensor/half", step, step / 8, np.float16),
+        ]
         packed = [summary_pb2.Summary.Value(tag=f"packed/{n}", simple_value=n + step / 7) for n in range(5)]
         events.append(event_pb2.Event(wall_time=1.7e9, step=step, summary=summary_pb2.Summary(value=packed)))
     return events
@@ -100,7 +115,9 @@ def test_reads_what_the_summary_writer_of_torch_wrote(tmp_path: Path) -> None:
             writer.add_scalar("eval/loss", 2.0 / (step + 1), step, new_style=True)
             writer.add_histogram("weights", np.arange(5.0), step)
         writer.add_text("args", '{"learning_rate": 0.0003, "nested": {"seed": 7}, "bad": NaN}')
-        writer.add_hparams({"lr": 0.1, "name": "adam", "amsgrad": True}, {"hparam/accuracy": 0.5}, run_name=".")
+        writer.add_hparams(
+            {"lr": 0.1, "name": "adam", "amsgrad": True}, {"hparam/accuracy": 0.5}, run_name="."
+        )
     run = Run()
     read_into(run, discover(str(tmp_path)))
     loss = next(series for key, series in run.series.items() if key.metric == "train/loss")
@@ -173,7 +190,9 @@ def test_a_torn_record_is_waited_for(tmp_path: Path) -> None:
     assert list(session.close()) == []
 
 
-@pytest.mark.parametrize("blob", [b"", b"\0", b"\0" * 5000, b"<html>" * 100, bytes(range(256)) * 40, b"\xff" * 64])
+@pytest.mark.parametrize(
+    "blob", [b"", b"\0", b"\0" * 5000, b"<html>" * 100, bytes(range(256)) * 40, b"\xff" * 64]
+)
 def test_what_is_no_event_file_gives_damage_and_no_points(blob: bytes) -> None:
     records = read(blob)
     assert points(records) == []
@@ -183,7 +202,10 @@ def test_what_is_no_event_file_gives_damage_and_no_points(blob: bytes) -> None:
 def test_validation_folders_keep_their_curves_apart(tmp_path: Path) -> None:
     for folder in ("train", "validation"):
         (tmp_path / folder).mkdir()
-        write(tmp_path / folder / "events.out.tfevents.1.h", [tensor("epoch_loss", step, 1.0, np.float32) for step in range(3)])
+        write(
+            tmp_path / folder / "events.out.tfevents.1.h",
+            [tensor("epoch_loss", step, 1.0, np.float32) for step in range(3)],
+        )
     run = Run()
     read_into(run, discover(tmp_path))
     assert {key.metric for key in run.series} == {"train/epoch_loss", "validation/epoch_loss"}
@@ -201,10 +223,13 @@ def test_event_files_of_one_folder_are_one_logger_read_in_order_of_their_start(t
 
 def test_an_image_or_a_large_tensor_is_no_scalar(tmp_path: Path) -> None:
     big = tensor_pb2.TensorProto(
-        dtype=1, tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=3)])
+        dtype=1,
+        tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=3)]),
     )
     big.float_val.extend([1.0, 2.0, 3.0])
-    event = event_pb2.Event(step=1, summary=summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag="t", tensor=big)]))
+    event = event_pb2.Event(
+        step=1, summary=summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag="t", tensor=big)])
+    )
     assert points(read(write(tmp_path / "e", [event] * 30))) == []
 
 

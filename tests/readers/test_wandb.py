@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import wandb
 from hrmdoc.readers.base import Context
-from hrmdoc.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 
 HEADER = b":W&B" + struct.pack("<HB", 0xBEE1, 0)
@@ -34,7 +34,9 @@ def field(number: int, value: bytes | int) -> bytes:
 
 
 def item(key: str | list[str], json: str) -> bytes:
-    names = field(1, key.encode()) if isinstance(key, str) else b"".join(field(2, part.encode()) for part in key)
+    names = (
+        field(1, key.encode()) if isinstance(key, str) else b"".join(field(2, part.encode()) for part in key)
+    )
     return names + field(16, json.encode())
 
 
@@ -69,7 +71,9 @@ def read(blob: bytes, cuts: tuple[int, ...] = (), wanted: bytes = b"\xff") -> li
 
 MANY = log(
     [
-        history(step, train__loss=str(1 / (step + 1)), _timestamp=str(1.7e9 + step), pad='"' + "x" * 900 + '"')
+        history(
+            step, train__loss=str(1 / (step + 1)), _timestamp=str(1.7e9 + step), pad='"' + "x" * 900 + '"'
+        )
         for step in range(120)
     ]
 )
@@ -86,12 +90,20 @@ def test_records_that_cross_blocks_are_joined() -> None:
 
 
 def test_config_exit_and_printed_lines_are_read() -> None:
-    config = field(17, field(4, field(1, item("lr", "0.001")) + field(1, item("arch", '{"hidden_size": 64}'))))
+    config = field(
+        17, field(4, field(1, item("lr", "0.001")) + field(1, item("arch", '{"hidden_size": 64}')))
+    )
     printed = [field(13, field(3, part)) for part in (b"step: ", b'"x"', b"\nCUDA out of", b" memory\n")]
     records = read(log([config, *printed, field(18, field(1, 1))]), wanted=b"out of memory")
-    assert {(r.key, r.value) for r in records if isinstance(r, Fact)} == {("lr", 0.001), ("arch.hidden_size", 64)}
+    assert {(r.key, r.value) for r in records if isinstance(r, Fact)} == {
+        ("lr", 0.001),
+        ("arch.hidden_size", 64),
+    }
     assert [r.text for r in records if isinstance(r, Line)] == ["CUDA out of memory"]
-    assert [(r.kind, "crashed" in r.detail) for r in records if isinstance(r, Event)] == [("start", False), ("end", True)]
+    assert [(r.kind, "crashed" in r.detail) for r in records if isinstance(r, Event)] == [
+        ("start", False),
+        ("end", True),
+    ]
 
 
 def test_system_statistics_are_metrics_of_the_last_step() -> None:
@@ -163,6 +175,8 @@ def test_a_file_cut_or_damaged_anywhere_never_raises() -> None:
             assert all(isinstance(r, Points | Damage | Event | Fact) for r in read(text))
 
 
-@pytest.mark.parametrize(("head", "taken"), [(HEADER, True), (b":W", False), (b"", False), (b"step 1", False)])
+@pytest.mark.parametrize(
+    ("head", "taken"), [(HEADER, True), (b":W", False), (b"", False), (b"step 1", False)]
+)
 def test_sniff(head: bytes, taken: bool) -> None:
     assert (wandb.sniff(Path("run-x.wandb"), head) == 1.0) is taken

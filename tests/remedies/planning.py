@@ -41,7 +41,9 @@ LIGHTNING = Framework(
     "lightning",
     "Lightning",
     config={
-        "optimizer.lr": ConfigKey(("optimizer.init_args.lr", "model.init_args.learning_rate", "model.learning_rate")),
+        "optimizer.lr": ConfigKey(
+            ("optimizer.init_args.lr", "model.init_args.learning_rate", "model.learning_rate")
+        ),
         "optimizer.grad_clip": ConfigKey(("trainer.gradient_clip_val",)),
         "precision": ConfigKey(("trainer.precision",), "str"),
     },

@@ -53,7 +53,10 @@ def test_a_refusal_of_the_trainer_is_handed_on(run: Path) -> None:
     answer = trainer(
         run,
         lambda request: (
-            json.dumps({"event": "action", "id": request["id"], "status": "refused", "why": "no good checkpoint"}) + "\n"
+            json.dumps(
+                {"event": "action", "id": request["id"], "status": "refused", "why": "no good checkpoint"}
+            )
+            + "\n"
         ),
     )
     assert send(run, "rollback", sleep=answer).why == "no good checkpoint"
@@ -95,7 +98,9 @@ def test_an_action_that_was_taken_but_not_answered_is_told_apart(run: Path) -> N
         ("roll_back", None, "did you mean 'rollback'"),
     ],
 )
-def test_what_the_trainer_would_refuse_is_not_even_placed(run: Path, action: str, lr: float | None, what: str) -> None:
+def test_what_the_trainer_would_refuse_is_not_even_placed(
+    run: Path, action: str, lr: float | None, what: str
+) -> None:
     with pytest.raises(ActionError, match=what):
         send(run, action, lr=lr)
     assert list((run / "control").iterdir()) == []
@@ -103,7 +108,11 @@ def test_what_the_trainer_would_refuse_is_not_even_placed(run: Path, action: str
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [('{"state": "finished"}', "is finished, not running"), ("[]", "in an unknown state"), ("{", "cannot read the state")],
+    [
+        ('{"state": "finished"}', "is finished, not running"),
+        ("[]", "in an unknown state"),
+        ("{", "cannot read the state"),
+    ],
 )
 def test_a_run_that_is_not_live_takes_no_action(run: Path, text: str, what: str) -> None:
     (run / "run.json").write_text(text)

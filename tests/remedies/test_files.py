@@ -12,7 +12,11 @@ from tests.remedies.planning import HRM, LOWER, after, remedy
 
 @pytest.mark.parametrize(
     ("blob", "what"),
-    [(b"lr: 1\0", "binary file"), ("lr: ü".encode("latin-1"), "not UTF-8"), (b"# \n" * 400_000, "more than a config file has")],
+    [
+        (b"lr: 1\0", "binary file"),
+        ("lr: ü".encode("latin-1"), "not UTF-8"),
+        (b"# \n" * 400_000, "more than a config file has"),
+    ],
 )
 def test_a_file_that_is_no_text_config_is_refused(tmp_path: Path, blob: bytes, what: str) -> None:
     path = tmp_path / "c.yaml"

@@ -1,4 +1,5 @@
-"""For each framework and each fault that a config can mend: the patch applies, and nothing else in the file changes."""
+"""For each framework and each fault that a config can mend: the patch applies, and nothing else in the file
+changes."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ KNOWN: dict[str, dict[str, Any]] = {
     "distributed-lab.yaml": {"run.kind": "pretraining", "run.total_steps": 4000},
     "chimera.json": {"run.kind": "classification", "run.total_steps": 5000},
 }
-"""Config file, named after its framework, with what else is known of its run. What is wrong in them is so on purpose."""
+"""Config file, named after its framework, with what else is known of its run. What is wrong in them is so on
+purpose."""
 CONFIGS = {Path(name).stem: (FOLDER / name, facts) for name, facts in KNOWN.items()}
 Changes = dict[str, tuple[Any, Any]]
 ABSENT = None
@@ -140,7 +142,10 @@ EXPECTED: dict[str, dict[str, Changes]] = {
     "raise-temperature": {"trl": {"temperature": (0.3, 0.8)}, "axolotl": {"trl.temperature": (0.2, 0.8)}},
     "add-kl-penalty": {"trl": {"beta": (0.0, 0.04)}, "axolotl": {"trl.beta": (0.0, 0.04)}},
     "more-generations": {"trl": {"num_generations": (4, 16)}, "axolotl": {"trl.num_generations": (4, 16)}},
-    "sync-weights-often": {"trl": {"vllm_sync_interval": (32, 16)}, "axolotl": {"trl.vllm_sync_interval": (16, 8)}},
+    "sync-weights-often": {
+        "trl": {"vllm_sync_interval": (32, 16)},
+        "axolotl": {"trl.vllm_sync_interval": (16, 8)},
+    },
     "mask-stale-samples": {"trl": {"off_policy_mask_threshold": (ABSENT, 0.5)}},
     "raise-completion-cap": {"trl": {"max_completion_length": (1024, 2048)}},
 }
@@ -154,7 +159,9 @@ CASES = [
 def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
     if not isinstance(tree, dict):
         return {prefix[:-1]: tree}
-    return {key: value for name, inner in tree.items() for key, value in flat(inner, f"{prefix}{name}.").items()}
+    return {
+        key: value for name, inner in tree.items() for key, value in flat(inner, f"{prefix}{name}.").items()
+    }
 
 
 def read(blob: bytes) -> dict[str, Any]:
@@ -170,12 +177,15 @@ def patched(remedy: str, framework: str, folder: Path) -> Patch:
 
 
 @pytest.mark.parametrize(("remedy", "framework", "changes"), CASES)
-def test_a_remedy_changes_exactly_the_expected_keys(remedy: str, framework: str, changes: Changes, tmp_path: Path) -> None:
+def test_a_remedy_changes_exactly_the_expected_keys(
+    remedy: str, framework: str, changes: Changes, tmp_path: Path
+) -> None:
     (edit,) = patched(remedy, framework, tmp_path).edits
     before, after = read(edit.before), read(edit.after)
     differing = {key for key in {*before, *after} if before.get(key) != after.get(key)}
     assert {key: (before.get(key), after[key]) for key in differing} == {
-        key: (old, pytest.approx(new) if isinstance(new, float) else new) for key, (old, new) in changes.items()
+        key: (old, pytest.approx(new) if isinstance(new, float) else new)
+        for key, (old, new) in changes.items()
     }
 
 
@@ -191,7 +201,13 @@ def test_no_patch_writes_a_senseless_value(remedy: str, framework: str, tmp_path
             continue
         assert math.isfinite(value)
         assert value >= (0 if "num_workers" in change.key else 1e-8), change
-        if change.key in ("data.batch_size", "data.micro_batch_size", "data.grad_accum", "model.layers", "eval.interval"):
+        if change.key in (
+            "data.batch_size",
+            "data.micro_batch_size",
+            "data.grad_accum",
+            "model.layers",
+            "eval.interval",
+        ):
             assert isinstance(value, int)
             assert value >= 1
 
@@ -223,7 +239,9 @@ def test_comments_and_untouched_lines_stay(framework: str, tmp_path: Path) -> No
 def test_a_warmup_that_is_given_as_a_share_stays_one(ratio: str, expected: Changes, tmp_path: Path) -> None:
     path = tmp_path / "config.yml"
     path.write_text(f"learning_rate: 1e-4\nwarmup_ratio: {ratio}\n")
-    (edit,) = plan(BOOK.remedies["lengthen-warmup"], {"run.total_steps": 1000}, BOOK.frameworks["axolotl"], [path]).edits
+    (edit,) = plan(
+        BOOK.remedies["lengthen-warmup"], {"run.total_steps": 1000}, BOOK.frameworks["axolotl"], [path]
+    ).edits
     assert {key: (read(edit.before)[key], read(edit.after)[key]) for key in expected} == expected
     assert read(edit.after).keys() == read(edit.before).keys()
 
@@ -235,8 +253,12 @@ def test_a_share_that_is_long_enough_is_left_alone(tmp_path: Path) -> None:
         plan(BOOK.remedies["lengthen-warmup"], {"run.total_steps": 1000}, BOOK.frameworks["axolotl"], [path])
 
 
-@pytest.mark.parametrize(("framework", "remedy"), [("hf-trainer", "raise-dropout"), ("hf-trainer", "halve-model")])
-def test_a_key_that_the_program_would_refuse_is_not_added(framework: str, remedy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("framework", "remedy"), [("hf-trainer", "raise-dropout"), ("hf-trainer", "halve-model")]
+)
+def test_a_key_that_the_program_would_refuse_is_not_added(
+    framework: str, remedy: str, tmp_path: Path
+) -> None:
     with pytest.raises(PatchError):
         patched(remedy, framework, tmp_path)
 

@@ -34,7 +34,9 @@ from hrmdoc.remedies.scalars import Scalar, render
         ('\ufeff{"a": 1}\n', "a", Scalar("3"), '\ufeff{"a": 3}\n'),
     ],
 )
-def test_a_replacement_changes_only_the_bytes_of_the_value(text: str, key: str, value: Scalar, expected: str) -> None:
+def test_a_replacement_changes_only_the_bytes_of_the_value(
+    text: str, key: str, value: Scalar, expected: str
+) -> None:
     document = JsonDocument("c.json", text)
     route = find(document, key)
     assert route is not None
@@ -50,7 +52,11 @@ def test_a_replacement_changes_only_the_bytes_of_the_value(text: str, key: str, 
         ('{"a": {}}', ("a", "b"), '{"a": {"b": 7}}'),
         ('{"a": null}', ("a", "b"), '{"a": {"b": 7}}'),
         ("{}", ("a", "b"), '{"a": {"b": 7}}'),
-        ('{\n  "a": {\n    "x": {"y": 1}\n  }\n}', ("a", "b", "c"), '{\n  "a": {\n    "x": {"y": 1},\n    "b": {"c": 7}\n  }\n}'),
+        (
+            '{\n  "a": {\n    "x": {"y": 1}\n  }\n}',
+            ("a", "b", "c"),
+            '{\n  "a": {\n    "x": {"y": 1},\n    "b": {"c": 7}\n  }\n}',
+        ),
         ('{"a": 1,}', ("b",), '{"a": 1, "b": 7,}'),
     ],
 )
@@ -104,7 +110,9 @@ def test_a_section_cannot_be_made_inside_a_value() -> None:
         JsonDocument("c.json", '{"a": 5}').insert(("a", "b"), Scalar("1"))
 
 
-@pytest.mark.parametrize(("text", "route"), [('{"a": {"b": 1}, "c": 2}', ("a", "b")), ('{"a": [1, 2]}', ("a", 0))])
+@pytest.mark.parametrize(
+    ("text", "route"), [('{"a": {"b": 1}, "c": 2}', ("a", "b")), ('{"a": [1, 2]}', ("a", 0))]
+)
 def test_a_section_is_not_emptied_and_a_list_keeps_its_places(text: str, route: Route) -> None:
     with pytest.raises(PatchError, match="cannot be removed alone"):
         JsonDocument("c.json", text).remove(route)
@@ -119,12 +127,18 @@ def numbers(tree: Any, route: Route = ()) -> list[Route]:
 
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-99, 99), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
+    st.none(),
+    st.booleans(),
+    st.integers(-99, 99),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
 )
 TREES = st.dictionaries(
     st.text(string.printable, max_size=5),
     st.recursive(
-        SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=8
+        SCALARS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=8,
     ),
     max_size=5,
 )
@@ -153,7 +167,9 @@ def test_any_number_is_replaced_and_all_other_bytes_stay(
 
 @settings(max_examples=80, deadline=None)
 @given(TREES, st.sampled_from([None, 2]))
-def test_an_inserted_key_and_its_removal_give_the_same_bytes(tree: dict[str, Any], indent: int | None) -> None:
+def test_an_inserted_key_and_its_removal_give_the_same_bytes(
+    tree: dict[str, Any], indent: int | None
+) -> None:
     tree["lr"] = 1
     text = json.dumps(tree, indent=indent)
     inserted = JsonDocument("c.json", text).insert(("zz new",), Scalar("7"))

@@ -27,7 +27,11 @@ def edited(text: str, key: str, value: str) -> str:
     [
         ("python pretrain.py lr=1e-4 weight_decay=1.0", "lr", "python pretrain.py lr=7 weight_decay=1.0"),
         ("python pretrain.py puzzle_emb_lr=1 lr=1e-4", "lr", "python pretrain.py puzzle_emb_lr=1 lr=7"),
-        ("srun python pretrain.py +arch.x=2 > log 2>&1 &", "arch.x", "srun python pretrain.py +arch.x=7 > log 2>&1 &"),
+        (
+            "srun python pretrain.py +arch.x=2 > log 2>&1 &",
+            "arch.x",
+            "srun python pretrain.py +arch.x=7 > log 2>&1 &",
+        ),
         ("python t.py 'lr=1e-4' seed=1", "lr", "python t.py 'lr=7' seed=1"),
         ('python t.py lr="1e-4" seed=1', "lr", 'python t.py lr="7" seed=1'),
         ('nohup bash -c "python t.py lr=1e-4" &', "lr", 'nohup bash -c "python t.py lr=7" &'),
@@ -57,7 +61,10 @@ def test_a_commented_override_is_not_one() -> None:
     ("text", "expected"),
     [
         (GUIDE, GUIDE.replace("hidden_size=32\n", "hidden_size=32 \\\n  a.b=7\n")),
-        ("OMP_NUM_THREADS=8 python pretrain.py lr=1 > log\n", "OMP_NUM_THREADS=8 python pretrain.py lr=1 a.b=7 > log\n"),
+        (
+            "OMP_NUM_THREADS=8 python pretrain.py lr=1 > log\n",
+            "OMP_NUM_THREADS=8 python pretrain.py lr=1 a.b=7 > log\n",
+        ),
         ("python pretrain.py\n", "python pretrain.py a.b=7\n"),
         ("OMP_NUM_THREADS=8 python pretrain.py\n", "OMP_NUM_THREADS=8 python pretrain.py a.b=7\n"),
         ("t.py --lr 1 --bf16\n", "t.py --lr 1 --a.b=7 --bf16\n"),
@@ -134,7 +141,11 @@ def test_a_typed_override_keeps_the_style_of_the_old_value() -> None:
 )
 def test_any_line_of_overrides_changes_in_one_place(pairs: list[tuple[str, str]], noise: str) -> None:
     words = [f"{key}={value}" for key, value in pairs]
-    tail = "" if any(mark in noise for mark in "=#\\\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'\"-") else f" {noise}"
+    tail = (
+        ""
+        if any(mark in noise for mark in "=#\\\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'\"-")
+        else f" {noise}"
+    )
     text = f"python pretrain.py {' '.join(words)}{tail}"
     key, value = pairs[0]
     bare = key.lstrip("+~")

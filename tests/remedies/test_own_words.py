@@ -50,7 +50,13 @@ CHIMERA = Framework(
 @pytest.mark.parametrize(
     ("framework", "name", "text", "change", "expected"),
     [
-        (HF, "args.json", '{"learning_rate": 5e-05, "fp16": false}', LOWER, '{"learning_rate": 1e-05, "fp16": false}'),
+        (
+            HF,
+            "args.json",
+            '{"learning_rate": 5e-05, "fp16": false}',
+            LOWER,
+            '{"learning_rate": 1e-05, "fp16": false}',
+        ),
         (HF, "args.yaml", "output_dir: x\n", LOWER, "output_dir: x\nlearning_rate: 1.0e-5\n"),
         (
             HF,
@@ -89,7 +95,13 @@ CHIMERA = Framework(
             Change("precision", "set", "bf16-mixed"),
             "trainer:\n  precision: bf16-mixed\n",
         ),
-        (LIGHTNING, "l.yaml", "trainer: {}\n", Change("optimizer.grad_clip", "set", 1.0), "trainer: {gradient_clip_val: 1.0}\n"),
+        (
+            LIGHTNING,
+            "l.yaml",
+            "trainer: {}\n",
+            Change("optimizer.grad_clip", "set", 1.0),
+            "trainer: {gradient_clip_val: 1.0}\n",
+        ),
         (
             DEEPSPEED,
             "ds.json",
@@ -149,4 +161,6 @@ def test_each_framework_is_changed_in_its_own_words(
 
 def test_a_value_that_another_program_fills_in_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(PatchError, match=r"'auto' is not a number\n  hint: it is set by another file"):
-        planned(tmp_path, '{"optimizer": {"params": {"lr": "auto"}}}', LOWER, framework=DEEPSPEED, name="ds.json")
+        planned(
+            tmp_path, '{"optimizer": {"params": {"lr": "auto"}}}', LOWER, framework=DEEPSPEED, name="ds.json"
+        )

@@ -16,7 +16,13 @@ def test_a_patch_shows_the_change_as_a_git_diff_and_as_overrides(tmp_path: Path)
     )
     assert patch.overrides == "lr=2e-5"
     change = patch.changes[0]
-    assert (change.key, change.path, change.before, change.after, change.line) == ("optimizer.lr", "lr", 1e-4, 2e-5, 2)
+    assert (change.key, change.path, change.before, change.after, change.line) == (
+        "optimizer.lr",
+        "lr",
+        1e-4,
+        2e-5,
+        2,
+    )
     assert (patch.risk, patch.why) == ("safe", "because")
     assert (tmp_path / "c.yaml").read_text() == "# run\nlr: 1e-4  # rate\nseed: 0\n"
 
@@ -30,7 +36,9 @@ def test_a_diff_tells_of_a_missing_newline_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["lr: 1e-4\r\nseed: 0\r\n", "lr: 1e-4", "a: ü\n\nlr: 1e-4  # x\n\n\n"])
-def test_git_applies_the_diff_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_git_applies_the_diff_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub dir").mkdir()
     patch = planned(tmp_path, text, LOWER, name="sub dir/c.yaml")

@@ -13,7 +13,13 @@ from tests.remedies.planning import HF, HRM, LOWER, after, planned, remedy
 
 def test_several_changes_of_one_file_are_one_edit(tmp_path: Path) -> None:
     text = "lr: 1e-4\narch:\n  halt_max_steps: 16\n"
-    patch = planned(tmp_path, text, LOWER, Change("act.halt_max_steps", "set", 8), Change("schedule.warmup_steps", "set", 500))
+    patch = planned(
+        tmp_path,
+        text,
+        LOWER,
+        Change("act.halt_max_steps", "set", 8),
+        Change("schedule.warmup_steps", "set", 500),
+    )
     assert after(patch) == "lr: 2e-5\nlr_warmup_steps: 500\narch:\n  halt_max_steps: 8\n"
     assert patch.overrides == "lr=2e-5 arch.halt_max_steps=8 lr_warmup_steps=500"
     assert patch.changes[2].before == 2000
@@ -22,7 +28,10 @@ def test_several_changes_of_one_file_are_one_edit(tmp_path: Path) -> None:
 def test_keys_of_a_hydra_group_file_are_found_without_the_group(tmp_path: Path) -> None:
     (tmp_path / "arch").mkdir()
     patch = planned(
-        tmp_path, "name: hrm\nhalt_max_steps: 16\n", Change("act.halt_max_steps", "multiply", 0.5), name="arch/hrm_v1.yaml"
+        tmp_path,
+        "name: hrm\nhalt_max_steps: 16\n",
+        Change("act.halt_max_steps", "multiply", 0.5),
+        name="arch/hrm_v1.yaml",
     )
     assert after(patch) == "name: hrm\nhalt_max_steps: 8\n"
     assert patch.overrides == "arch.halt_max_steps=8"
@@ -42,7 +51,9 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
 
 
 def test_without_a_config_file_the_overrides_are_in_the_hint() -> None:
-    with pytest.raises(PatchError, match=r"no config file found\n  hint: name it, or add to the command: lr=2.0e-5"):
+    with pytest.raises(
+        PatchError, match=r"no config file found\n  hint: name it, or add to the command: lr=2.0e-5"
+    ):
         plan(remedy(LOWER), {"optimizer.lr": 1e-4}, HRM, [])
 
 
@@ -59,13 +70,18 @@ def test_python_code_is_not_edited_but_the_text_to_paste_is_shown(tmp_path: Path
     patch = plan(remedy(LOWER, Change("memory.gradient_checkpointing", "set", True)), {}, HF, [script])
     assert patch.edits == ()
     assert patch.diff() == ""
-    assert patch.paste == "TrainingArguments(\n    learning_rate=1e-05,\n    gradient_checkpointing=True,\n    ...\n)"
+    assert (
+        patch.paste
+        == "TrainingArguments(\n    learning_rate=1e-05,\n    gradient_checkpointing=True,\n    ...\n)"
+    )
     assert patch.overrides == "--learning_rate=1.0e-5 --gradient_checkpointing=true"
 
 
 def test_a_run_that_used_another_value_than_its_file_is_pointed_out(tmp_path: Path) -> None:
     patch = planned(tmp_path, "lr: 1e-4\n", LOWER, facts={"optimizer.lr": 3e-4})
-    assert patch.notes == ("the run used optimizer.lr = 0.0003, c.yaml says lr = 0.0001: an override on the command line wins",)
+    assert patch.notes == (
+        "the run used optimizer.lr = 0.0003, c.yaml says lr = 0.0001: an override on the command line wins",
+    )
     assert planned(tmp_path, "lr: 1e-4\n", LOWER, facts={"optimizer.lr": 1e-4}).notes == ()
 
 
@@ -91,13 +107,19 @@ def test_a_new_key_goes_to_the_section_where_the_others_are_and_is_pointed_out(t
     assert nested.notes == ("training.grad_clip is new in c.yaml: check that the program knows it",)
     assert after(planned(tmp_path, "lr: 1\n", change, framework=framework)) == "lr: 1\ngrad_clip: 1.0\n"
     assert (
-        after(planned(tmp_path, "lr: 1\nepochs: 4\n", Change("run.epochs", "multiply", 0.5), framework=framework))
+        after(
+            planned(
+                tmp_path, "lr: 1\nepochs: 4\n", Change("run.epochs", "multiply", 0.5), framework=framework
+            )
+        )
         == "lr: 1\nepochs: 2\n"
     )
 
 
 def test_a_key_in_the_words_of_any_training_code_is_changed_rather_than_one_added(tmp_path: Path) -> None:
-    common = Framework("generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))})
+    common = Framework(
+        "generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))}
+    )
     path = tmp_path / "c.yaml"
     path.write_text("lr: 0.1\nseed: 1\n")
     change = remedy(Change("optimizer.lr", "multiply", 0.1))
@@ -109,7 +131,9 @@ def test_a_key_in_the_words_of_any_training_code_is_changed_rather_than_one_adde
 
 
 def test_a_key_in_a_section_of_any_name_is_changed_where_it_stands(tmp_path: Path) -> None:
-    common = Framework("generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))})
+    common = Framework(
+        "generic", "Any training code", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))}
+    )
     path = tmp_path / "c.yaml"
     change = remedy(Change("optimizer.lr", "multiply", 0.1))
     path.write_text("model:\n  net: unet\n  lr: 0.5  # high\nval:\n  lr: 1\n")

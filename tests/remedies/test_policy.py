@@ -26,4 +26,6 @@ def test_a_remedy_is_not_repeated_and_the_next_one_waits() -> None:
     assert gate.refusal(remedy("b"), 159.0) == "the last remedy was applied 59 s ago; 60 s must pass"
     assert gate.refusal(remedy("b"), 160.0) is None
     gate.record(remedy("b"), 160.0)
-    assert gate.refusal(remedy("c"), 1000.0) == "2 remedies were applied to this run, the most that is allowed"
+    assert (
+        gate.refusal(remedy("c"), 1000.0) == "2 remedies were applied to this run, the most that is allowed"
+    )

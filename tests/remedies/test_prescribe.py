@@ -7,9 +7,19 @@ import pytest
 
 from hrmdoc.diagnosis.diagnose import Diagnosis, Evidence, Hypothesis
 from hrmdoc.examination.examine import Situation
+from hrmdoc.record.run import Fact, Run
 from hrmdoc.remedies.prescribe import Prescription, first_patch, fitting, prescribe
-from hrmdoc.rulebook import Change, ConfigKey, Framework, LinesWhen, Remedy, Rulebook, SymptomRule, Verify, When
-from hrmdoc.run import Fact, Run
+from hrmdoc.rulebook import (
+    Change,
+    ConfigKey,
+    Framework,
+    LinesWhen,
+    Remedy,
+    Rulebook,
+    SymptomRule,
+    Verify,
+    When,
+)
 
 HF = Framework(
     "hf",
@@ -41,7 +51,9 @@ def offered(folder: Path, config: str, *remedies: Remedy, framework: str = "hf")
 
 
 @pytest.mark.parametrize(("config", "change"), [("max_grad_norm: 0.5\n", CLIP), ("seed: 1\n", FULL)])
-def test_a_remedy_whose_value_the_config_has_already_is_not_offered(tmp_path: Path, config: str, change: Remedy) -> None:
+def test_a_remedy_whose_value_the_config_has_already_is_not_offered(
+    tmp_path: Path, config: str, change: Remedy
+) -> None:
     assert offered(tmp_path, config, change) == []
 
 
@@ -54,7 +66,9 @@ def test_what_the_framework_has_no_key_for_is_offered_only_where_nothing_else_is
 def test_a_remedy_that_cannot_be_applied_is_offered_with_what_hinders(tmp_path: Path) -> None:
     (one,) = offered(tmp_path, "learning_rate: auto\n", LOWER)
     assert (one.patch, one.changes, one.diff) == (None, (), "")
-    assert one.obstacle == "learning_rate: 'auto' is not a number (it is set by another file or by the trainer)"
+    assert (
+        one.obstacle == "learning_rate: 'auto' is not a number (it is set by another file or by the trainer)"
+    )
     (one,) = offered(tmp_path, "learning_rate: 1e-3\n", LOWER, framework="mine")
     assert one.obstacle == "the framework of this run is mine; its config keys are not known"
 
@@ -74,7 +88,9 @@ def test_a_change_that_another_remedy_makes_is_offered_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("now", "offers"), [("2e-3", True), ("0.002", True), ("4e-4", False)])
-def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(tmp_path: Path, now: str, offers: bool) -> None:
+def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(
+    tmp_path: Path, now: str, offers: bool
+) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     source = tmp_path / "mine.yaml"
@@ -99,7 +115,11 @@ def test_a_config_that_no_longer_says_what_the_run_had_is_not_patched(tmp_path: 
         (0.2, "loss-high", False),  # a check that reads a series beside a setting
         (0.2, "lr-above-typical", True),  # the config itself is unusual
         (0.2, "loss-plateau", False),  # a curve, looked for under a setting
-        (0.2, "warmup-never-ends", True),  # one of two ways to see it is the config, to which a series must agree
+        (
+            0.2,
+            "warmup-never-ends",
+            True,
+        ),  # one of two ways to see it is the config, to which a series must agree
         (0.2, "a rule that is gone", False),
     ],
 )
@@ -108,7 +128,10 @@ def test_a_config_is_changed_for_a_likely_cause_or_one_that_a_setting_speaks_for
 ) -> None:
     source = tmp_path / "c.yaml"
     source.write_text("learning_rate: 0.002\n")
-    checks = {"lr-above-typical": "optimizer.lr > 0.001", "loss-high": "last(train.loss) > 1 and optimizer.lr > 0"}
+    checks = {
+        "lr-above-typical": "optimizer.lr > 0.001",
+        "loss-high": "last(train.loss) > 1 and optimizer.lr > 0",
+    }
     rules = {name: SymptomRule(name, name, When(check=check), "page") for name, check in checks.items()}
     long = (When(check="schedule.warmup_steps >= run.total_steps"), When(check="last(lr) > 0"))
     ways = (When(all=long), When(detector="rising", role="lr"))
@@ -117,7 +140,9 @@ def test_a_config_is_changed_for_a_likely_cause_or_one_that_a_setting_speaks_for
     rules["warmup-never-ends"] = SymptomRule("warmup-never-ends", "warmup", When(any=ways), "page")
     rules["loss-spike"] = SymptomRule("loss-spike", "spike", When(detector="spike"), "page")
     book = Rulebook(symptoms=rules, remedies={"lower": LOWER}, frameworks={"hf": HF})
-    hypothesis = Hypothesis(1, "rate", "rate", probability, (Evidence(seen, 2.0, "seen"),), (), ("lower",), "", benign=False)
+    hypothesis = Hypothesis(
+        1, "rate", "rate", probability, (Evidence(seen, 2.0, "seen"),), (), ("lower",), "", benign=False
+    )
     diagnosis = Diagnosis("warning", (), {seen: "info"}, (hypothesis,), 0.0, 0.0, "")
     offered = prescribe(Run(str(tmp_path)), Situation(framework="hf"), diagnosis, book, source)
     assert offered["rate"][0].patch is not None
@@ -136,7 +161,10 @@ def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -
         evidence = (Evidence(symptom, 2.0, "seen"),)
         hypothesis = Hypothesis(1, "rate", "rate", 0.9, evidence, (), ("clip", "lower"), "", benign=False)
         diagnosis = Diagnosis("warning", (), {symptom: "info"} if shows else {}, (hypothesis,), 0.0, 0.0, "")
-        return [one.remedy.id for one in prescribe(Run(), Situation(framework="hf"), diagnosis, book, path)["rate"]]
+        return [
+            one.remedy.id
+            for one in prescribe(Run(), Situation(framework="hf"), diagnosis, book, path)["rate"]
+        ]
 
     assert order("lr-high") == ["lower", "clip"]
     assert order("loss-spike") == ["clip", "lower"]
@@ -154,19 +182,25 @@ def test_a_remedy_for_what_the_config_itself_shows_comes_first(tmp_path: Path) -
 def test_a_remedy_against_what_does_not_show_comes_last(shown: tuple[str, ...], expected: list[str]) -> None:
     against = {"halve": ("tiny-loss",), "stop": ("overfit", "tiny-loss"), "advice": ()}
     remedies = {
-        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone)) for name, gone in against.items()
+        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone))
+        for name, gone in against.items()
     }
     hypothesis = Hypothesis(1, "heart", "heart", 0.9, (), (), tuple(remedies), "", benign=False)
     diagnosis = Diagnosis("warning", (), dict.fromkeys(shown, "warning"), (hypothesis,), 0.0, 0.0, "")
-    offered = prescribe(Run(), Situation(framework="hf"), diagnosis, Rulebook(remedies=remedies, frameworks={"hf": HF}))
+    offered = prescribe(
+        Run(), Situation(framework="hf"), diagnosis, Rulebook(remedies=remedies, frameworks={"hf": HF})
+    )
     assert [one.remedy.id for one in offered["heart"]] == expected
 
 
-@pytest.mark.parametrize(("shown", "expected"), [("full-disk", ["free", "advice"]), ("odd-exit", ["prefix", "free", "advice"])])
+@pytest.mark.parametrize(
+    ("shown", "expected"), [("full-disk", ["free", "advice"]), ("odd-exit", ["prefix", "free", "advice"])]
+)
 def test_a_remedy_against_a_message_that_nobody_printed_is_left_out(shown: str, expected: list[str]) -> None:
     against = {"prefix": ("foreign-prefix",), "free": ("full-disk",), "advice": ()}
     remedies = {
-        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone)) for name, gone in against.items()
+        name: msgspec.structs.replace(remedy(name), kind="manual", verify=Verify(gone=gone))
+        for name, gone in against.items()
     }
     printed = When(lines=LinesWhen(at_least=1))
     symptoms = {name: SymptomRule(name, name, printed, "page") for name in ("foreign-prefix", "full-disk")}

@@ -43,7 +43,9 @@ from hrmdoc.remedies.scalars import Kind, Plain, Scalar, plain_word, read, rende
         (None, "1e-4", "null"),
     ],
 )
-def test_a_value_is_written_in_the_style_of_the_old_one(value: Plain, like: str | None, expected: str) -> None:
+def test_a_value_is_written_in_the_style_of_the_old_one(
+    value: Plain, like: str | None, expected: str
+) -> None:
     assert render(value, like) == Scalar(expected)
 
 
@@ -71,7 +73,8 @@ def test_a_text_is_read_as_the_kind_the_framework_wants(text: str, kind: Kind, e
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("auto", "float"), ("${x}", "int"), ("maybe", "bool"), ("1e", "float"), ("nan", "float")]
+    ("text", "kind"),
+    [("auto", "float"), ("${x}", "int"), ("maybe", "bool"), ("1e", "float"), ("nan", "float")],
 )
 def test_a_text_of_another_kind_is_refused(text: str, kind: Kind) -> None:
     with pytest.raises(ValueError, match="is not a"):

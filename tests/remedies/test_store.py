@@ -13,7 +13,9 @@ from hrmdoc.remedies.store import history, undo, write
 
 
 def patch(path: Path, after: bytes, *more: FileEdit) -> Patch:
-    return Patch("lower-lr", "t", "safe", "w", "hrm", (), (FileEdit(path, path.read_bytes(), after), *more), "")
+    return Patch(
+        "lower-lr", "t", "safe", "w", "hrm", (), (FileEdit(path, path.read_bytes(), after), *more), ""
+    )
 
 
 @pytest.fixture
@@ -91,7 +93,9 @@ def test_when_one_of_two_files_fails_neither_is_written(config: Path) -> None:
     assert config.read_bytes() == b"lr: 1e-4\r\n"
 
 
-def test_a_write_that_fails_takes_the_files_before_it_back(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_takes_the_files_before_it_back(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = tmp_path / "other" / "o.yaml"
     other.parent.mkdir()
     other.write_bytes(b"x: 1\n")
@@ -104,7 +108,9 @@ def test_a_write_that_fails_takes_the_files_before_it_back(config: Path, tmp_pat
     assert history(config) == ()
 
 
-def test_where_no_folder_can_be_made_the_backup_goes_to_the_state_folder(config: Path, tmp_path: Path) -> None:
+def test_where_no_folder_can_be_made_the_backup_goes_to_the_state_folder(
+    config: Path, tmp_path: Path
+) -> None:
     (config.parent / ".hrmdoc").write_text("a file in the way")
     write(patch(config, b"two"))
     assert list((tmp_path / "state").rglob("*-config.yaml"))
@@ -151,7 +157,9 @@ def test_a_patch_without_files_is_told_apart() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(contents=st.lists(st.binary(max_size=60), min_size=2, max_size=5))
-def test_any_stack_of_patches_unwinds_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, contents: list[bytes]) -> None:
+def test_any_stack_of_patches_unwinds_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[bytes]
+) -> None:
     path = tmp_path_factory.mktemp("stack") / "c.yaml"
     path.write_bytes(contents[0])
     for blob in contents[1:]:

@@ -8,7 +8,9 @@ from hrmdoc.errors import PatchError
 from hrmdoc.rulebook import Change, ConfigKey, Framework
 from tests.remedies.planning import HF, HRM, LIGHTNING, after, planned
 
-ACCELERATE = Framework("accelerate", "Accelerate", config={"precision": ConfigKey(("mixed_precision",), "str")})
+ACCELERATE = Framework(
+    "accelerate", "Accelerate", config={"precision": ConfigKey(("mixed_precision",), "str")}
+)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +58,16 @@ def test_full_precision_is_nothing_to_change_where_no_switch_is_set(tmp_path: Pa
         ("lr: 1\n", True, "lr: 1\nearly_stopping:\n  patience: 5\n"),
     ],
 )
-def test_early_stopping_is_a_patience_where_the_framework_counts(tmp_path: Path, text: str, value: object, expected: str) -> None:
-    framework = Framework("f", "F", config={"eval.early_stopping": ConfigKey(("early_stopping.patience",), "bool")})
-    assert after(planned(tmp_path, text, Change("eval.early_stopping", "set", value), framework=framework)) == expected
+def test_early_stopping_is_a_patience_where_the_framework_counts(
+    tmp_path: Path, text: str, value: object, expected: str
+) -> None:
+    framework = Framework(
+        "f", "F", config={"eval.early_stopping": ConfigKey(("early_stopping.patience",), "bool")}
+    )
+    assert (
+        after(planned(tmp_path, text, Change("eval.early_stopping", "set", value), framework=framework))
+        == expected
+    )
 
 
 def test_a_patience_that_is_set_stays_as_it_is(tmp_path: Path) -> None:
@@ -70,6 +79,10 @@ def test_a_patience_that_is_set_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_patience_switches_early_stopping_on_where_the_framework_does_not_count(tmp_path: Path) -> None:
     framework = Framework("f", "F", config={"eval.early_stopping": ConfigKey(("early_stop",), "bool")})
     assert (
-        after(planned(tmp_path, "early_stop: false\n", Change("eval.early_stopping", "set", 5), framework=framework))
+        after(
+            planned(
+                tmp_path, "early_stop: false\n", Change("eval.early_stopping", "set", 5), framework=framework
+            )
+        )
         == "early_stop: true\n"
     )

@@ -53,7 +53,9 @@ def removed(text: str, key: str) -> str:
         ("'a': 1\n", "a", "3", "'a': 3\n"),
     ],
 )
-def test_a_replacement_changes_only_the_bytes_of_the_value(text: str, key: str, value: str, expected: str) -> None:
+def test_a_replacement_changes_only_the_bytes_of_the_value(
+    text: str, key: str, value: str, expected: str
+) -> None:
     assert replaced(text, key, value) == expected
 
 
@@ -123,7 +125,9 @@ def test_a_key_from_a_merged_mapping_can_be_overridden_where_it_is_used() -> Non
     text = "base: &b\n  lr: 1\nrun:\n  <<: *b\n  x: 2\n"
     document = YamlDocument("c.yaml", text)
     assert find(document, "run.lr") is None
-    assert document.insert(("run", "lr"), Scalar("3")) == "base: &b\n  lr: 1\nrun:\n  <<: *b\n  x: 2\n  lr: 3\n"
+    assert (
+        document.insert(("run", "lr"), Scalar("3")) == "base: &b\n  lr: 1\nrun:\n  <<: *b\n  x: 2\n  lr: 3\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,10 +186,23 @@ KEYS = st.text(string.ascii_lowercase + "_", min_size=1, max_size=6).filter(
 VALUES = st.one_of(
     st.integers(-1000, 1000).map(str),
     st.sampled_from(
-        ["1e-4", "3.0e-05", "0.001", "true", "False", "null", "cosine", '"quoted # no comment"', "'single: quote'", "[1, 2]"]
+        [
+            "1e-4",
+            "3.0e-05",
+            "0.001",
+            "true",
+            "False",
+            "null",
+            "cosine",
+            '"quoted # no comment"',
+            "'single: quote'",
+            "[1, 2]",
+        ]
     ),
 )
-TREES = st.recursive(VALUES, lambda inner: st.dictionaries(KEYS, inner, min_size=1, max_size=4), max_leaves=12)
+TREES = st.recursive(
+    VALUES, lambda inner: st.dictionaries(KEYS, inner, min_size=1, max_size=4), max_leaves=12
+)
 COMMENTS = st.sampled_from(["", "", "", "  # a remark: x", " # ü", "   "])
 
 
@@ -218,7 +235,9 @@ def yaml_files(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
 
 @settings(max_examples=80, deadline=None)
 @given(yaml_files(), st.one_of(st.integers(1, 500), st.floats(1e-6, 10.0)))
-def test_any_number_is_replaced_and_all_other_bytes_stay(file: tuple[str, tuple[str, ...]], value: float) -> None:
+def test_any_number_is_replaced_and_all_other_bytes_stay(
+    file: tuple[str, tuple[str, ...]], value: float
+) -> None:
     text, route = file
     before = YamlDocument("c.yaml", text)
     word = render(float(f"{value:.3g}"), before.leaves[route].text)
@@ -234,11 +253,15 @@ def test_any_number_is_replaced_and_all_other_bytes_stay(file: tuple[str, tuple[
 
 @settings(max_examples=60, deadline=None)
 @given(yaml_files(), st.booleans())
-def test_an_inserted_key_is_read_back_and_its_removal_gives_the_old_tree(file: tuple[str, tuple[str, ...]], nested: bool) -> None:
+def test_an_inserted_key_is_read_back_and_its_removal_gives_the_old_tree(
+    file: tuple[str, tuple[str, ...]], nested: bool
+) -> None:
     text, sibling = file
     before = YamlDocument("c.yaml", text)
     route = (*sibling[:-1], "zz_new", "zz_inner") if nested else (*sibling[:-1], "zz_new")
     after = YamlDocument("c.yaml", before.insert(route, Scalar("7")))
     verify("c.yaml", before, after, {route: Wanted(7, "int")})
     again = YamlDocument("c.yaml", after.remove(route[: len(sibling)]))
-    assert {key: leaf[:2] for key, leaf in again.leaves.items()} == {key: leaf[:2] for key, leaf in before.leaves.items()}
+    assert {key: leaf[:2] for key, leaf in again.leaves.items()} == {
+        key: leaf[:2] for key, leaf in before.leaves.items()
+    }

@@ -35,6 +35,8 @@ def test_nothing_finite_gives_no_picture() -> None:
     assert svg("loss", np.arange(3), np.full(3, np.nan)) == ""
 
 
-@pytest.mark.parametrize(("value", "label"), [(0.0525, "0.0525"), (-1234.5, "-1.2e3"), (0.000177, "1.8e-4"), (1e-45, "1e-45")])
+@pytest.mark.parametrize(
+    ("value", "label"), [(0.0525, "0.0525"), (-1234.5, "-1.2e3"), (0.000177, "1.8e-4"), (1e-45, "1e-45")]
+)
 def test_numbers_beside_a_curve_fit_its_margin(value: float, label: str) -> None:
     assert margin_label(value) == label

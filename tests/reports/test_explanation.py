@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hrmdoc import detectors, rulebook
+from hrmdoc import measures, rulebook
 from hrmdoc.reports.explanation import condition, explanation
 from hrmdoc.reports.pages import sections
 from hrmdoc.rulebook import EventWhen, LinesWhen, Rulebook, SymptomRule, Variant, When
@@ -30,43 +30,67 @@ def test_an_unknown_id_has_no_explanation() -> None:
 
 
 def test_a_condition_inside_another_stands_in_brackets() -> None:
-    check, lines, event = When(check="lr > 1"), When(lines=LinesWhen()), When(event=EventWhen("restart", 3, 100))
+    check, lines, event = (
+        When(check="lr > 1"),
+        When(lines=LinesWhen()),
+        When(event=EventWhen("restart", 3, 100)),
+    )
     either = "a log line matches one of its signatures or at least 3 restart events occur within 100 steps"
     assert condition(When(any=(lines, event))) == either
     assert condition(When(all=(check, When(any=(lines, event))))) == f"`lr > 1` and ({either})"
     assert condition(When(absent=check)) == "it is not so that `lr > 1`"
-    assert condition(When(lines=LinesWhen(got_over="said"))).endswith("; it is over where the program says that it goes on")
+    assert condition(When(lines=LinesWhen(got_over="said"))).endswith(
+        "; it is over where the program says that it goes on"
+    )
 
 
 def test_a_detector_is_told_with_its_patience_only_where_it_has_some() -> None:
     level = When(detector="level", role=("lr", "grad_norm"), enter=0.5)
     assert condition(level) == "the level score of lr or grad_norm is at or above 0.5"
     patient = When(detector="level", role="lr", enter=0.5, direction="below", patience=3, min_points=8)
-    assert condition(patient) == "the level score of lr stays at or below 0.5 for 3 points, judged from 8 points on"
+    assert (
+        condition(patient)
+        == "the level score of lr stays at or below 0.5 for 3 points, judged from 8 points on"
+    )
 
 
 def test_a_variant_tells_what_it_changes_and_nothing_else() -> None:
     variant = Variant(kinds=("rl",), with_={"window": 9}, patience=2, severity="info")
-    text = explanation("a", Rulebook({"a": SymptomRule("a", "A", When(check="lr > 1"), "loss", variants=(variant,))})) or ""
+    text = (
+        explanation(
+            "a", Rulebook({"a": SymptomRule("a", "A", When(check="lr > 1"), "loss", variants=(variant,))})
+        )
+        or ""
+    )
     assert "* for rl: window 9, patience 2, severity info\n" in text
 
 
-@pytest.mark.parametrize("name", detectors.names())
+@pytest.mark.parametrize("name", measures.names())
 def test_a_detector_tells_what_it_measures_each_parameter_and_who_uses_it(name: str) -> None:
     text = explanation(name, BOOK) or ""
     assert text.startswith(f"# {name}\n")
-    assert detectors.describe(name) in text
-    for parameter in detectors.parameters(name):
+    assert measures.describe(name) in text
+    for parameter in measures.parameters(name):
         assert parameter.text
-        assert f"* `{parameter.name}` ({parameter.type}, default {parameter.default!r}): {parameter.text}" in text
+        assert (
+            f"* `{parameter.name}` ({parameter.type}, default {parameter.default!r}): {parameter.text}"
+            in text
+        )
     assert "**Symptoms that use it**" in text
 
 
 def test_a_symptom_says_what_its_detectors_measure_each_once() -> None:
     level = When(detector="level", role="lr", enter=1.0)
-    rule = SymptomRule("a", "A", When(any=(level, When(all=(level, When(detector="nonfinite", role="lr"))))), "loss")
+    rule = SymptomRule(
+        "a", "A", When(any=(level, When(all=(level, When(detector="nonfinite", role="lr"))))), "loss"
+    )
     text = explanation("a", Rulebook({"a": rule})) or ""
-    assert text.count("* `level`: The value, or the median of the last few values, in the unit the rule asks for.") == 1
+    assert (
+        text.count(
+            "* `level`: The value, or the median of the last few values, in the unit the rule asks for."
+        )
+        == 1
+    )
     assert "* `nonfinite`: 1 where the value is NaN or infinite, else 0." in text
 
 

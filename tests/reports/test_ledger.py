@@ -17,7 +17,10 @@ START = 1_700_000_000.0
 
 def told(folder: Path, points: Iterable[tuple[int, float, float | None]]) -> Ledger:
     """The ledger of a run that logs these steps, losses, and seconds since its start."""
-    rows = [{"step": step, "loss": loss} | ({} if at is None else {"timestamp": START + at}) for step, loss, at in points]
+    rows = [
+        {"step": step, "loss": loss} | ({} if at is None else {"timestamp": START + at})
+        for step, loss, at in points
+    ]
     log = folder / "metrics.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     patient = Patient(str(log))
@@ -61,7 +64,9 @@ def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_pa
 
 
 def test_what_follows_a_critical_symptom_that_never_ends_is_lost(tmp_path: Path) -> None:
-    found = told(tmp_path, [(step, falling(step) if step < 300 else math.nan, step) for step in range(0, 500, 10)])
+    found = told(
+        tmp_path, [(step, falling(step) if step < 300 else math.nan, step) for step in range(0, 500, 10)]
+    )
     (loss,) = found.losses
     assert (loss.what, loss.seconds, loss.step) == ("trained on after loss-nonfinite", 190.0, 300)
 
@@ -86,7 +91,9 @@ def of_log(folder: Path, text: str) -> Ledger:
     return ledger(patient.look(closed=True, prescriptions=False))
 
 
-def test_a_broken_run_loses_its_work_since_the_last_checkpoint_and_the_wait_of_its_watchdog(tmp_path: Path) -> None:
+def test_a_broken_run_loses_its_work_since_the_last_checkpoint_and_the_wait_of_its_watchdog(
+    tmp_path: Path,
+) -> None:
     steps = [STEP.format(minute, 10 * minute, falling(10 * minute)) for minute in range(40)]
     steps.insert(31, CHECKPOINT.format(30, 300))
     found = of_log(tmp_path, "".join(steps) + WATCHDOG)

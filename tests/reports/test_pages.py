@@ -17,7 +17,10 @@ def test_front_matter_and_comments_in_code_are_no_sections() -> None:
 
 def test_the_section_that_a_rule_names_comes_first_then_what_to_do_then_how_to_verify() -> None:
     text = excerpt("memory#oom-cuda")
-    order = [text.index(heading) for heading in ("### OOM CUDA\n", "## Mitigation", "### GPU memory exceeded", "## Verification")]
+    order = [
+        text.index(heading)
+        for heading in ("### OOM CUDA\n", "## Mitigation", "### GPU memory exceeded", "## Verification")
+    ]
     assert order == sorted(order)
     assert order[0] == 0
     assert "## Prevention" not in text

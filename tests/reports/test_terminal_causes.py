@@ -12,7 +12,9 @@ from rich.console import Console
 from hrmdoc.analysis import Analysis, analyze
 from hrmdoc.reports.terminal_causes import show_causes
 
-METRICS = "| epoch 003 | loss 6.1 | ppl 31 | num_updates 900 | lr 0.0006 | gnorm 0.4 | loss_scale 0.5 | wall 80\n"
+METRICS = (
+    "| epoch 003 | loss 6.1 | ppl 31 | num_updates 900 | lr 0.0006 | gnorm 0.4 | loss_scale 0.5 | wall 80\n"
+)
 LOWERED = "| WARNING: overflow detected, setting loss scale to: 0.000244140625\n"
 
 
@@ -27,7 +29,8 @@ def told(log: Path) -> str:
 
 
 def shares(text: str) -> list[int]:
-    """The percentages of the causes with a name, in their order; the unknown one stands behind them, however probable it is."""
+    """The percentages of the causes with a name, in their order; the unknown one stands behind them, however
+    probable it is."""
     return [int(share) for share in re.findall(r"^ \d\. +(\d+)%(?!.*  unknown$)", text, re.MULTILINE)]
 
 
@@ -46,8 +49,8 @@ def test_a_likelier_cause_of_a_lesser_finding_stands_below_a_line_that_says_so(t
     analysis = analyze(log)
     shown = zip(analysis.diagnosis.hypotheses[:2], (0.3, 0.6), strict=True)
     hypotheses = tuple(replace(one, probability=probability) for one, probability in shown)
-    first, line, rest = shown_of(replace(analysis, diagnosis=replace(analysis.diagnosis, hypotheses=hypotheses))).partition(
-        " behind lesser findings:\n"
-    )
+    first, line, rest = shown_of(
+        replace(analysis, diagnosis=replace(analysis.diagnosis, hypotheses=hypotheses))
+    ).partition(" behind lesser findings:\n")
     assert line
     assert (shares(first), shares(rest)) == ([30], [60])

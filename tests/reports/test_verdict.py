@@ -30,4 +30,6 @@ def test_the_silent_rank_is_named_once_and_with_the_place_of_its_last_record(tmp
 
 
 def test_several_silent_ranks_are_all_named(tmp_path: Path) -> None:
-    assert of_ranks(hrmdoc.analyze(logs(tmp_path, silent=(1, 2)))) == "silent while others miss a peer: rank 1-2"
+    assert (
+        of_ranks(hrmdoc.analyze(logs(tmp_path, silent=(1, 2)))) == "silent while others miss a peer: rank 1-2"
+    )

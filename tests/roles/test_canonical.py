@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.record.run import Fact, Line, Points, Run
 from hrmdoc.roles import RoleMap, canonical, detect, infer_kind, infer_phase
 from hrmdoc.roles.framework import chain
-from hrmdoc.run import Fact, Line, Points, Run
 
 BOOK = rulebook.load()
 
 
 def run_of(
-    config: dict[str, Any] | None = None, *, stated: dict[str, Any] | None = None, metrics: tuple[str, ...] = (), text: str = ""
+    config: dict[str, Any] | None = None,
+    *,
+    stated: dict[str, Any] | None = None,
+    metrics: tuple[str, ...] = (),
+    text: str = "",
 ) -> Run:
     run = Run("run", RoleMap(BOOK))
     for line, (key, value) in enumerate((config or {}).items(), 1):
@@ -53,15 +57,27 @@ def test_the_batch_of_a_step_is_micro_batch_times_accumulation_times_ranks() -> 
 
 
 def test_a_global_batch_stays_as_it_is() -> None:
-    found = values(run_of({"global_batch_size": 768, "arch.halt_max_steps": 16, "puzzle_emb_lr": 1e-2}, stated={"world_size": 8}))
+    found = values(
+        run_of(
+            {"global_batch_size": 768, "arch.halt_max_steps": 16, "puzzle_emb_lr": 1e-2},
+            stated={"world_size": 8},
+        )
+    )
     assert (found["data.batch_size"], found["data.micro_batch_size"]) == (768, 96)
 
 
 def test_length_and_warm_up_follow_from_each_other() -> None:
     found = values(
-        run_of({"warmup_ratio": 0.1, "num_train_epochs": 2, "per_device_train_batch_size": 10}, stated={"data.samples": 1000})
+        run_of(
+            {"warmup_ratio": 0.1, "num_train_epochs": 2, "per_device_train_batch_size": 10},
+            stated={"data.samples": 1000},
+        )
     )
-    assert (found["run.steps_per_epoch"], found["run.total_steps"], found["schedule.warmup_steps"]) == (100, 200, 20)
+    assert (found["run.steps_per_epoch"], found["run.total_steps"], found["schedule.warmup_steps"]) == (
+        100,
+        200,
+        20,
+    )
     assert values(run_of({"max_steps": 200, "warmup_steps": 10}))["schedule.warmup_ratio"] == 0.05
 
 
@@ -113,7 +129,12 @@ def test_defaults_hold_only_where_the_config_of_the_framework_was_seen() -> None
 
 
 def test_a_default_rate_gives_way_to_the_one_that_is_logged() -> None:
-    config = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 4, "num_train_epochs": 3, "logging_steps": 4}
+    config = {
+        "per_device_train_batch_size": 8,
+        "gradient_accumulation_steps": 4,
+        "num_train_epochs": 3,
+        "logging_steps": 4,
+    }
     names = ("train_runtime", "train_samples_per_second", "learning_rate")
     assert values(run_of(config, metrics=names[:2]))["optimizer.lr"] == 5e-5
     assert "optimizer.lr" not in values(run_of(config, metrics=names))
@@ -131,7 +152,12 @@ def test_hrm_keys_of_the_trainer_are_all_mapped() -> None:
         "dtype": "auto",
     }
     found = values(run_of(config))
-    assert (found["optimizer.grad_clip"], found["schedule.warmup_steps"], found["act.halt_max_steps"], found["model.layers"]) == (
+    assert (
+        found["optimizer.grad_clip"],
+        found["schedule.warmup_steps"],
+        found["act.halt_max_steps"],
+        found["model.layers"],
+    ) == (
         1.0,
         500,
         16,
@@ -142,14 +168,22 @@ def test_hrm_keys_of_the_trainer_are_all_mapped() -> None:
 
 
 def test_values_that_are_nonsense_are_left_out() -> None:
-    assert values(run_of({"lr": "${base_lr}", "epochs": "many", "batch_size": 0, "seed": "nan", "dropout": None})) == {}
+    assert (
+        values(
+            run_of({"lr": "${base_lr}", "epochs": "many", "batch_size": 0, "seed": "nan", "dropout": None})
+        )
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
     ("run", "framework"),
     [
         (run_of(metrics=("train/q_halt_loss", "train/lm_loss")), "hrm"),
-        (run_of(metrics=("reward", "frac_reward_zero_std", "completions/clipped_ratio", "num_tokens")), "trl"),
+        (
+            run_of(metrics=("reward", "frac_reward_zero_std", "completions/clipped_ratio", "num_tokens")),
+            "trl",
+        ),
         (run_of({"per_device_train_batch_size": 3}), "hf-trainer"),
         (run_of({"sequence_len": 3, "micro_batch_size": 2, "base_model": "x"}), "axolotl"),
         (run_of({"zero_optimization.stage": 3, "train_micro_batch_size_per_gpu": 1}), "deepspeed"),
@@ -198,7 +232,9 @@ def test_the_lookup_order_begins_with_the_framework_and_what_it_builds_on() -> N
         (("loss",), {"run.kind": "nonsense"}, "unknown"),
     ],
 )
-def test_the_kind_is_inferred_with_a_reason(metrics: tuple[str, ...], facts: dict[str, Any], kind: str) -> None:
+def test_the_kind_is_inferred_with_a_reason(
+    metrics: tuple[str, ...], facts: dict[str, Any], kind: str
+) -> None:
     found, reason = infer_kind(run_of(metrics=metrics), facts)
     assert found == kind
     assert reason
@@ -220,7 +256,11 @@ def test_the_phase_is_inferred(step: int | None, facts: dict[str, Any], phase: s
 
 
 def test_every_framework_maps_to_known_keys_and_has_references() -> None:
-    known = set(BOOK.frameworks["generic"].config) | set(BOOK.frameworks["hrm"].config) | set(BOOK.frameworks["trl"].config)
+    known = (
+        set(BOOK.frameworks["generic"].config)
+        | set(BOOK.frameworks["hrm"].config)
+        | set(BOOK.frameworks["trl"].config)
+    )
     for framework in BOOK.frameworks.values():
         assert set(framework.config) <= known | {"memory.use_reentrant"}, framework.id
         assert framework.references or framework.id == "generic"
@@ -230,12 +270,23 @@ def test_several_keys_tell_a_framework_only_together() -> None:
     whole = {"data_path": "data", "lr": 0.1, "arch.hidden_size": 64}
     assert detect(run_of(whole), BOOK).id == "hrm"
     for key in whole:
-        assert detect(run_of({name: value for name, value in whole.items() if name != key}), BOOK).id != "hrm", key
+        assert (
+            detect(run_of({name: value for name, value in whole.items() if name != key}), BOOK).id != "hrm"
+        ), key
 
 
 def test_a_length_that_every_row_of_a_log_repeats_is_the_planned_one() -> None:
     run = run_of()
-    run.add(Points("total_steps", np.array([1, 2]), np.array([900.0, 900.0]), np.full(2, np.nan), "log.jsonl", np.array([1, 2])))
+    run.add(
+        Points(
+            "total_steps",
+            np.array([1, 2]),
+            np.array([900.0, 900.0]),
+            np.full(2, np.nan),
+            "log.jsonl",
+            np.array([1, 2]),
+        )
+    )
     assert canonical(run, BOOK)["run.total_steps"] == Fact("run.total_steps", 900, "run", "log.jsonl", 2)
 
 
@@ -266,7 +317,9 @@ def test_a_loss_named_of_a_language_model_tells_pretraining_where_no_framework_d
         (("epoch", "train_loss", "valid_loss_smoothed"), None),
     ],
 )
-def test_a_table_of_fastai_is_told_by_its_first_columns(names: tuple[str, ...], framework: str | None) -> None:
+def test_a_table_of_fastai_is_told_by_its_first_columns(
+    names: tuple[str, ...], framework: str | None
+) -> None:
     run = run_of(metrics=names)
     run.formats.append("csv")
     assert detect(run, BOOK).id == framework

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.record.run import Points, RoleGuess, Run
 from hrmdoc.roles import RoleMap, settle
 from hrmdoc.roles.metrics import normalised
-from hrmdoc.run import Points, RoleGuess, Run
 
 BOOK = rulebook.load()
 ROLE = RoleMap(BOOK)
@@ -215,7 +215,15 @@ def test_no_two_frameworks_contradict_each_other_on_a_name() -> None:
 
 
 def test_separators_case_and_units_do_not_matter() -> None:
-    assert len({normalised(name) for name in ("Train/Loss", "train_loss", "train loss", "train.loss", "TRAIN-LOSS (s)")}) == 1
+    assert (
+        len(
+            {
+                normalised(name)
+                for name in ("Train/Loss", "train_loss", "train loss", "train.loss", "TRAIN-LOSS (s)")
+            }
+        )
+        == 1
+    )
 
 
 def test_a_name_means_what_the_framework_that_wrote_the_run_means_by_it() -> None:
@@ -240,7 +248,12 @@ def test_the_users_word_wins_over_the_framework() -> None:
 
 def test_settling_twice_changes_nothing() -> None:
     role = RoleMap(BOOK)
-    assert [role.settle(name) for name in ("fastai", "fastai", "unknown", "hf-trainer")] == [True, False, True, False]
+    assert [role.settle(name) for name in ("fastai", "fastai", "unknown", "hf-trainer")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("metric", ["val_dice_mean", "val_iou", "valid/mIoU", "val_map50", "eval_bleu"])
@@ -262,5 +275,7 @@ def test_a_score_of_an_evaluation_is_one_whatever_it_counts(metric: str) -> None
         ("val_precision", None),
     ],
 )
-def test_an_error_and_a_ranking_of_held_out_data_are_what_their_words_say(metric: str, role: str | None) -> None:
+def test_an_error_and_a_ranking_of_held_out_data_are_what_their_words_say(
+    metric: str, role: str | None
+) -> None:
     assert ROLE(metric).role == role

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.record.run import Fact, Run
 from hrmdoc.roles import RoleMap, canonical
 from hrmdoc.roles.nested import nested
-from hrmdoc.run import Fact, Run
 
 BOOK = rulebook.load()
 
@@ -20,11 +20,19 @@ BOOK = rulebook.load()
         (["lr"], ["lr"], []),  # not in a section: found by its exact key
         (["batch_size"], ["val_dataloader.batch_size", "eval.batch_size"], []),
         (["lr"], ["trainer.callbacks.0.lr", "discriminator.lr", "ema-model.lr"], []),
-        (["dim", "steps", "num_steps", "warmup"], ["diffusion.num_steps", "a.dim", "b.steps", "c.warmup"], []),
+        (
+            ["dim", "steps", "num_steps", "warmup"],
+            ["diffusion.num_steps", "a.dim", "b.steps", "c.warmup"],
+            [],
+        ),
         (["model.lr"], ["a.model.lr"], []),  # with its section a name is exact
         (["learning_rate", "lr"], ["model.lr", "solver.opt.learning_rate"], ["solver.opt.learning_rate"]),
         (["weight_decay"], ["a.Weight-Decay", "b.weight_decay"], ["a.Weight-Decay", "b.weight_decay"]),
-        (["batch_size"], ["train_dataloader.batch_size", "val_dataloader.batch_size"], ["train_dataloader.batch_size"]),
+        (
+            ["batch_size"],
+            ["train_dataloader.batch_size", "val_dataloader.batch_size"],
+            ["train_dataloader.batch_size"],
+        ),
     ],
 )
 def test_the_last_name_is_what_counts_but_in_sections_of_something_else(
@@ -43,7 +51,9 @@ def test_the_last_name_is_what_counts_but_in_sections_of_something_else(
         ({"model.net.init_args.lr": 5e-3}, 5e-3),
     ],
 )
-def test_a_setting_in_an_unknown_section_is_read_where_it_is_the_only_one(config: dict[str, Any], rate: float | None) -> None:
+def test_a_setting_in_an_unknown_section_is_read_where_it_is_the_only_one(
+    config: dict[str, Any], rate: float | None
+) -> None:
     run = Run("run", RoleMap(BOOK))
     for line, (key, value) in enumerate(config.items(), 1):
         run.add(Fact(key, value, "config", "config.yaml", line))

@@ -1,4 +1,5 @@
-"""The language of checks and remedy values: what it computes, what it refuses, what it says when something is missing."""
+"""The language of checks and remedy values: what it computes, what it refuses, what it says when something is
+missing."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ from hypothesis import strategies as st
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.expressions import MissingInput, compile_expression
 
-FACTS = {"optimizer.lr": 3e-4, "run.total_steps": 1000, "run.kind": "sft", "seed": 0, "flag": True, "gone": None}
+FACTS = {
+    "optimizer.lr": 3e-4,
+    "run.total_steps": 1000,
+    "run.kind": "sft",
+    "seed": 0,
+    "flag": True,
+    "gone": None,
+}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +80,8 @@ def test_what_is_not_of_the_language_never_gives_a_value(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["9**9**9", "2**65", "2**63 * 2", "10**20 * 10**20", "exp(1e6)", "1 / 0", "sqrt(-1)", "(-8) ** 0.5"]
+    "text",
+    ["9**9**9", "2**65", "2**63 * 2", "10**20 * 10**20", "exp(1e6)", "1 / 0", "sqrt(-1)", "(-8) ** 0.5"],
 )
 def test_a_number_that_cannot_be_is_an_error_and_takes_no_time(text: str) -> None:
     with pytest.raises(RuleError):

@@ -29,7 +29,11 @@ def _refused(text: str | bytes, kind: type[SymptomRule | Framework] = SymptomRul
 
 
 def test_what_fits_is_converted() -> None:
-    assert [one.form() for one in convert(Path("a.yaml"), RULE.encode(), SymptomRule).when.walk()] == ["any", "check", "detector"]
+    assert [one.form() for one in convert(Path("a.yaml"), RULE.encode(), SymptomRule).when.walk()] == [
+        "any",
+        "check",
+        "detector",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,13 @@ def test_what_fits_is_converted() -> None:
     [
         ("title:", "titel:", 2, "unknown key 'titel'", "did you mean 'title'?"),
         ("    enter:", "    entr:", 9, "unknown key 'entr'", "did you mean 'enter'?"),
-        ("playbook: loss", "playbook: loss\nenter: 1.0", 4, "unknown key 'enter'", "known keys: id, title, when"),
+        (
+            "playbook: loss",
+            "playbook: loss\nenter: 1.0",
+            4,
+            "unknown key 'enter'",
+            "known keys: id, title, when",
+        ),
         ("enter: 1.0", "patience: soon", 9, "Expected `int`, got `str`", ""),
         ("title: A\n", "", None, "Object missing required field `title`", ""),
         ("role: lr", "role: [", 10, "not valid YAML", ""),
@@ -58,7 +68,11 @@ def test_a_key_below_a_free_one_is_looked_for_in_its_own_structure() -> None:
     assert (error.what, error.hint) == ("unknown key 'scael'", "did you mean 'scale'?")
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert({"thresholds": {"loss-spike": {"entr": 1}}}, Settings)
-    assert misfit(caught.value, Settings) == ("unknown key 'entr'", ("thresholds", "entr"), "did you mean 'enter'?")
+    assert misfit(caught.value, Settings) == (
+        "unknown key 'entr'",
+        ("thresholds", "entr"),
+        "did you mean 'enter'?",
+    )
 
 
 @pytest.mark.parametrize("blob", [b"", b"- a\n", b"\xff\xfe", b"\0", b"[" * 5000, b"a: &a [*a]\n"])

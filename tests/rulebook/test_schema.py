@@ -5,7 +5,9 @@ from msgspec.structs import replace
 from hrmdoc.rulebook import When
 
 LEVEL = When(detector="level", role="train.loss", enter=1.0, patience=3)
-NESTED = When(all=(When(any=(LEVEL, When(check="precision == 'fp16'"))), When(absent=replace(LEVEL, role="grad_norm"))))
+NESTED = When(
+    all=(When(any=(LEVEL, When(check="precision == 'fp16'"))), When(absent=replace(LEVEL, role="grad_norm")))
+)
 
 
 def _levels(when: When) -> list[object]:

@@ -7,7 +7,9 @@ from hrmdoc.rulebook import Variant, When
 from hrmdoc.rulebook.thresholds import resolve, varied
 
 LEVEL = When(detector="level", role="train.loss", enter=1.0, patience=3)
-NESTED = When(all=(When(any=(LEVEL, When(check="precision == 'fp16'"))), When(absent=replace(LEVEL, role="grad_norm"))))
+NESTED = When(
+    all=(When(any=(LEVEL, When(check="precision == 'fp16'"))), When(absent=replace(LEVEL, role="grad_norm")))
+)
 
 
 def _levels(when: When) -> list[object]:
@@ -16,7 +18,9 @@ def _levels(when: When) -> list[object]:
 
 def test_a_variant_changes_the_thresholds_it_names_in_every_detector() -> None:
     other = varied(NESTED, Variant(enter=5.0, with_={"window": 7}))
-    assert [(one.enter, one.patience, one.with_) for one in other.walk() if one.detector] == [(5.0, 3, {"window": 7})] * 2
+    assert [(one.enter, one.patience, one.with_) for one in other.walk() if one.detector] == [
+        (5.0, 3, {"window": 7})
+    ] * 2
 
 
 def test_facts_take_their_place_in_every_detector() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.examination.cases import check_file, load_cases
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.rulecases import check_file, load_cases
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -28,7 +28,11 @@ def matcher() -> SignatureMatcher:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_case_holds(path: Path) -> None:
-    problems = [f"{case.title}: {problem}" for case, problem in check_file(path, book(), matcher()) if problem is not None]
+    problems = [
+        f"{case.title}: {problem}"
+        for case, problem in check_file(path, book(), matcher())
+        if problem is not None
+    ]
     assert problems == []
 
 

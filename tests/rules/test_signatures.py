@@ -10,8 +10,8 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.examination.signatures import SignatureMatcher
+from hrmdoc.record.run import Line
 from hrmdoc.rulebook import Rulebook, Signature
-from hrmdoc.run import Line
 
 
 @cache
@@ -79,7 +79,8 @@ def test_literals_do_not_occur_in_the_lines_of_a_healthy_run() -> None:
 
 
 def hostile(signature: Signature, size: int) -> list[str]:
-    """Lines made of a signature's own alphabet: what it begins with, then the same again and again, and never its end."""
+    """Lines made of a signature's own alphabet: what it begins with, then the same again and again, and never
+    its end."""
     example = signature.example.strip()
     half = example[: len(example) // 2] or example
     pieces = [example, half, *signature.literals[:2], *"1a [", "a.", "0x", "a b", "=1", "/a", "ab_"]
@@ -105,7 +106,9 @@ def test_a_pattern_takes_time_in_proportion_to_the_line(signature: Signature) ->
         assert seconds(long) < 24 * seconds(short) + 0.01, f"{short[:60]!r} repeated"
 
 
-def test_what_counts_only_where_nothing_else_matches_is_an_exception_a_sentence_about_memory_or_a_last_word() -> None:
+def test_what_counts_only_where_nothing_else_matches_is_an_exception_a_sentence_about_memory_or_a_last_word() -> (
+    None
+):
     plain_words = {s.id for s in SIGNATURES if s.id.startswith("said-")}
     assert all("(?P<exception>" in s.pattern for s in SIGNATURES if s.id in plain_words)
     exceptions = {"unhandled-exception", "binary-mismatch", "fsdp-error"}

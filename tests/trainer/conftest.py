@@ -1,4 +1,5 @@
-"""A small job for the tests of the loop: 4x4 boards of random tokens, a hidden size of 16, a step in about 5 ms."""
+"""A small job for the tests of the loop: 4x4 boards of random tokens, a hidden size of 16, a step in about 5
+ms."""
 
 from __future__ import annotations
 
@@ -18,7 +19,14 @@ from hrmdoc.trainer.setup import make_job
 from hrmdoc.trainer.state import TrainState
 
 WORDS = [
-    *("epochs=4", "global_batch_size=4", "lr=1e-3", "puzzle_emb_lr=1e-3", "weight_decay=0.1", "lr_warmup_steps=2"),
+    *(
+        "epochs=4",
+        "global_batch_size=4",
+        "lr=1e-3",
+        "puzzle_emb_lr=1e-3",
+        "weight_decay=0.1",
+        "lr_warmup_steps=2",
+    ),
     *("arch.hidden_size=16", "arch.H_layers=1", "arch.L_layers=1", "arch.num_heads=2", "arch.expansion=1"),
     *("arch.H_cycles=1", "arch.L_cycles=1", "arch.halt_max_steps=4", "log_interval=2", "threads=1"),
 ]
@@ -58,7 +66,9 @@ class Lab:
     def scalars(self, run: str = "run") -> dict[str, list[tuple[int, float]]]:
         """Tag -> (step, value) as TensorBoard reads them, without the measured speeds."""
         found: dict[str, list[tuple[int, float]]] = {}
-        for file in sorted((self.folder / run).glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns):
+        for file in sorted(
+            (self.folder / run).glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns
+        ):
             for event in EventFileLoader(str(file)).Load():
                 for value in event.summary.value:
                     if not value.tag.startswith("perf/"):

@@ -14,7 +14,14 @@ SMALL = DataInfo(vocab_size=6, seq_len=16, num_puzzle_identifiers=3)
 
 
 def tiny(**changes: Any) -> ArchConfig:
-    fields = {"hidden_size": 8, "num_heads": 2, "expansion": 1, "H_layers": 1, "L_layers": 1, "puzzle_emb_ndim": 8}
+    fields = {
+        "hidden_size": 8,
+        "num_heads": 2,
+        "expansion": 1,
+        "H_layers": 1,
+        "L_layers": 1,
+        "puzzle_emb_ndim": 8,
+    }
     return ArchConfig(**(fields | {"forward_dtype": "float32", "halt_max_steps": 4} | changes))
 
 

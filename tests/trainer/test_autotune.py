@@ -104,7 +104,17 @@ def test_some_steps_are_profiled_on_request(lab: Any) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "cpus", "ahead"),
-    [("cpu", 64, 0), ("cuda", 0, 1), ("cuda", 2, 1), ("cuda", 6, 3), ("cuda", 64, 4), ("mps", 2, 0), ("mps", 8, 1)],
+    [
+        ("cpu", 64, 0),
+        ("cuda", 0, 1),
+        ("cuda", 2, 1),
+        ("cuda", 6, 3),
+        ("cuda", 64, 4),
+        ("mps", 2, 0),
+        ("mps", 8, 1),
+    ],
 )
-def test_batches_are_prepared_ahead_where_the_device_would_wait_for_them(kind: Any, cpus: int, ahead: int) -> None:
+def test_batches_are_prepared_ahead_where_the_device_would_wait_for_them(
+    kind: Any, cpus: int, ahead: int
+) -> None:
     assert batches_ahead(kind, cpus) == ahead

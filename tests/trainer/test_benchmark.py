@@ -8,12 +8,32 @@ from hrmdoc.trainer import benchmark
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.model import HRM, ArchConfig
 
-SMALL = ["arch.hidden_size=8", "arch.num_heads=2", "arch.H_layers=1", "arch.L_layers=1", "arch.expansion=1", "device=cpu"]
-ARCH = ArchConfig(hidden_size=8, num_heads=2, expansion=1, H_layers=1, L_layers=1, puzzle_emb_ndim=8, forward_dtype="float32")
+SMALL = [
+    "arch.hidden_size=8",
+    "arch.num_heads=2",
+    "arch.H_layers=1",
+    "arch.L_layers=1",
+    "arch.expansion=1",
+    "device=cpu",
+]
+ARCH = ArchConfig(
+    hidden_size=8,
+    num_heads=2,
+    expansion=1,
+    H_layers=1,
+    L_layers=1,
+    puzzle_emb_ndim=8,
+    forward_dtype="float32",
+)
 
 
 def test_every_backend_is_measured_or_its_absence_explained(capsys):
-    assert benchmark.command(["--benchmark", "--seq-len", "16", "--batch=2", "--seconds", "1", "threads=1", *SMALL]) == 0
+    assert (
+        benchmark.command(
+            ["--benchmark", "--seq-len", "16", "--batch=2", "--seconds", "1", "threads=1", *SMALL]
+        )
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert "float32 matmul precision" in lines[0]
     assert "batch 2 x 16 tokens (+1)" in lines[1]
@@ -45,7 +65,9 @@ def test_operations_are_those_of_the_matrix_products():
     projections = 2 * tokens * (4 * h * h + 3 * h * inner)
     attention = 2 * 2 * 2 * heads * 82 * 82 * (h // heads)
     assert heads * (h // heads) == h
-    low_and_high = 12 * (projections + attention) + 4 * projections + 4 * attention  # two passes have gradients
+    low_and_high = (
+        12 * (projections + attention) + 4 * projections + 4 * attention
+    )  # two passes have gradients
     counted = benchmark.step_flops(ARCH, info, 2)
     assert counted < low_and_high + 6 * tokens * h * 13  # the heads
     assert counted > 0.9 * low_and_high  # the last pass of the target needs one position only
@@ -54,7 +76,9 @@ def test_operations_are_those_of_the_matrix_products():
 def test_operations_grow_with_the_batch_and_fall_with_a_reused_target():
     info = DataInfo(vocab_size=11, seq_len=81)
     assert benchmark.step_flops(ARCH, info, 6) == 3 * benchmark.step_flops(ARCH, info, 2)
-    reuse = ArchConfig(**{name: getattr(ARCH, name) for name in ARCH.__dataclass_fields__} | {"q_target": "reuse"})
+    reuse = ArchConfig(
+        **{name: getattr(ARCH, name) for name in ARCH.__dataclass_fields__} | {"q_target": "reuse"}
+    )
     assert benchmark.step_flops(reuse, info, 2) < 0.7 * benchmark.step_flops(ARCH, info, 2)
 
 
@@ -70,10 +94,22 @@ def test_a_step_learns():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"mlp_t": True, "pos_encodings": "none"}, {"single_net": False}, {"causal": True}, {"q_target": "reuse"}]
+    "changes",
+    [
+        {},
+        {"mlp_t": True, "pos_encodings": "none"},
+        {"single_net": False},
+        {"causal": True},
+        {"q_target": "reuse"},
+    ],
 )
 def test_every_variant_learns(changes):
-    trm = {"single_net": True, "full_backprop": True, "no_act_continue": "q_target" not in changes, "puzzle_emb_len": 2}
+    trm = {
+        "single_net": True,
+        "full_backprop": True,
+        "no_act_continue": "q_target" not in changes,
+        "puzzle_emb_len": 2,
+    }
     arch = dataclasses.replace(ARCH, **{**trm, "L_cycles": 3, **changes})
     torch.manual_seed(0)
     info = DataInfo(vocab_size=6, seq_len=16)

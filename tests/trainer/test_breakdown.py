@@ -16,7 +16,9 @@ def predictions(tmp_path):
     predicted[30:, 0] = 2 + (labels[30:, 0] - 1) % 4
     q_halt = np.where(np.arange(40) < 28, 3.0, -3.0)
     file = tmp_path / "p.npz"
-    np.savez(file, all__inputs=inputs, all__labels=labels, all__predictions=predicted, all__q_halt_logits=q_halt)
+    np.savez(
+        file, all__inputs=inputs, all__labels=labels, all__predictions=predicted, all__q_halt_logits=q_halt
+    )
     return file
 
 
@@ -41,7 +43,9 @@ def test_the_picture_shows_boards_with_mistakes_first(predictions):
 
 def test_the_table_gives_every_band_and_an_interval(predictions):
     found = breakdown(predictions)
-    lines = table({"breakdown": found, "all": {"count": 40.0, "exact_accuracy": 0.75, "accuracy": 0.98}}).splitlines()
+    lines = table(
+        {"breakdown": found, "all": {"count": 40.0, "exact_accuracy": 0.75, "accuracy": 0.98}}
+    ).splitlines()
     assert lines[0] == "all: 75.0% of 40 puzzles wholly right (95 % interval 59.8% to 85.8%), 98.0% of cells"
     assert [line.split()[0] for line in lines[2:-1]] == ["4-4", "10-10"]
     assert "says solved: 70.0%" in lines[-1]
@@ -57,14 +61,24 @@ def test_boards_are_shown_with_mistakes_first_and_marked(predictions):
 def test_mazes_are_graded_by_the_way_and_arc_tasks_by_the_answer(tmp_path):
     file = tmp_path / "p.npz"
     labels = np.array([[1, 5, 5, 4], [1, 2, 5, 4]])
-    np.savez(file, all__inputs=labels, all__labels=labels, all__predictions=labels, all__q_halt_logits=np.zeros(2))
+    np.savez(
+        file, all__inputs=labels, all__labels=labels, all__predictions=labels, all__q_halt_logits=np.zeros(2)
+    )
     assert [row["path"] for row in breakdown(file, MAZE)["all"]["by_difficulty"]] == ["1-1", "2-2"]
     assert [row["cells"] for row in breakdown(file, ARC)["all"]["by_difficulty"]] == ["3-3"]
 
 
 @pytest.mark.parametrize(
     ("vocabulary", "length", "signs"),
-    [(11, 81, SUDOKU), (6, 16, SUDOKU), (8, 36, SUDOKU), (6, 900, MAZE), (12, 900, ARC), (50_257, 256, None), (11, 80, None)],
+    [
+        (11, 81, SUDOKU),
+        (6, 16, SUDOKU),
+        (8, 36, SUDOKU),
+        (6, 900, MAZE),
+        (12, 900, ARC),
+        (50_257, 256, None),
+        (11, 80, None),
+    ],
 )
 def test_the_kind_of_board_follows_from_its_size(vocabulary, length, signs):
     assert board_of(DataInfo(vocabulary, length)) == signs

@@ -34,7 +34,12 @@ def test_the_commands_of_the_hrm_guide_are_understood(command: str) -> None:
 
 def test_the_defaults_are_those_of_hrm() -> None:
     config = load()
-    assert (config.global_batch_size, config.lr, config.lr_warmup_steps, config.beta2) == (768, 1e-4, 2000, 0.95)
+    assert (config.global_batch_size, config.lr, config.lr_warmup_steps, config.beta2) == (
+        768,
+        1e-4,
+        2000,
+        0.95,
+    )
     assert (config.puzzle_emb_lr, config.lr_min_ratio, config.eval_interval) == (1e-2, 1.0, 10_000)
     assert arch_config(config.arch, "bfloat16") == ArchConfig()
 
@@ -63,7 +68,12 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_pa
     file = tmp_path / "config.yaml"
     file.write_text("preset: tiny\nlr: 3e-4\narch: {hidden_size: 48}\n")
     config = load(file, ["lr=5e-4"])
-    assert (config.lr, config.arch.hidden_size, config.arch.H_layers, config.global_batch_size) == (5e-4, 48, 1, 2)
+    assert (config.lr, config.arch.hidden_size, config.arch.H_layers, config.global_batch_size) == (
+        5e-4,
+        48,
+        1,
+        2,
+    )
 
 
 def test_a_resolved_configuration_loads_unchanged(tmp_path: Path) -> None:
@@ -74,7 +84,9 @@ def test_a_resolved_configuration_loads_unchanged(tmp_path: Path) -> None:
     assert config.run_name == "5"
 
 
-@pytest.mark.parametrize(("name", "hidden", "batch"), [("tiny", 16, 2), ("small", 32, 4), ("medium", 64, 8), ("full", 512, 768)])
+@pytest.mark.parametrize(
+    ("name", "hidden", "batch"), [("tiny", 16, 2), ("small", 32, 4), ("medium", 64, 8), ("full", 512, 768)]
+)
 def test_presets_follow_the_memory_table_of_the_hrm_guide(name: str, hidden: int, batch: int) -> None:
     config = load(None, [f"preset={name}"])
     assert (config.arch.hidden_size, config.global_batch_size) == (hidden, batch)
@@ -83,7 +95,12 @@ def test_presets_follow_the_memory_table_of_the_hrm_guide(name: str, hidden: int
 
 def test_presets_can_be_combined() -> None:
     config = load(None, ["preset=tiny,stable"])
-    assert (config.arch.hidden_size, config.grad_clip, config.lr_warmup_steps, config.checkpoint_keep) == (16, 1.0, 500, 3)
+    assert (config.arch.hidden_size, config.grad_clip, config.lr_warmup_steps, config.checkpoint_keep) == (
+        16,
+        1.0,
+        500,
+        3,
+    )
     assert (config.checkpoint_interval, config.on_nonfinite) == (1000, "rollback")
     mps = load(None, ["preset=mps"])
     assert (mps.global_batch_size, mps.grad_accum, mps.device) == (4, 8, "mps")
@@ -119,7 +136,10 @@ def test_a_wrong_setting_is_refused_with_the_way_out(word: str, expected: str) -
 
 def test_heads_that_divide_the_hidden_size_into_odd_parts_do_not_fit_rotary_positions() -> None:
     assert "even head size" in message("arch.hidden_size=6", "arch.num_heads=2")
-    assert load(None, ["arch.hidden_size=6", "arch.num_heads=2", "arch.pos_encodings=learned"]).arch.num_heads == 2
+    assert (
+        load(None, ["arch.hidden_size=6", "arch.num_heads=2", "arch.pos_encodings=learned"]).arch.num_heads
+        == 2
+    )
 
 
 def test_an_evaluation_interval_that_does_not_divide_the_epochs_is_refused() -> None:
@@ -139,7 +159,9 @@ def test_a_wrong_key_in_a_file_is_named_with_its_line(tmp_path: Path) -> None:
     assert message(file=file).startswith(f"{file}:4: unknown key 'arch.num_head'")
 
 
-@pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [1\n", b"\xff\xfe\x00", b"text", b"a: 1\na: 2\n", b"\0"])
+@pytest.mark.parametrize(
+    "content", [b"- 1\n- 2\n", b"a: [1\n", b"\xff\xfe\x00", b"text", b"a: 1\na: 2\n", b"\0"]
+)
 def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "config.yaml"
     file.write_bytes(content)

@@ -24,8 +24,17 @@ def test_a_device_that_is_not_there_is_refused(device: str, machine: Machine) ->
 
 def test_a_gpu_trains_compiled_in_bfloat16_with_pinned_memory() -> None:
     chosen = plan(Request(), GPU, {})
-    assert (chosen.dtype, chosen.autocast, chosen.scaler, chosen.pin_memory) == ("bfloat16", True, False, True)
-    assert (chosen.compile_backend, chosen.compile_mode, chosen.matmul_precision) == ("inductor", "reduce-overhead", "high")
+    assert (chosen.dtype, chosen.autocast, chosen.scaler, chosen.pin_memory) == (
+        "bfloat16",
+        True,
+        False,
+        True,
+    )
+    assert (chosen.compile_backend, chosen.compile_mode, chosen.matmul_precision) == (
+        "inductor",
+        "reduce-overhead",
+        "high",
+    )
 
 
 def test_only_float16_on_a_gpu_scales_the_loss() -> None:
@@ -71,7 +80,9 @@ def test_mps_never_pins_memory_or_autocasts_and_compiles_with_aot_eager() -> Non
 def test_mps_gets_the_fallback_flag_and_a_low_watermark_not_above_the_high_one() -> None:
     env = dict(plan(Request(), MAC, {}).env)
     assert env["PYTORCH_ENABLE_MPS_FALLBACK"] == "1"
-    assert float(env["PYTORCH_MPS_LOW_WATERMARK_RATIO"]) <= float(env["PYTORCH_MPS_HIGH_WATERMARK_RATIO"]) == 0.9
+    assert (
+        float(env["PYTORCH_MPS_LOW_WATERMARK_RATIO"]) <= float(env["PYTORCH_MPS_HIGH_WATERMARK_RATIO"]) == 0.9
+    )
 
 
 def test_a_users_own_watermarks_stay_unless_pytorch_would_refuse_them() -> None:
@@ -138,7 +149,9 @@ def test_a_small_model_on_a_cpu_gets_one_thread_and_a_large_one_torchs_choice() 
     assert plan(Request(hidden_size=512), CPU, {}).threads is None
 
 
-def native(machine: Machine = CPU, env: dict[str, str] | None = None, **changes: Any) -> tuple[bool, str, tuple[str, ...]]:
+def native(
+    machine: Machine = CPU, env: dict[str, str] | None = None, **changes: Any
+) -> tuple[bool, str, tuple[str, ...]]:
     chosen = plan(Request(**{"hidden_size": 32, **changes}), machine, env or {})
     return chosen.native, chosen.native_reason, chosen.warnings
 
@@ -158,7 +171,9 @@ def native(machine: Machine = CPU, env: dict[str, str] | None = None, **changes:
         ({"env": {"OMP_NUM_THREADS": "2"}}, "one thread, not 2"),
     ],
 )
-def test_the_native_kernels_are_left_alone_where_they_cannot_help_without_a_warning(changes: dict[str, Any], why: str) -> None:
+def test_the_native_kernels_are_left_alone_where_they_cannot_help_without_a_warning(
+    changes: dict[str, Any], why: str
+) -> None:
     taken, reason, warnings = native(**changes)
     assert not taken
     assert why in reason

@@ -10,7 +10,14 @@ from hrmdoc.trainer.loss import compute_loss
 from hrmdoc.trainer.model import HRM, ArchConfig
 
 ARCH = ArchConfig(
-    hidden_size=8, num_heads=2, expansion=1, H_layers=1, L_layers=1, puzzle_emb_ndim=8, forward_dtype="float32", halt_max_steps=3
+    hidden_size=8,
+    num_heads=2,
+    expansion=1,
+    H_layers=1,
+    L_layers=1,
+    puzzle_emb_ndim=8,
+    forward_dtype="float32",
+    halt_max_steps=3,
 )
 
 
@@ -68,14 +75,17 @@ def test_predictions_are_saved_without_the_padding(setup, tmp_path):
     metrics = evaluate(model, iterate.test_batches(data, 4), predictions=tmp_path / "p.npz")["all"]
     saved = np.load(tmp_path / "p.npz")
     assert (saved["all__inputs"] == data.sets[0].inputs).all()
-    assert (saved["all__predictions"] == saved["all__labels"]).mean() == pytest.approx(metrics["accuracy"], rel=1e-5)
+    assert (saved["all__predictions"] == saved["all__labels"]).mean() == pytest.approx(
+        metrics["accuracy"], rel=1e-5
+    )
     assert saved["all__q_halt_logits"].shape == (10,)
 
 
 def test_a_set_without_labels_has_no_means(setup):
     model, data = setup
     batches = [
-        (name, batch | {"labels": torch.full_like(batch["labels"], -100)}) for name, batch in iterate.test_batches(data, 10)
+        (name, batch | {"labels": torch.full_like(batch["labels"], -100)})
+        for name, batch in iterate.test_batches(data, 10)
     ]
     metrics = evaluate(model, [iterate.EvalBatch(*pair) for pair in batches])["all"]
     assert metrics["count"] == 0

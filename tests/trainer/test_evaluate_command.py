@@ -16,8 +16,20 @@ from hrmdoc.trainer.data.text import build_text
 from hrmdoc.trainer.main import main
 
 TEXT = [
-    *("arch.causal=true", "arch.puzzle_emb_ndim=0", "arch.loss.loss_type=softmax_cross_entropy", "arch.halt_max_steps=1"),
-    *("arch.H_layers=1", "arch.L_layers=1", "arch.H_cycles=1", "arch.L_cycles=1", "arch.hidden_size=8", "arch.num_heads=1"),
+    *(
+        "arch.causal=true",
+        "arch.puzzle_emb_ndim=0",
+        "arch.loss.loss_type=softmax_cross_entropy",
+        "arch.halt_max_steps=1",
+    ),
+    *(
+        "arch.H_layers=1",
+        "arch.L_layers=1",
+        "arch.H_cycles=1",
+        "arch.L_cycles=1",
+        "arch.hidden_size=8",
+        "arch.num_heads=1",
+    ),
     *("arch.expansion=1", "global_batch_size=2", "epochs=1", "max_steps=1", "threads=1"),
 ]
 
@@ -26,11 +38,18 @@ TEXT = [
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A dataset of four tasks, in letters instead of GPT-2's pieces, of which two are for the test."""
     pairs = ("".join(pair) for pair in itertools.product(_alphabet(), repeat=2))
-    words = Encoding({piece: index for index, piece in enumerate([*_alphabet(), *itertools.islice(pairs, END - 256)])}, [])
+    words = Encoding(
+        {piece: index for index, piece in enumerate([*_alphabet(), *itertools.islice(pairs, END - 256)])}, []
+    )
     bpe.gpt2.cache_clear()
     monkeypatch.setattr(bpe, "gpt2", lambda: words)
     rows = [
-        {"text": f"Add {n}.", "code": f"def f(x): return x + {n}", "task_id": n, "test_list": [f"assert f(1) == {n + 1}"]}
+        {
+            "text": f"Add {n}.",
+            "code": f"def f(x): return x + {n}",
+            "task_id": n,
+            "test_list": [f"assert f(1) == {n + 1}"],
+        }
         for n in range(4)
     ]
     file = tmp_path / "p.jsonl"
@@ -42,17 +61,28 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written(tmp_path: Path, text: Path) -> Path:
     """Programs for the two problems of the test: right, wrong, and leaving early."""
     file = tmp_path / "c.jsonl"
-    programs = {1: ["def f(x): return x + 1", "import sys; sys.exit(0)"], 3: ["def f(x): return 0", "while x"]}
+    programs = {
+        1: ["def f(x): return x + 1", "import sys; sys.exit(0)"],
+        3: ["def f(x): return 0", "while x"],
+    }
     rows = [{"task_id": task, "completion": code} for task, codes in programs.items() for code in codes]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
 
-def test_a_model_of_text_writes_programs_and_is_told_how_many_pass(text: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_model_of_text_writes_programs_and_is_told_how_many_pass(
+    text: Path, tmp_path: Path, capsys: Any
+) -> None:
     run, saved = tmp_path / "run", tmp_path / "c.jsonl"
     assert main(["train", *TEXT, f"data_path={text}", f"run_dir={run}"]) == 0
     capsys.readouterr()
-    words = ["evaluate", str(run), "evaluate.samples=2", "evaluate.max_tokens=4", f"--save-completions={saved}"]
+    words = [
+        "evaluate",
+        str(run),
+        "evaluate.samples=2",
+        "evaluate.max_tokens=4",
+        f"--save-completions={saved}",
+    ]
     assert main([*words, "--execute-code"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["all"]["unigram_loss"] < found["all"]["lm_loss"]  # one step teaches nothing
@@ -82,19 +112,36 @@ def test_nothing_is_run_unless_the_command_line_says_so(
     assert "code" not in json.loads(capsys.readouterr().out)
 
 
-def test_programs_of_another_model_are_judged_the_same_way(text: Path, written: Path, tmp_path: Path, capsys: Any) -> None:
+def test_programs_of_another_model_are_judged_the_same_way(
+    text: Path, written: Path, tmp_path: Path, capsys: Any
+) -> None:
     out = tmp_path / "judged.jsonl"
-    words = ["evaluate", "--completions", str(written), f"data_path={text}", "evaluate.k=1,2", "--save-completions", str(out)]
+    words = [
+        "evaluate",
+        "--completions",
+        str(written),
+        f"data_path={text}",
+        "evaluate.k=1,2",
+        "--save-completions",
+        str(out),
+    ]
     assert main([*words, "--execute-code"]) == 0
     code = json.loads(capsys.readouterr().out)["code"]
     assert code["pass@1"]["estimate"] == pytest.approx(0.25)
     assert code["pass@2"]["estimate"] == pytest.approx(0.5)
     assert code["ended"] == {"error": 2, "passed": 1, "failed": 1}
     assert code["errors"] == {"SystemExit": 1, "SyntaxError": 1}
-    assert [json.loads(line)["status"] for line in out.read_text().splitlines()] == ["passed", "error", "failed", "error"]
+    assert [json.loads(line)["status"] for line in out.read_text().splitlines()] == [
+        "passed",
+        "error",
+        "failed",
+        "error",
+    ]
 
 
-def test_two_models_are_compared_on_the_same_problems(text: Path, written: Path, tmp_path: Path, capsys: Any) -> None:
+def test_two_models_are_compared_on_the_same_problems(
+    text: Path, written: Path, tmp_path: Path, capsys: Any
+) -> None:
     run = tmp_path / "run"
     assert main(["train", *TEXT, f"data_path={text}", f"run_dir={run}"]) == 0
     words = ["evaluate", str(run), "--completions", str(written), "evaluate.max_tokens=4"]
@@ -124,7 +171,10 @@ def test_problems_without_a_completion_are_left_out_and_told(text: Path, written
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--execute-code", "evaluate.k=3"], "pass@3 needs that many programs; the fewest of a problem are 2"),
+        (
+            ["--execute-code", "evaluate.k=3"],
+            "pass@3 needs that many programs; the fewest of a problem are 2",
+        ),
         ([], "add --execute-code"),
         (["--execute-code", "evaluate.k=a"], "evaluate.k"),
         (["--execute-code", "nowhere"], "there is no such run or checkpoint"),
@@ -146,7 +196,9 @@ def test_a_mistake_is_told(words: list[str], expected: str, text: Path, written:
         ("", "holds no completions"),
     ],
 )
-def test_completions_that_cannot_be_are_named(content: str, expected: str, text: Path, written: Path, capsys: Any) -> None:
+def test_completions_that_cannot_be_are_named(
+    content: str, expected: str, text: Path, written: Path, capsys: Any
+) -> None:
     written.write_text(content)
     assert main(["evaluate", "--completions", str(written), f"data_path={text}", "--execute-code"]) == 2
     assert expected in capsys.readouterr().err
@@ -167,12 +219,18 @@ def trained(lab: Any, capsys: Any) -> Path:
     return run
 
 
-def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(trained: Path, lab: Any, capsys: Any) -> None:
+def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(
+    trained: Path, lab: Any, capsys: Any
+) -> None:
     drawn, saved = lab.folder / "b.svg", lab.folder / "p.npz"
-    assert main(["evaluate", str(trained), "--draw", str(drawn), f"--predictions={saved}", "--show", "2"]) == 0
+    assert (
+        main(["evaluate", str(trained), "--draw", str(drawn), f"--predictions={saved}", "--show", "2"]) == 0
+    )
     told = capsys.readouterr()
     found = json.loads(told.out)
-    assert sum(row["count"] for row in found["breakdown"]["all"]["by_difficulty"]) == found["all"]["count"] == 6
+    assert (
+        sum(row["count"] for row in found["breakdown"]["all"]["by_difficulty"]) == found["all"]["count"] == 6
+    )
     assert drawn.read_text().startswith("<svg")
     assert len(np.load(saved)["all__predictions"]) == 6
     assert "puzzles wholly right" in told.err
@@ -201,7 +259,9 @@ def test_a_mistake_ends_in_one_message(words: list[str], expected: str, trained:
     assert told.out == ""
 
 
-def test_a_dataset_of_another_kind_or_a_damaged_one_is_told(trained: Path, text: Path, lab: Any, capsys: Any) -> None:
+def test_a_dataset_of_another_kind_or_a_damaged_one_is_told(
+    trained: Path, text: Path, lab: Any, capsys: Any
+) -> None:
     assert main(["evaluate", str(trained), f"data_path={text}"]) == 2
     assert "does not fit its configuration or the dataset" in capsys.readouterr().err
     (lab.data / "test" / "all__labels.npy").write_bytes(b"\x93NUMPY")
@@ -226,12 +286,16 @@ def test_a_checkpoint_goes_to_the_reference_and_comes_back(more: list[str], lab:
     assert main(["evaluate", str(lab.folder / "run"), "--export", str(away)]) == 0
     ours = json.loads(capsys.readouterr().out)
     assert sorted(file.name for file in away.iterdir()) == ["all_config.yaml", "step_3"]
-    assert all(key.startswith("_orig_mod.model.inner.") for key in torch.load(away / "step_3", weights_only=True))
+    assert all(
+        key.startswith("_orig_mod.model.inner.") for key in torch.load(away / "step_3", weights_only=True)
+    )
     assert main(["evaluate", str(away / "step_3")]) == 0
     assert json.loads(capsys.readouterr().out)["all"] == pytest.approx(ours["all"], rel=1e-5)
 
 
-def test_a_checkpoint_file_without_its_configuration_or_with_other_sizes_is_told(trained: Path, lab: Any, capsys: Any) -> None:
+def test_a_checkpoint_file_without_its_configuration_or_with_other_sizes_is_told(
+    trained: Path, lab: Any, capsys: Any
+) -> None:
     away = lab.folder / "away"
     assert main(["evaluate", str(trained), f"--export={away}"]) == 0
     assert main(["evaluate", str(away / "step_2"), "arch.L_layers=2"]) == 2

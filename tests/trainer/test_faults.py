@@ -85,7 +85,10 @@ def test_a_hang_silences_the_loop_for_as_long_as_asked(lab: Any, monkeypatch: py
     clock = iter(range(100))
     fault = fault_of("hang:3@2")
     state = lab.job().state
-    monkeypatch.setattr("hrmdoc.trainer.faults.process.time", SimpleNamespace(sleep=slept.append, monotonic=lambda: next(clock)))
+    monkeypatch.setattr(
+        "hrmdoc.trainer.faults.process.time",
+        SimpleNamespace(sleep=slept.append, monotonic=lambda: next(clock)),
+    )
     fault.before_step(state)
     assert slept == []
     state.step = 1
@@ -93,7 +96,9 @@ def test_a_hang_silences_the_loop_for_as_long_as_asked(lab: Any, monkeypatch: py
     assert len(slept) == 2
 
 
-def test_a_kill_sends_itself_the_signal_that_cannot_be_caught(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_sends_itself_the_signal_that_cannot_be_caught(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sent: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda *call: sent.append(call))
     train(lab.job("max_steps=4", "fault=kill@3"))

@@ -1,4 +1,5 @@
-"""`benchmarks/trainer_gpu.py`, which is for a GPU: what it does around the measurements, and a quick run of it all on the CPU."""
+"""`benchmarks/trainer_gpu.py`, which is for a GPU: what it does around the measurements, and a quick run of
+it all on the CPU."""
 
 from __future__ import annotations
 
@@ -20,10 +21,20 @@ SCRIPT = Path(gpu.__file__)
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The result of a quick run, in a process of its own: a process that has computed in threads must not be forked."""
+    """The result of a quick run, in a process of its own: a process that has computed in threads must not be
+    forked."""
     folder = tmp_path_factory.mktemp("quick")
     env = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "XDG_CACHE_HOME": str(folder)}
-    call = [sys.executable, str(SCRIPT), str(folder / "out"), "--quick", "--seconds", "120", "--peak-tflops", "0.1"]
+    call = [
+        sys.executable,
+        str(SCRIPT),
+        str(folder / "out"),
+        "--quick",
+        "--seconds",
+        "120",
+        "--peak-tflops",
+        "0.1",
+    ]
     subprocess.run(call, env=env, check=True, capture_output=True, timeout=150)
     found: dict[str, Any] = json.loads((folder / "out" / "trainer_gpu.json").read_text())
     found["text"] = (folder / "out" / "trainer_gpu.txt").read_text()
@@ -39,7 +50,14 @@ def test_a_quick_run_measures_every_setting_or_says_why_not(quick: dict[str, Any
     assert all("flash" in parts[name]["reason"] for name in missing)
     for part in (part for part in parts.values() if part["status"] == "done"):
         rates = [
-            part[key] for key in ("puzzles_per_second", "step_seconds", "tflop_per_second", "of_matmul", "peak_memory_bytes")
+            part[key]
+            for key in (
+                "puzzles_per_second",
+                "step_seconds",
+                "tflop_per_second",
+                "of_matmul",
+                "peak_memory_bytes",
+            )
         ]
         assert all(math.isfinite(rate) and rate > 0 for rate in rates)
         assert part["puzzles_per_second"] * part["step_seconds"] == pytest.approx(part["rows"])
@@ -56,7 +74,10 @@ def test_a_quick_run_scores_two_runs_of_equal_length(quick: dict[str, Any]) -> N
     for part in (first, second):
         assert part["status"] == "done", part["reason"]
         assert part["seconds"] == gpu.QUICK.curve_s
-        assert all(0 <= score["exact_accuracy"] <= 1 and score["seconds"] <= part["seconds"] for score in part["scores"])
+        assert all(
+            0 <= score["exact_accuracy"] <= 1 and score["seconds"] <= part["seconds"]
+            for score in part["scores"]
+        )
         assert part["exact_accuracy"] == part["scores"][-1]["exact_accuracy"]
 
 
@@ -84,16 +105,30 @@ def test_no_run_follows_a_speed_that_is_not_known(monkeypatch: pytest.MonkeyPatc
     told: list[str] = []
     parts = gpu.speeds(gpu.FULL, None, time.monotonic(), told.append)
     found = gpu.curves(parts, gpu.FULL, "builtin:sudoku-hard", time.monotonic() + 100, told.append)
-    assert [(part["status"], part["reason"]) for part in found] == [("skipped", "its speed could not be measured")] * 2
+    assert [(part["status"], part["reason"]) for part in found] == [
+        ("skipped", "its speed could not be measured")
+    ] * 2
 
 
 def test_a_run_can_be_told_neither_a_single_kernel_nor_the_stand_in_for_a_compiler() -> None:
-    def part(attention: str, compiled: bool, speed: float, device: str = "cuda", **more: Any) -> dict[str, Any]:
-        known = {"status": "done", "rows": 384, "attention": attention, "compiled": compiled, "device": device}
+    def part(
+        attention: str, compiled: bool, speed: float, device: str = "cuda", **more: Any
+    ) -> dict[str, Any]:
+        known = {
+            "status": "done",
+            "rows": 384,
+            "attention": attention,
+            "compiled": compiled,
+            "device": device,
+        }
         return {**known, "puzzles_per_second": speed, **more}
 
     plain, best = part("sdpa", False, 1.0), part("flash", True, 2.0)
-    others = [part("sdpa-flash", True, 9.0), part("sdpa", True, 9.0, device="cpu"), part("sdpa", True, 9.0, rows=768)]
+    others = [
+        part("sdpa-flash", True, 9.0),
+        part("sdpa", True, 9.0, device="cpu"),
+        part("sdpa", True, 9.0, rows=768),
+    ]
     assert gpu.fastest([plain, best, *others, {"status": "failed"}], 384) is best
     assert gpu.fastest([*others, plain], 384) is plain
     assert gpu.fastest(others, 384) is None
@@ -129,5 +164,8 @@ def test_the_peak_goes_by_the_most_exact_name() -> None:
     assert gpu.assumed_peak("NVIDIA H100 PCIe", None)[0] == 756e12
     assert gpu.assumed_peak("NVIDIA H100 80GB HBM3", None)[0] == 989e12
     assert gpu.assumed_peak("NVIDIA L40S", None)[0] == 362e12
-    assert gpu.assumed_peak("NVIDIA H200", None) == (989e12, "989 TFLOP/s in bfloat16, assumed from the name NVIDIA H200")
+    assert gpu.assumed_peak("NVIDIA H200", None) == (
+        989e12,
+        "989 TFLOP/s in bfloat16, assumed from the name NVIDIA H200",
+    )
     assert gpu.assumed_peak("CPU", None)[0] is None

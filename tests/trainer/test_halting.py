@@ -1,4 +1,5 @@
-"""The carry from one ACT step to the next: which rows stop, which are replaced, and what their values learn from."""
+"""The carry from one ACT step to the next: which rows stop, which are replaced, and what their values learn
+from."""
 
 import dataclasses
 

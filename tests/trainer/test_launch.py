@@ -23,18 +23,34 @@ def put(folder: Path, name: str, text: str) -> Path:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stand-in for Slurm: `sbatch` keeps the script, `srun` runs its command here, `scontrol` notes what it was asked."""
+    """A stand-in for Slurm: `sbatch` keeps the script, `srun` runs its command here, `scontrol` notes what it
+    was asked."""
     programs = tmp_path / "bin"
     put(programs, "sbatch", f'cp "$1" {tmp_path}/submitted.sh; echo "Submitted batch job 4711"\n')
     put(programs, "srun", 'shift; exec "$@"\n')
-    put(programs, "scontrol", f'if [ "$1" = show ]; then echo localhost; else echo "$@" >> {tmp_path}/asked; fi\n')
+    put(
+        programs,
+        "scontrol",
+        f'if [ "$1" = show ]; then echo localhost; else echo "$@" >> {tmp_path}/asked; fi\n',
+    )
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     return tmp_path
 
 
-def test_the_options_become_a_script_that_a_shell_accepts(cluster: Path, lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--account", "m12", "--qos=debug", "--constraint=gpu&hbm80g", "--nodes", "2", "--gpus-per-node", "4")
+def test_the_options_become_a_script_that_a_shell_accepts(
+    cluster: Path, lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        "--account",
+        "m12",
+        "--qos=debug",
+        "--constraint=gpu&hbm80g",
+        "--nodes",
+        "2",
+        "--gpus-per-node",
+        "4",
+    )
     assert main(["train", "--slurm", *options, "--time", "02:30:00", *lab.words("run_name=a b")[:-1]]) == 0
     text = (cluster / "submitted.sh").read_text()
     for line in (
@@ -42,7 +58,14 @@ def test_the_options_become_a_script_that_a_shell_accepts(cluster: Path, lab: An
         "--signal=B:USR1@120", "--requeue", "--ntasks-per-node=1",
     ):  # fmt: skip
         assert f"#SBATCH {line}\n" in text
-    for part in ("--nnodes=2", "--nproc-per-node=4", "--rdzv-backend=c10d", "OMP_NUM_THREADS", "resume=auto", "hrmdoc.trainer"):
+    for part in (
+        "--nnodes=2",
+        "--nproc-per-node=4",
+        "--rdzv-backend=c10d",
+        "OMP_NUM_THREADS",
+        "resume=auto",
+        "hrmdoc.trainer",
+    ):
         assert part in text
     assert subprocess.run(["bash", "-n", str(cluster / "submitted.sh")], check=False).returncode == 0
     told = capsys.readouterr().out
@@ -50,7 +73,9 @@ def test_the_options_become_a_script_that_a_shell_accepts(cluster: Path, lab: An
     assert f"hrmdoc watch {lab.folder / 'run'}" in told
 
 
-def test_a_dry_run_prints_the_script_and_submits_nothing(cluster: Path, lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_prints_the_script_and_submits_nothing(
+    cluster: Path, lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--slurm", "--dry-run", *lab.words()]) == 0
     assert capsys.readouterr().out.startswith("#!/bin/bash\n#SBATCH --job-name=run\n")
     assert not (cluster / "submitted.sh").exists()
@@ -61,13 +86,28 @@ def test_a_dry_run_prints_the_script_and_submits_nothing(cluster: Path, lab: Any
 def test_a_job_saves_before_its_time_is_up_is_requeued_and_goes_on(
     cluster: Path, lab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = lab.words("checkpoint_interval=100000", "epochs=400", "eval_interval=400", "max_steps=1600", "fault=slow-loader:0.02")
+    words = lab.words(
+        "checkpoint_interval=100000",
+        "epochs=400",
+        "eval_interval=400",
+        "max_steps=1600",
+        "fault=slow-loader:0.02",
+    )
     assert main(["--slurm", *words]) == 0
-    env = {**os.environ, "SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "localhost", "SLURM_CPUS_PER_TASK": "1"}
-    job = subprocess.Popen(["bash", str(cluster / "submitted.sh")], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    env = {
+        **os.environ,
+        "SLURM_JOB_ID": "4711",
+        "SLURM_JOB_NODELIST": "localhost",
+        "SLURM_CPUS_PER_TASK": "1",
+    }
+    job = subprocess.Popen(
+        ["bash", str(cluster / "submitted.sh")], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     log = lab.folder / "run" / "train.log"
     end = time.monotonic() + 120
-    while not (log.exists() and "step 4/" in log.read_text()) and time.monotonic() < end and job.poll() is None:
+    while (
+        not (log.exists() and "step 4/" in log.read_text()) and time.monotonic() < end and job.poll() is None
+    ):
         time.sleep(0.1)
     job.send_signal(10)
     output = job.communicate(timeout=120)[0].decode()
@@ -109,7 +149,9 @@ def test_without_slurm_or_when_it_refuses_the_reason_is_told(
     assert "sbatch is not on the PATH" in capsys.readouterr().err
 
 
-def test_a_login_node_is_recognised_and_a_compute_node_is_not(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_node_is_recognised_and_a_compute_node_is_not(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     env = dict(os.environ)
     assert slurm.login_node({**env, "SLURM_JOB_ID": "1"}, gpu=False, host="login07") is None
     assert slurm.login_node({**env, "PATH": "/nowhere"}, gpu=False, host="login07") is None
@@ -118,7 +160,9 @@ def test_a_login_node_is_recognised_and_a_compute_node_is_not(cluster: Path, mon
     assert "there is no GPU" in str(slurm.login_node(env, gpu=False, host="c0412"))
 
 
-def test_a_run_in_the_background_tells_how_to_follow_and_stop_it(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_in_the_background_tells_how_to_follow_and_stop_it(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["train", "--detach", *lab.words("max_steps=2")]) == 0
     told = capsys.readouterr()
     run = lab.folder / "run"

@@ -25,7 +25,8 @@ def test_truncated_normal_has_the_deviation_asked_for_and_no_tail():
     x = trunc_normal(400, 500, std=0.3)
     assert x.std().item() == pytest.approx(0.3, rel=0.01)
     assert x.mean().item() == pytest.approx(0, abs=0.003)
-    # Cutting a unit normal at two sigma leaves a deviation of 0.8796, so the bound lies at 2 / 0.8796 of ours.
+    # Cutting a unit normal at two sigma leaves a deviation of 0.8796, so the bound lies at 2 / 0.8796 of
+    # ours.
     assert x.abs().max().item() == pytest.approx(0.3 * 2 / 0.87962566, rel=0.001)
 
 
@@ -65,8 +66,12 @@ def test_rope_turns_each_pair_by_position_times_frequency():
         for i in range(K // 2):
             angle = position * theta ** (-2 * i / K)
             a, b = x[:, position, :, i], x[:, position, :, i + K // 2]
-            assert torch.allclose(turned[:, position, :, i], a * math.cos(angle) - b * math.sin(angle), atol=1e-5)
-            assert torch.allclose(turned[:, position, :, i + K // 2], b * math.cos(angle) + a * math.sin(angle), atol=1e-5)
+            assert torch.allclose(
+                turned[:, position, :, i], a * math.cos(angle) - b * math.sin(angle), atol=1e-5
+            )
+            assert torch.allclose(
+                turned[:, position, :, i + K // 2], b * math.cos(angle) + a * math.sin(angle), atol=1e-5
+            )
 
 
 def test_rope_leaves_scores_dependent_on_the_distance_alone():
@@ -79,7 +84,10 @@ def test_rope_leaves_scores_dependent_on_the_distance_alone():
 
 
 def test_rope_returns_the_dtype_it_was_given():
-    assert rotate(torch.randn(1, 4, 2, 8, dtype=torch.bfloat16), RotaryEmbedding(8, 4, 10000.0)()).dtype == torch.bfloat16
+    assert (
+        rotate(torch.randn(1, 4, 2, 8, dtype=torch.bfloat16), RotaryEmbedding(8, 4, 10000.0)()).dtype
+        == torch.bfloat16
+    )
 
 
 @pytest.mark.parametrize("backend", ["sdpa", "naive"])
@@ -121,7 +129,9 @@ def test_flash_attention_is_refused_in_float32():
         check_backend("flash", torch.float32)
 
 
-@pytest.mark.parametrize(("size", "expansion", "inner"), [(512, 4, 1536), (32, 2, 256), (64, 4, 256), (97, 4, 512)])
+@pytest.mark.parametrize(
+    ("size", "expansion", "inner"), [(512, 4, 1536), (32, 2, 256), (64, 4, 256), (97, 4, 512)]
+)
 def test_the_mlp_is_two_thirds_wide_rounded_up_to_256(size, expansion, inner):
     assert inner_size(size, expansion) == inner
 

@@ -68,29 +68,43 @@ def test_the_learning_rate_warms_up_and_decays_to_its_minimum(lab: Any) -> None:
 
 def test_the_log_line_can_be_parsed(lab: Any) -> None:
     train(lab.job())
-    line = next(line for line in (lab.folder / "run" / "train.log").read_text().splitlines() if line.startswith("step 16/16"))
+    line = next(
+        line
+        for line in (lab.folder / "run" / "train.log").read_text().splitlines()
+        if line.startswith("step 16/16")
+    )
     parts = dict(part.split(" ", 1) for part in line.split(" | ")[1:-1])
     assert set(parts) >= {"lm_loss", "grad_norm", "lr"}
     assert float(parts["lr"]) == pytest.approx(1e-3)
     assert line.endswith("it/s")
 
 
-@pytest.mark.parametrize("more", [(), ("ema=true",), ("grad_accum=2", "grad_clip=0.5"), ("arch.forward_dtype=bfloat16",)])
+@pytest.mark.parametrize(
+    "more", [(), ("ema=true",), ("grad_accum=2", "grad_clip=0.5"), ("arch.forward_dtype=bfloat16",)]
+)
 def test_a_resumed_run_is_bit_identical_to_one_that_never_stopped(lab: Any, more: tuple[str, ...]) -> None:
     whole = lab.job(*more, "max_steps=6", run="whole")
     train(whole)
     train(lab.job(*more, "max_steps=6", "checkpoint_interval=3", "checkpoint_keep=9", run="half"))
     torch.manual_seed(999)
-    resumed = lab.job(f"resume={lab.folder / 'half' / 'checkpoints' / 'step_3'}", "max_steps=6", f"run_dir={lab.folder / 'rest'}")
+    resumed = lab.job(
+        f"resume={lab.folder / 'half' / 'checkpoints' / 'step_3'}",
+        "max_steps=6",
+        f"run_dir={lab.folder / 'rest'}",
+    )
     assert resumed.state.step == 3
     train(resumed)
     for name, tensor in lab.weights(whole.state).items():
         assert torch.equal(tensor, resumed.state.model.state_dict()[name]), name
     if whole.state.ema is not None:
-        assert all(torch.equal(a, b) for a, b in zip(whole.state.ema.average, resumed.state.ema.average, strict=True))
+        assert all(
+            torch.equal(a, b) for a, b in zip(whole.state.ema.average, resumed.state.ema.average, strict=True)
+        )
     before, after = lab.scalars("whole"), lab.scalars("rest")
     for tag, points in before.items():
-        assert [point for point in points if point[0] > 3] == [point for point in after.get(tag, []) if point[0] > 3], tag
+        assert [point for point in points if point[0] > 3] == [
+            point for point in after.get(tag, []) if point[0] > 3
+        ], tag
 
 
 def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(lab: Any) -> None:
@@ -121,7 +135,10 @@ def test_a_checkpoint_that_was_damaged_since_it_was_saved_is_told_of_though_nobo
     train(lab.job("max_steps=6", "checkpoint_interval=2", run="well"))
     assert lab.events("checkpoint_unusable", run="well") == []
     train(lab.job("max_steps=6", "checkpoint_interval=2", "fault=corrupt-checkpoint@4"))
-    told = [(event["step"], event["path"].rpartition("checkpoints/")[2]) for event in lab.events("checkpoint_unusable")]
+    told = [
+        (event["step"], event["path"].rpartition("checkpoints/")[2])
+        for event in lab.events("checkpoint_unusable")
+    ]
     assert told == [(6, "step_4/state.pt"), (6, "step_6/state.pt")]
     assert sum("its checksum differs" in line for line in lab.lines) == 2
 
@@ -193,7 +210,11 @@ def test_a_rollback_returns_to_the_last_good_checkpoint_and_finishes(lab: Any) -
 
 
 def test_rollbacks_are_limited(lab: Any) -> None:
-    outcome = train(lab.job("fault=fp16-overflow:1e9@5", "on_nonfinite=rollback", "max_rollbacks=2", "checkpoint_interval=2"))
+    outcome = train(
+        lab.job(
+            "fault=fp16-overflow:1e9@5", "on_nonfinite=rollback", "max_rollbacks=2", "checkpoint_interval=2"
+        )
+    )
     assert outcome.reason == "nonfinite"
     assert len(lab.events("rollback")) == 2
 
@@ -217,7 +238,11 @@ def test_a_full_disk_does_not_end_the_run_and_old_checkpoints_stay(lab: Any) -> 
     outcome = train(lab.job("fault=disk-full:4@8", "checkpoint_interval=4"))
     assert outcome.reason == "finished"
     assert lab.checkpoints() == ["step_4"]
-    assert [(event["step"], event["errno"]) for event in lab.events("checkpoint_failed")] == [(8, 28), (12, 28), (16, 28)]
+    assert [(event["step"], event["errno"]) for event in lab.events("checkpoint_failed")] == [
+        (8, 28),
+        (12, 28),
+        (16, 28),
+    ]
 
 
 def test_only_the_newest_checkpoints_are_kept(lab: Any) -> None:
@@ -226,7 +251,9 @@ def test_only_the_newest_checkpoints_are_kept(lab: Any) -> None:
 
 
 def test_early_stopping_waits_for_its_patience(lab: Any) -> None:
-    outcome = train(lab.job("epochs=16", "eval_interval=1", "early_stopping.patience=2", "early_stopping.min_delta=9"))
+    outcome = train(
+        lab.job("epochs=16", "eval_interval=1", "early_stopping.patience=2", "early_stopping.min_delta=9")
+    )
     assert (outcome.reason, outcome.step) == ("early_stopping", 12)
     assert len(lab.events("evaluated")) == 3
 
@@ -261,7 +288,9 @@ def send(lab: Any, action: dict[str, Any], name: str = "a") -> None:
     (lab.folder / "run" / "control" / f"{name}.json").write_text(json.dumps(action))
 
 
-def test_actions_are_executed_at_a_step_boundary_and_answered(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actions_are_executed_at_a_step_boundary_and_answered(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hrmdoc.trainer.inbox.POLL_S", 0.0)
     job = lab.job("checkpoint_interval=4")
     job.fault = At(3, lambda: send(lab, {"action": "set_lr", "lr": 5e-4, "id": "slower", "reason": "test"}))
@@ -318,7 +347,9 @@ def test_every_fault_names_a_cause_and_has_a_line_that_tells_it() -> None:
         assert (kind.__doc__ or "").startswith(f"{kind.cause}: "), name
 
 
-@pytest.mark.parametrize("text", ["", "nan weights", "nan-weights@", "nan-weights:x", "lr-to-high", "lr-zero:1-2"])
+@pytest.mark.parametrize(
+    "text", ["", "nan weights", "nan-weights@", "nan-weights:x", "lr-to-high", "lr-zero:1-2"]
+)
 def test_a_fault_that_does_not_exist_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         faults.fault_of(text)

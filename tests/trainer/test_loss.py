@@ -20,7 +20,11 @@ def carry(labels, halted, steps):
 
 
 def outputs(logits, halt, go_on=None, target=None):
-    out = {"logits": logits, "q_halt_logits": torch.tensor(halt), "q_continue_logits": torch.tensor(go_on or halt)}
+    out = {
+        "logits": logits,
+        "q_halt_logits": torch.tensor(halt),
+        "q_continue_logits": torch.tensor(go_on or halt),
+    }
     return out if target is None else out | {"target_q_continue": torch.tensor(target)}
 
 
@@ -31,7 +35,11 @@ def bce(x, target):
 # Predictions: row 0 is all right, row 1 has one of its two labelled cells right, row 2 has no label.
 LABELS = torch.tensor([[1, 2, 0], [2, 1, -100], [-100, -100, -100]], dtype=torch.int32)
 LOGITS = torch.tensor(
-    [[[0.0, 3, -1], [0, 1, 2], [5, 1, 1]], [[0, 0, 1], [4, 0, 0], [0, 9, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]]
+    [
+        [[0.0, 3, -1], [0, 1, 2], [5, 1, 1]],
+        [[0, 0, 1], [4, 0, 0], [0, 9, 0]],
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    ]
 )
 
 
@@ -67,7 +75,8 @@ def test_softmax_equals_the_plain_formula_and_ignores_the_same_cells():
 
 def test_the_loss_is_the_sum_of_row_means_and_half_of_the_value_losses():
     loss, metrics = compute_loss(
-        outputs(LOGITS, [2.0, -1.0, 3.0], [0.5, -0.5, 3.0], [0.3, 0.6, 0.9]), carry(LABELS, [True, True, True], [4, 2, 3])
+        outputs(LOGITS, [2.0, -1.0, 3.0], [0.5, -0.5, 3.0], [0.3, 0.6, 0.9]),
+        carry(LABELS, [True, True, True], [4, 2, 3]),
     )
     row0 = sum(stablemax_by_hand(LOGITS[0, c].tolist(), int(LABELS[0, c])) for c in range(3)) / 3
     row1 = sum(stablemax_by_hand(LOGITS[1, c].tolist(), int(LABELS[1, c])) for c in range(2)) / 2
@@ -92,7 +101,9 @@ def test_metrics_are_sums_over_halted_rows_that_have_labels():
 
 def test_rows_still_in_flight_count_in_the_losses_only():
     _, all_rows = compute_loss(outputs(LOGITS, [2.0, 1.0, 3.0]), carry(LABELS, [True, True, True], [4, 2, 3]))
-    _, metrics = compute_loss(outputs(LOGITS, [2.0, 1.0, 3.0]), carry(LABELS, [False, True, False], [4, 2, 3]))
+    _, metrics = compute_loss(
+        outputs(LOGITS, [2.0, 1.0, 3.0]), carry(LABELS, [False, True, False], [4, 2, 3])
+    )
     assert (metrics["count"].item(), metrics["steps"].item(), metrics["accuracy"].item()) == (1, 2, 0.5)
     assert metrics["lm_loss"] == all_rows["lm_loss"]
     assert metrics["q_halt_loss"] == all_rows["q_halt_loss"]
@@ -100,7 +111,9 @@ def test_rows_still_in_flight_count_in_the_losses_only():
 
 def test_no_halted_row_gives_zeros_and_no_nan():
     _, metrics = compute_loss(outputs(LOGITS, [2.0, 1.0, 3.0]), carry(LABELS, [False] * 3, [1, 1, 1]))
-    assert [metrics[key].item() for key in ("count", "accuracy", "exact_accuracy", "q_halt_accuracy", "steps")] == [0] * 5
+    assert [
+        metrics[key].item() for key in ("count", "accuracy", "exact_accuracy", "q_halt_accuracy", "steps")
+    ] == [0] * 5
 
 
 def test_a_value_of_exactly_zero_says_right():

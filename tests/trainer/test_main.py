@@ -11,7 +11,9 @@ import pytest
 from hrmdoc.trainer.main import main
 
 
-def test_a_run_is_trained_evaluated_and_resumed_from_the_command_line(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_trained_evaluated_and_resumed_from_the_command_line(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["train", *lab.words("max_steps=4", "ema=true")]) == 0
     told = capsys.readouterr()
     run = lab.folder / "run"
@@ -26,15 +28,21 @@ def test_a_run_is_trained_evaluated_and_resumed_from_the_command_line(lab: Any, 
     assert "steps 4 to 6" in capsys.readouterr().err
 
 
-def test_a_configuration_of_a_run_starts_a_new_run_when_used_again(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_of_a_run_starts_a_new_run_when_used_again(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(lab.words("max_steps=2")) == 0
     assert main(["train", str(lab.folder / "run" / "config.yaml"), f"run_dir={lab.folder / 'again'}"]) == 0
-    assert json.loads((lab.folder / "again" / "run.json").read_text())["config_source"].endswith("run/config.yaml")
+    assert json.loads((lab.folder / "again" / "run.json").read_text())["config_source"].endswith(
+        "run/config.yaml"
+    )
     losses = [lab.scalars(name)["train/lm_loss"] for name in ("run", "again")]
     assert losses[0] == losses[1]
 
 
-def test_at_the_end_it_says_what_was_reached_and_what_comes_next(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_at_the_end_it_says_what_was_reached_and_what_comes_next(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = lab.folder / "run"
     assert main(lab.words("max_steps=2")) == 0
     last = capsys.readouterr().err.splitlines()[-3:]
@@ -42,7 +50,9 @@ def test_at_the_end_it_says_what_was_reached_and_what_comes_next(lab: Any, capsy
     assert last[1:] == [f"  diagnose  hrmdoc analyze {run}", f"  evaluate  hrmdoc evaluate {run} --show 2"]
 
 
-def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(lab.words("max_steps=2", "fault=disk-full:1")) == 0
     told = capsys.readouterr().err
     assert "checkpoint of step 2 not saved: OSError: [Errno 28] No space left on device" in told
@@ -52,7 +62,13 @@ def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(lab: Any,
 def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
     main(lab.words("max_steps=2"))
     found = json.loads((lab.folder / "run" / "run.json").read_text())
-    assert (found["samples"], found["vocab_size"], found["classes"], found["total_steps"], found["precision"]) == (
+    assert (
+        found["samples"],
+        found["vocab_size"],
+        found["classes"],
+        found["total_steps"],
+        found["precision"],
+    ) == (
         16,
         6,
         4,
@@ -71,7 +87,10 @@ def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
         (["no.yaml"], "no.yaml: cannot read the configuration"),
         (["a.yaml", "b.yaml"], "one configuration file at most"),
         (["--resume"], "unknown option --resume"),
-        (["data_path=data/sudoku-extreme-small"], "hrmdoc dataset sudoku sapientinc/sudoku-extreme data/sudoku-extreme-small"),
+        (
+            ["data_path=data/sudoku-extreme-small"],
+            "hrmdoc dataset sudoku sapientinc/sudoku-extreme data/sudoku-extreme-small",
+        ),
         (["data_path=data/nothing"], "builtin:sudoku-4x4"),
         (["data_path=builtin:sudoku-5x5"], "there is no built-in dataset"),
         (["resume=runs/nothing"], "there is no"),
@@ -82,7 +101,12 @@ def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
     ],
 )
 def test_a_mistake_ends_in_one_message_and_status_2(
-    words: list[str], expected: str, lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    expected: str,
+    lab: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     given = words if words[0] == "evaluate" or words[0].startswith("data_path") else [*lab.words(), *words]
@@ -104,7 +128,9 @@ def test_processes_that_cannot_share_the_batch_or_find_each_other_are_refused(
     assert "start several processes with torchrun" in capsys.readouterr().err
 
 
-def test_a_run_that_fails_gives_status_1_and_names_its_directory(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_fails_gives_status_1_and_names_its_directory(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(lab.words("fault=nan-weights@3")) == 1
     assert f"hrmdoc analyze {lab.folder / 'run'}" in capsys.readouterr().err
 
@@ -127,7 +153,9 @@ def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
         "  self.job.state.step == 3 and bool(os.kill(os.getpid(), signal.SIGINT)))\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    done = subprocess.run([sys.executable, "-c", script, *lab.words()], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *lab.words()], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 130
     assert "SIGINT received at step 3" in done.stderr
     assert lab.checkpoints() == ["step_3"]

@@ -10,7 +10,13 @@ from hrmdoc.trainer.microbatch import Sums
 
 
 def sums(count: float, accuracy: float = 0.0, loss: float = 8.0) -> Sums:
-    halted = {"count": count, "accuracy": accuracy, "exact_accuracy": 0.0, "q_halt_accuracy": count, "steps": 4 * count}
+    halted = {
+        "count": count,
+        "accuracy": accuracy,
+        "exact_accuracy": 0.0,
+        "q_halt_accuracy": count,
+        "steps": 4 * count,
+    }
     found = {**halted, "lm_loss": loss, "q_halt_loss": 1.0}
     return Sums(tuple(found), torch.tensor([float(value) for value in found.values()]))
 
@@ -75,5 +81,7 @@ def test_weights_and_updates_are_told_of_the_steps_that_were_measured() -> None:
     for step, moved in ((1, None), (2, torch.tensor([16.0, 0.25])), (3, torch.tensor([0.0, 1.0]))):
         meter.add(sums(count=0))
         meter.close_step(step, torch.tensor(1.0), {}, moved)
-    found = [(row.values.get("train/param_norm"), row.values.get("train/update_ratio")) for row in meter.fetch()]
+    found = [
+        (row.values.get("train/param_norm"), row.values.get("train/update_ratio")) for row in meter.fetch()
+    ]
     assert found == [(None, None), (4.0, 0.125), (0.0, math.inf)]

@@ -8,7 +8,14 @@ from hrmdoc.trainer.model import HRM, ArchConfig, DataInfo
 from tests.trainer.models import SMALL, batch, build, passes, tiny
 
 SUDOKU = DataInfo(vocab_size=11, seq_len=81)
-TRM = {"single_net": True, "full_backprop": True, "no_act_continue": True, "puzzle_emb_len": 16, "L_layers": 2, "H_layers": 0}
+TRM = {
+    "single_net": True,
+    "full_backprop": True,
+    "no_act_continue": True,
+    "puzzle_emb_len": 16,
+    "L_layers": 2,
+    "H_layers": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -19,10 +26,21 @@ TRM = {"single_net": True, "full_backprop": True, "no_act_continue": True, "puzz
         (DataInfo(12, 900), {}, 27_276_290),
         (
             SUDOKU,
-            {"hidden_size": 32, "H_layers": 1, "L_layers": 1, "num_heads": 1, "expansion": 2, "puzzle_emb_ndim": 32},
+            {
+                "hidden_size": 32,
+                "H_layers": 1,
+                "L_layers": 1,
+                "num_heads": 1,
+                "expansion": 2,
+                "puzzle_emb_ndim": 32,
+            },
             58_114,
         ),
-        (SUDOKU, {"hidden_size": 64, "H_layers": 2, "L_layers": 2, "num_heads": 1, "puzzle_emb_ndim": 64}, 263_682),
+        (
+            SUDOKU,
+            {"hidden_size": 64, "H_layers": 2, "L_layers": 2, "num_heads": 1, "puzzle_emb_ndim": 64},
+            263_682,
+        ),
         (SUDOKU, TRM, 6_828_034),
         (SUDOKU, {**TRM, "mlp_t": True, "pos_encodings": "none"}, 5_028_866),
     ],
@@ -34,8 +52,20 @@ def test_the_number_of_parameters_is_the_published_one(data, changes, parameters
 
 def test_the_defaults_are_those_of_hrm():
     arch = ArchConfig()
-    assert (arch.H_cycles, arch.L_cycles, arch.H_layers, arch.L_layers, arch.hidden_size, arch.num_heads) == (2, 2, 4, 4, 512, 8)
-    assert (arch.halt_max_steps, arch.halt_exploration_prob, arch.forward_dtype, arch.prefix_len) == (16, 0.1, "bfloat16", 1)
+    assert (arch.H_cycles, arch.L_cycles, arch.H_layers, arch.L_layers, arch.hidden_size, arch.num_heads) == (
+        2,
+        2,
+        4,
+        4,
+        512,
+        8,
+    )
+    assert (arch.halt_max_steps, arch.halt_exploration_prob, arch.forward_dtype, arch.prefix_len) == (
+        16,
+        0.1,
+        "bfloat16",
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +107,9 @@ def test_embeddings_have_about_unit_variance_and_the_prefix_comes_first():
 def test_learned_positions_keep_the_variance():
     torch.manual_seed(0)
     model = HRM(tiny(hidden_size=128, pos_encodings="learned"), SMALL, 4).eval()
-    assert model.embed(batch()["inputs"], batch()["puzzle_identifiers"])[:, 1:].std().item() == pytest.approx(1, rel=0.15)
+    assert model.embed(batch()["inputs"], batch()["puzzle_identifiers"])[:, 1:].std().item() == pytest.approx(
+        1, rel=0.15
+    )
 
 
 def test_without_a_puzzle_embedding_there_is_no_prefix():
@@ -103,7 +135,9 @@ def test_training_runs_the_passes_again_without_gradient_for_the_target():
 
 
 def test_the_full_gradient_of_trm_goes_through_the_whole_last_cycle_of_one_net():
-    model = build(single_net=True, full_backprop=True, no_act_continue=True, H_cycles=3, L_cycles=6, H_layers=0)
+    model = build(
+        single_net=True, full_backprop=True, no_act_continue=True, H_cycles=3, L_cycles=6, H_layers=0
+    )
     seen = passes(model)
     model(model.initial_carry(batch()), batch())
     assert seen == [("L", False)] * 14 + [("L", True)] * 7
@@ -199,7 +233,9 @@ def test_a_causal_model_computes_the_logits_of_labelled_positions_alone_to_the_s
         assert len(outputs["logits"]) == (3 * 9 if labelled_only else 4)
         loss, sums = compute_loss(outputs, carry)
         loss.backward()
-        found.append({**sums, "loss": loss.detach(), **{name: p.grad for name, p in model.named_parameters()}})
+        found.append(
+            {**sums, "loss": loss.detach(), **{name: p.grad for name, p in model.named_parameters()}}
+        )
     for name, value in found[0].items():
         torch.testing.assert_close(value, found[1][name], msg=name)
 

@@ -43,7 +43,9 @@ def test_the_processes_shares_add_up_whether_each_has_all_weights_or_a_part() ->
 
 
 @pytest.mark.parametrize("native", ["native=false", "native=true"])
-def test_a_run_tells_at_every_interval_how_large_its_weights_are_and_how_far_they_moved(lab: Any, native: str) -> None:
+def test_a_run_tells_at_every_interval_how_large_its_weights_are_and_how_far_they_moved(
+    lab: Any, native: str
+) -> None:
     job = lab.job("max_steps=7", "log_interval=3", native)
     began = torch.cat([p.detach().flatten() for p in job.state.parameters])
     train(job)
@@ -51,7 +53,9 @@ def test_a_run_tells_at_every_interval_how_large_its_weights_are_and_how_far_the
     assert list(found["param_norm"]) == list(found["update_ratio"]) == [3, 6, 7]
     assert found["param_norm"][3] == pytest.approx(float(began.norm()), rel=0.01)
     for step, ratio in found["update_ratio"].items():
-        furthest = found["lr"][step] * math.pi / 2 / (1 - 0.9**step) * math.sqrt(len(began)) / float(began.norm())
+        furthest = (
+            found["lr"][step] * math.pi / 2 / (1 - 0.9**step) * math.sqrt(len(began)) / float(began.norm())
+        )
         assert 0.01 * furthest < ratio < 1.5 * furthest
 
 

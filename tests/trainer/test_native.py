@@ -18,7 +18,14 @@ from hrmdoc.trainer.model import HRM, ArchConfig
 from hrmdoc.trainer.optim import AdamATan2
 
 INFO = DataInfo(vocab_size=6, seq_len=21)  # an odd number of rows: neither tiles nor strips come out even
-SMALL = {"hidden_size": 32, "H_layers": 1, "L_layers": 2, "num_heads": 2, "expansion": 1, "puzzle_emb_ndim": 32}
+SMALL = {
+    "hidden_size": 32,
+    "H_layers": 1,
+    "L_layers": 2,
+    "num_heads": 2,
+    "expansion": 1,
+    "puzzle_emb_ndim": 32,
+}
 
 
 def twins(info: DataInfo = INFO, **changes: Any) -> tuple[HRM, HRM]:
@@ -32,7 +39,8 @@ def twins(info: DataInfo = INFO, **changes: Any) -> tuple[HRM, HRM]:
 
 
 def outcome(model: HRM, loss_type: str = "stablemax_cross_entropy") -> dict[str, Tensor]:
-    """Gradients, metrics and rows of the second of two steps with the same weights: some rows are in flight, some are new."""
+    """Gradients, metrics and rows of the second of two steps with the same weights: some rows are in flight,
+    some are new."""
     torch.manual_seed(1)
     with torch.no_grad():
         for p in (*model.core.q_head.parameters(), model.core.lm_head.weight):
@@ -49,7 +57,9 @@ def outcome(model: HRM, loss_type: str = "stablemax_cross_entropy") -> dict[str,
     assert carry is not None
     found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     found |= {f"sum of {name}": value.float() for name, value in zip(sums.names, sums.values, strict=True)}
-    found |= {name: getattr(carry, name).float() for name in ("z_H", "z_L", "steps", "halted")} | carry.current_data
+    found |= {
+        name: getattr(carry, name).float() for name in ("z_H", "z_L", "steps", "halted")
+    } | carry.current_data
     if carry.q_state is not None:
         found["q_state"] = carry.q_state
     assert model.puzzle_emb.rows.grad is not None
@@ -59,7 +69,9 @@ def outcome(model: HRM, loss_type: str = "stablemax_cross_entropy") -> dict[str,
 def assert_same(plain: dict[str, Tensor], fast: dict[str, Tensor]) -> None:
     assert plain.keys() == fast.keys()
     for name, expected in plain.items():
-        torch.testing.assert_close(fast[name], expected, rtol=2e-5, atol=2e-5 * float(expected.abs().max()), msg=name)
+        torch.testing.assert_close(
+            fast[name], expected, rtol=2e-5, atol=2e-5 * float(expected.abs().max()), msg=name
+        )
 
 
 VARIANTS = [
@@ -103,7 +115,8 @@ def test_gradients_of_micro_batches_add_up_and_frozen_weights_have_none() -> Non
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "what"), [("inputs", 6, "token"), ("labels", -7, "label"), ("puzzle_identifiers", 1, "puzzle")]
+    ("key", "value", "what"),
+    [("inputs", 6, "token"), ("labels", -7, "label"), ("puzzle_identifiers", 1, "puzzle")],
 )
 def test_data_beyond_what_the_dataset_declares_is_refused(key: str, value: int, what: str) -> None:
     batch = random_batch(INFO, 3, "cpu")
@@ -114,12 +127,18 @@ def test_data_beyond_what_the_dataset_declares_is_refused(key: str, value: int, 
 
 def curve(model: HRM, steps: int) -> list[float]:
     stepper = Stepper(model, lr=1e-4, weight_decay=0.1)
-    return [float(stepper.step(random_batch(model.data, 3, "cpu", seed % 4))["lm_loss"]) for seed in range(steps)]
+    return [
+        float(stepper.step(random_batch(model.data, 3, "cpu", seed % 4))["lm_loss"]) for seed in range(steps)
+    ]
 
 
 @pytest.mark.parametrize(("size", "length"), [(128, 90), (208, 140)])
-def test_wide_models_whose_products_are_cut_up_have_the_gradients_of_the_layers(size: int, length: int) -> None:
-    pair = twins(DataInfo(vocab_size=6, seq_len=length), hidden_size=size, puzzle_emb_ndim=size, L_layers=1, H_cycles=1)
+def test_wide_models_whose_products_are_cut_up_have_the_gradients_of_the_layers(
+    size: int, length: int
+) -> None:
+    pair = twins(
+        DataInfo(vocab_size=6, seq_len=length), hidden_size=size, puzzle_emb_ndim=size, L_layers=1, H_cycles=1
+    )
     assert_same(*(outcome(model) for model in pair))
 
 
@@ -132,7 +151,9 @@ def test_the_first_losses_are_those_of_the_layers(changes: dict[str, Any]) -> No
 
 
 def test_fifty_steps_on_whole_boards_have_the_losses_of_the_layers() -> None:
-    plain, fast = (curve(model, 50) for model in twins(info=DataInfo(vocab_size=11, seq_len=81), L_layers=1, num_heads=1))
+    plain, fast = (
+        curve(model, 50) for model in twins(info=DataInfo(vocab_size=11, seq_len=81), L_layers=1, num_heads=1)
+    )
     assert fast[:3] == pytest.approx(plain[:3], rel=1e-6)
     assert fast == pytest.approx(plain, rel=1e-5)
 
@@ -159,7 +180,9 @@ def test_changed_weights_are_noticed() -> None:
     assert not torch.equal(before, after)
 
 
-@pytest.mark.parametrize("where", ["layers.0.attention.qkv.weight", "layers.1.mlp.gate_up.weight", "layers.0.mlp.down.weight"])
+@pytest.mark.parametrize(
+    "where", ["layers.0.attention.qkv.weight", "layers.1.mlp.gate_up.weight", "layers.0.mlp.down.weight"]
+)
 def test_a_number_that_is_none_is_not_lost_on_the_way(where: str) -> None:
     _, fast = twins()
     with torch.no_grad():
@@ -188,7 +211,10 @@ def test_a_run_in_c_learns_what_one_in_python_does(lab: Any) -> None:
     train(lab.job(*words, "native=true", run="fast"))
     train(
         lab.job(
-            f"resume={lab.folder / 'fast' / 'checkpoints' / 'step_6'}", f"run_dir={lab.folder / 'rest'}", *words, "native=true"
+            f"resume={lab.folder / 'fast' / 'checkpoints' / 'step_6'}",
+            f"run_dir={lab.folder / 'rest'}",
+            *words,
+            "native=true",
         )
     )
     plain, fast, rest = (dict(lab.scalars(run)["train/lm_loss"]) for run in ("plain", "fast", "rest"))
@@ -234,7 +260,9 @@ def test_a_resume_by_other_kernels_says_so_and_one_by_the_same_does_not(lab: Any
     assert "native=true goes on bit for bit" in warning
 
 
-def test_a_fault_that_changes_the_layers_is_not_passed_by_and_another_one_leaves_the_kernels(lab: Any) -> None:
+def test_a_fault_that_changes_the_layers_is_not_passed_by_and_another_one_leaves_the_kernels(
+    lab: Any,
+) -> None:
     assert not lab.job("fault=attention-layout-wrong", run="layers").state.native
     assert lab.job("fault=lr-zero@3", run="rate").state.native
 

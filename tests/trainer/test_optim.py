@@ -45,7 +45,10 @@ def test_adam_atan2_follows_the_formula_over_several_steps():
     for x, y, z in grads:
         a.grad, b.grad = torch.tensor([[x, y]]), torch.tensor(z)
         optimizer.step()
-    expected = [by_hand(p, g, 0.1, 0.9, 0.95, 0.2) for p, g in zip((1.0, -2.0, 0.5), zip(*grads, strict=True), strict=True)]
+    expected = [
+        by_hand(p, g, 0.1, 0.9, 0.95, 0.2)
+        for p, g in zip((1.0, -2.0, 0.5), zip(*grads, strict=True), strict=True)
+    ]
     assert [a[0, 0].item(), a[0, 1].item(), b.item()] == pytest.approx(expected, rel=1e-5)
 
 

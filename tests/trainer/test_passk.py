@@ -12,7 +12,9 @@ from hrmdoc.trainer.passk import difference, mean_pass_at_k, pass_at_k, wilson
 )
 def test_the_estimate_is_the_share_of_choices_of_k_that_hold_a_program_that_passes(samples, passed, k):
     choices = list(itertools.combinations([True] * passed + [False] * (samples - passed), k))
-    assert pass_at_k(samples, passed, k) == pytest.approx(sum(any(choice) for choice in choices) / len(choices))
+    assert pass_at_k(samples, passed, k) == pytest.approx(
+        sum(any(choice) for choice in choices) / len(choices)
+    )
 
 
 def test_the_estimate_is_unbiased():

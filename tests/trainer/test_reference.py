@@ -36,7 +36,9 @@ def model(seed=0, info=INFO, **changes):
 
 
 def same(a, b):
-    return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+    return all(
+        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
 
 
 def test_exported_names_are_the_references():
@@ -45,13 +47,20 @@ def test_exported_names_are_the_references():
 
 
 def test_trm_has_one_level_and_its_mixer():
-    keys = to_reference(model(single_net=True, H_layers=0, mlp_t=True, pos_encodings="learned"), compiled=False).keys()
+    keys = to_reference(
+        model(single_net=True, H_layers=0, mlp_t=True, pos_encodings="learned"), compiled=False
+    ).keys()
     assert not any("H_level" in key for key in keys)
-    assert {"model.inner.L_level.layers.1.mlp_t.gate_up_proj.weight", "model.inner.embed_pos.embedding_weight"} <= keys
+    assert {
+        "model.inner.L_level.layers.1.mlp_t.gate_up_proj.weight",
+        "model.inner.embed_pos.embedding_weight",
+    } <= keys
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("changes", [{}, {"single_net": True, "mlp_t": True}, {"puzzle_emb_ndim": 0, "pos_encodings": "learned"}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"single_net": True, "mlp_t": True}, {"puzzle_emb_ndim": 0, "pos_encodings": "learned"}]
+)
 def test_weights_survive_the_way_there_and_back(tmp_path, compiled, changes):
     first, second = model(0, **changes), model(1, **changes)
     assert not same(first, second)
@@ -89,8 +98,13 @@ def test_a_weight_of_another_shape_is_named():
 
 
 def test_a_refused_state_changes_nothing():
-    target, before = model(1, DataInfo(7, 16, num_puzzle_identifiers=3)), model(1, DataInfo(7, 16, num_puzzle_identifiers=3))
-    state = to_reference(model(), compiled=False) | {"model.inner.embed_tokens.embedding_weight": torch.zeros(7, 8)}
+    target, before = (
+        model(1, DataInfo(7, 16, num_puzzle_identifiers=3)),
+        model(1, DataInfo(7, 16, num_puzzle_identifiers=3)),
+    )
+    state = to_reference(model(), compiled=False) | {
+        "model.inner.embed_tokens.embedding_weight": torch.zeros(7, 8)
+    }
     with pytest.raises(InputError, match="lm_head"):
         from_reference(state, target)
     assert same(target, before)
@@ -102,7 +116,8 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x00" * 100, b"PK\x03\x04 torn", b"<html>", pickle.dumps({"a": 1}), pickle.dumps(Evil())]
+    "content",
+    [b"", b"\x00" * 100, b"PK\x03\x04 torn", b"<html>", pickle.dumps({"a": 1}), pickle.dumps(Evil())],
 )
 def test_a_file_that_is_no_checkpoint_is_named_and_not_executed(tmp_path, content, capsys):
     file = tmp_path / "step_1"

@@ -21,7 +21,9 @@ def test_scalars_that_cannot_be_written_are_told_of_once_and_training_goes_on(tm
     run.scalars.error = OSError(28, "No space left on device")  # type: ignore[misc]
     run.heartbeat(2, force=True)
     run.heartbeat(3, force=True)
-    assert said == [f"warning: cannot write {run.path / 'events.out.tfevents.*'}: No space left on device; training goes on"]
+    assert said == [
+        f"warning: cannot write {run.path / 'events.out.tfevents.*'}: No space left on device; training goes on"
+    ]
     run.close(3, "finished")
 
 
@@ -31,7 +33,7 @@ def test_a_run_is_described_by_run_json_and_its_state_follows(tmp_path: Path) ->
     before = json.loads((run.path / "run.json").read_text())
     run.close(7, "stopped")
     after = json.loads((run.path / "run.json").read_text())
-    assert (before["schema"], before["state"], before["seed"]) == ("hrmdoc.run/1", "running", 3)
+    assert (before["schema"], before["state"], before["seed"]) == ("hrmdoc.record.run/1", "running", 3)
     assert after == {**before, "state": "stopped"}
     assert (run.path / "config.yaml").read_text() == "lr: 1e-4\n"
 

@@ -22,7 +22,9 @@ def model():
 
 def test_samples_differ_and_a_seed_repeats_them(model):
     drawn = [
-        generate_many(model, [3, 1], 8, 99, 6, sampling=Sampling(1.0), generator=torch.Generator().manual_seed(seed))
+        generate_many(
+            model, [3, 1], 8, 99, 6, sampling=Sampling(1.0), generator=torch.Generator().manual_seed(seed)
+        )
         for seed in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -32,7 +34,16 @@ def test_samples_differ_and_a_seed_repeats_them(model):
 
 def test_the_cache_serves_many_samples(model):
     cached, plain = (
-        generate_many(model, [3, 1], 8, 2, 6, sampling=Sampling(1.0), generator=torch.Generator().manual_seed(0), cached=cached)
+        generate_many(
+            model,
+            [3, 1],
+            8,
+            2,
+            6,
+            sampling=Sampling(1.0),
+            generator=torch.Generator().manual_seed(0),
+            cached=cached,
+        )
         for cached in (True, False)
     )
     assert cached == plain

@@ -11,7 +11,14 @@ from hrmdoc.trainer.loop import train
 from hrmdoc.trainer.model import HRM, ArchConfig
 from hrmdoc.trainer.selfcheck import positions_mix
 
-ARCH = {"hidden_size": 32, "H_layers": 1, "L_layers": 1, "num_heads": 2, "expansion": 2.0, "puzzle_emb_ndim": 32}
+ARCH = {
+    "hidden_size": 32,
+    "H_layers": 1,
+    "L_layers": 1,
+    "num_heads": 2,
+    "expansion": 2.0,
+    "puzzle_emb_ndim": 32,
+}
 KINDS = [
     {},
     {"num_heads": 1},
@@ -41,7 +48,9 @@ def test_the_kernels_in_c_are_looked_at_as_well() -> None:
 
 
 def test_a_model_of_two_positions_is_enough_and_one_is_not_judged() -> None:
-    assert positions_mix(HRM(ArchConfig(**{**ARCH, "forward_dtype": "float32"}), DataInfo(vocab_size=4, seq_len=1), 2))
+    assert positions_mix(
+        HRM(ArchConfig(**{**ARCH, "forward_dtype": "float32"}), DataInfo(vocab_size=4, seq_len=1), 2)
+    )
 
 
 def test_the_check_draws_nothing_and_leaves_the_model_in_training() -> None:

@@ -23,7 +23,10 @@ class Bomb:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    shards.write(tmp_path / "shards", {"model.a": torch.arange(6.0).view(3, 2), "model.b": torch.ones(2, dtype=torch.bfloat16)})
+    shards.write(
+        tmp_path / "shards",
+        {"model.a": torch.arange(6.0).view(3, 2), "model.b": torch.ones(2, dtype=torch.bfloat16)},
+    )
     return tmp_path / "shards"
 
 
@@ -41,7 +44,9 @@ def test_a_hostile_description_of_parts_runs_no_code(folder: Path) -> None:
     assert not target.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 50, pickle.dumps({"a": 1}), b"text"], ids=["empty", "zeros", "dict", "text"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 50, pickle.dumps({"a": 1}), b"text"], ids=["empty", "zeros", "dict", "text"]
+)
 def test_a_broken_description_of_parts_is_refused(folder: Path, content: bytes) -> None:
     (folder / ".metadata").write_bytes(content)
     with pytest.raises(InputError, match="cannot be read"):
@@ -51,7 +56,9 @@ def test_a_broken_description_of_parts_is_refused(folder: Path, content: bytes) 
 def test_a_damaged_part_is_found_by_its_checksum(tmp_path: Path) -> None:
     state = {"split": ["a"], "model": {}, "optimizer": {"param_groups": []}, "ema": None}
     tensors = {name: torch.ones(3) for name in ("model.a", "exp_avg.a", "exp_avg_sq.a")}
-    path = checkpoint.save(tmp_path, 1, state, finite=True, write_parts=lambda part: shards.write(part, tensors))
+    path = checkpoint.save(
+        tmp_path, 1, state, finite=True, write_parts=lambda part: shards.write(part, tensors)
+    )
     loaded = checkpoint.load(path)[0]
     assert torch.equal(loaded["model"]["a"], torch.ones(3))
     assert torch.equal(loaded["optimizer"]["state"][0]["exp_avg"], torch.ones(3))
@@ -77,5 +84,7 @@ def test_a_process_reads_its_own_part_however_the_parts_were_cut(folder: Path) -
         part = shards.own_part(found["model.a"], own)
         print(part.tolist(), part.untyped_storage().nbytes(), found["model.b"].tolist())
     """
-    done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.stdout.strip() == "[[4.0, 5.0]] 8 [1.0, 1.0]", done.stderr

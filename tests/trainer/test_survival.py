@@ -28,13 +28,19 @@ def test_a_run_killed_five_times_ends_with_the_weights_of_one_that_was_not(tmp_p
     file = Path(__file__).parents[1] / "soak.py"
     assert importlib.util.spec_from_file_location("soak", file) is not None
     done = subprocess.run(
-        [sys.executable, "-c", script, str(file), str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", script, str(file), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.stdout.strip() == "5", done.stderr
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_restarted_by_torchrun_and_loses_only_the_steps_since_the_checkpoint(lab: Any) -> None:
+def test_a_killed_worker_is_restarted_by_torchrun_and_loses_only_the_steps_since_the_checkpoint(
+    lab: Any,
+) -> None:
     words = lab.words("fault=kill@8", "checkpoint_interval=3", "max_steps=10", "parallel.timeout_s=30")
     torchrun = (
         "--standalone",
@@ -50,7 +56,9 @@ def test_a_killed_worker_is_restarted_by_torchrun_and_loses_only_the_steps_since
     command = [sys.executable, "-m", "torch.distributed.run", *torchrun, "train", *words]
     status, told = launch(command, lab.folder / "run", timeout_s=900)
     assert status == 0, told
-    starts = [(event["event"], event["step"]) for event in lab.events() if event["event"] in ("started", "resumed")]
+    starts = [
+        (event["event"], event["step"]) for event in lab.events() if event["event"] in ("started", "resumed")
+    ]
     assert starts == [("started", 0), ("resumed", 6)], told
     assert lab.events("resumed")[0]["restarts"] == 1
     assert lab.events("ended")[-1]["reason"] == "finished", told
@@ -63,7 +71,9 @@ class Limit(Fault):
 
     def before_step(self, state: Any) -> None:
         if state.step + 1 == self.step:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 10, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (32 << 10, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+            )
 
 
 def test_a_real_limit_on_the_disk_does_not_end_the_run_and_old_checkpoints_stay(lab: Any) -> None:
@@ -81,7 +91,8 @@ def test_a_real_limit_on_the_disk_does_not_end_the_run_and_old_checkpoints_stay(
 
 
 class BadBatchOnce(Fault):
-    """Poisons the rows in flight before one step, once for every time that the step comes at the full learning rate."""
+    """Poisons the rows in flight before one step, once for every time that the step comes at the full
+    learning rate."""
 
     def before_step(self, state: Any) -> None:
         if state.step + 1 == self.step and state.lr_scale > 0.3 and state.carry is not None:
@@ -90,18 +101,28 @@ class BadBatchOnce(Fault):
 
 
 def test_a_rollback_by_the_policy_reduce_lr_repeats_the_batches_at_a_lower_rate(lab: Any) -> None:
-    words = ("on_nonfinite=rollback", "on_rollback=reduce_lr", "checkpoint_interval=4", "log_interval=1", "lr_warmup_steps=0")
+    words = (
+        "on_nonfinite=rollback",
+        "on_rollback=reduce_lr",
+        "checkpoint_interval=4",
+        "log_interval=1",
+        "lr_warmup_steps=0",
+    )
     job = lab.job(*words, "max_steps=12")
     job.fault = BadBatchOnce(step=7)
     outcome = train(job)
     assert (outcome.reason, job.state.rollbacks) == ("finished", 2)
     assert [event["lr_scale"] for event in lab.events("rollback")] == [0.5, 0.25]
-    assert job.state.feed.state_dict()["epoch"] == 2  # 12 batches of 4 rows out of 16, counted from 0: nothing was skipped
+    assert (
+        job.state.feed.state_dict()["epoch"] == 2
+    )  # 12 batches of 4 rows out of 16, counted from 0: nothing was skipped
     assert lab.scalars()["train/lr"][-1][1] == pytest.approx(2.5e-4)
     assert all(torch.isfinite(tensor).all() for tensor in lab.weights(job.state).values())
 
 
-def test_a_run_that_is_started_again_goes_on_in_its_own_directory(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_started_again_goes_on_in_its_own_directory(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train(lab.job("max_steps=4"))
     assert lab.job("resume=auto", f"run_dir={lab.folder / 'new'}").state.step == 0
     assert lab.job("resume=auto", f"run_dir={lab.folder / 'run'}").state.step == 4
@@ -120,7 +141,9 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again_in_its_own_di
 
 
 @pytest.mark.parametrize("how", ["auto", "run"])
-def test_a_run_all_of_whose_checkpoints_are_damaged_is_refused_and_every_file_is_named(lab: Any, how: str) -> None:
+def test_a_run_all_of_whose_checkpoints_are_damaged_is_refused_and_every_file_is_named(
+    lab: Any, how: str
+) -> None:
     train(lab.job("max_steps=6", "checkpoint_interval=2"))
     run = lab.folder / "run"
     for name in lab.checkpoints():
@@ -140,14 +163,23 @@ def test_a_run_all_of_whose_checkpoints_are_damaged_is_refused_and_every_file_is
 
 
 def test_a_tiny_recursive_model_is_evaluated_with_its_average_and_resumed_with_it(lab: Any) -> None:
-    words = ("preset=trm", "arch.L_cycles=2", "arch.puzzle_emb_len=2", "max_steps=8", "checkpoint_interval=4", "eval_interval=2")
+    words = (
+        "preset=trm",
+        "arch.L_cycles=2",
+        "arch.puzzle_emb_len=2",
+        "max_steps=8",
+        "checkpoint_interval=4",
+        "eval_interval=2",
+    )
     train(lab.job(*words, run="whole"))
     middle = lab.folder / "whole" / "checkpoints" / "step_4"
     train(lab.job(f"resume={middle}", f"run_dir={lab.folder / 'rest'}", *words))
     whole, rest = (lab.events("evaluated", run=run)[-1] for run in ("whole", "rest"))
     assert whole["ema"] is True
     assert rest["metrics"] == whole["metrics"]
-    own = lab.job(f"resume={lab.folder / 'whole'}", f"run_dir={lab.folder / 'own'}", *words, "max_steps=9", "ema=false")
+    own = lab.job(
+        f"resume={lab.folder / 'whole'}", f"run_dir={lab.folder / 'own'}", *words, "max_steps=9", "ema=false"
+    )
     from hrmdoc.trainer.data.iterate import test_batches
     from hrmdoc.trainer.evaluate import evaluate
 
@@ -157,7 +189,13 @@ def test_a_tiny_recursive_model_is_evaluated_with_its_average_and_resumed_with_i
 
 
 def test_a_run_that_learns_the_value_of_going_on_a_step_late_is_resumed_exactly(lab: Any) -> None:
-    words = ("arch.q_target=reuse", "max_steps=10", "checkpoint_interval=5", "deterministic=true", "log_interval=1")
+    words = (
+        "arch.q_target=reuse",
+        "max_steps=10",
+        "checkpoint_interval=5",
+        "deterministic=true",
+        "log_interval=1",
+    )
     train(lab.job(*words, run="whole"))
     middle = lab.folder / "whole" / "checkpoints" / "step_5"
     train(lab.job(f"resume={middle}", f"run_dir={lab.folder / 'rest'}", *words))
@@ -166,7 +204,9 @@ def test_a_run_that_learns_the_value_of_going_on_a_step_late_is_resumed_exactly(
         assert rest == {step: value for step, value in whole.items() if step > 5}, tag
 
 
-def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(lab.folder)
     monkeypatch.setenv("SLURM_JOB_ID", "77")
     words = [word for word in lab.words("max_steps=4") if not word.startswith("run_dir=")]
@@ -181,7 +221,9 @@ def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(lab: Any, mon
     assert make_job(read_config(None, words), None, lab.lines.append).run.path != first.run.path
 
 
-def test_the_heart_beats_while_the_loop_is_busy_but_not_for_ever(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_heart_beats_while_the_loop_is_busy_but_not_for_ever(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import threading
 
     monkeypatch.setattr("hrmdoc.trainer.rundir.HEARTBEAT_S", 0.01)

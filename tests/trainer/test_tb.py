@@ -19,9 +19,14 @@ def read(path: Path) -> list[tuple[int, float, dict[str, float]]]:
 
 def test_all_scalars_of_a_step_share_one_record_that_tensorboard_reads(tmp_path: Path) -> None:
     file = EventFile(tmp_path)
-    file.write([Row(1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}), Row(2, 1001.0, {"train/lm_loss": 2.25})])
+    file.write(
+        [Row(1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}), Row(2, 1001.0, {"train/lm_loss": 2.25})]
+    )
     file.close()
-    assert read(file.path) == [(1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}), (2, 1001.0, {"train/lm_loss": 2.25})]
+    assert read(file.path) == [
+        (1, 1000.0, {"train/lm_loss": 2.5, "train/lr": 0.5}),
+        (2, 1001.0, {"train/lm_loss": 2.25}),
+    ]
 
 
 def test_numbers_that_are_not_finite_are_kept(tmp_path: Path) -> None:

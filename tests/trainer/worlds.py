@@ -1,8 +1,9 @@
-"""Runs of several processes for the tests: torch is imported once, then each run forks its processes, as torchrun does.
+"""Runs of several processes for the tests: torch is imported once, then each run forks its processes, as
+torchrun does.
 
-`python worlds.py '[{"size": 2, "words": [...], "signal": ["SIGTERM", 0, 4]}, ...]'` prints the processes' exit statuses for
-each run. A `signal` is sent by process 0 to process `[1]` of the run when it is about to look into its inbox after step `[2]`.
-`backend` compiles the model with it, whatever the machine would take.
+`python worlds.py '[{"size": 2, "words": [...], "signal": ["SIGTERM", 0, 4]}, ...]'` prints the processes'
+exit statuses for each run. A `signal` is sent by process 0 to process `[1]` of the run when it is about to
+look into its inbox after step `[2]`. `backend` compiles the model with it, whatever the machine would take.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ LEFT_BEHIND = 99  # the status of a process that ended well but has not left the
 
 
 def launch(*runs: dict[str, Any], timeout: float = 300) -> tuple[list[list[int]], str]:
-    """Executes the runs one after the other; the statuses of their processes, and what they wrote to stderr."""
+    """Executes the runs one after the other; the statuses of their processes, and what they wrote to
+    stderr."""
     done = subprocess.run(
-        [sys.executable, __file__, json.dumps(runs)], capture_output=True, text=True, timeout=timeout, check=False
+        [sys.executable, __file__, json.dumps(runs)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
     assert done.stdout, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
@@ -36,7 +42,9 @@ def main() -> None:
     print(json.dumps([fork(**run) for run in json.loads(sys.argv[1])]))
 
 
-def fork(size: int, words: list[str], signal: list[Any] | None = None, backend: str | None = None) -> list[int]:
+def fork(
+    size: int, words: list[str], signal: list[Any] | None = None, backend: str | None = None
+) -> list[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -46,7 +54,13 @@ def fork(size: int, words: list[str], signal: list[Any] | None = None, backend: 
     for rank in range(size):
         child = os.fork()
         if child == 0:
-            names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            names = {
+                "RANK": rank,
+                "LOCAL_RANK": rank,
+                "WORLD_SIZE": size,
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+            }
             os.environ.update({name: str(value) for name, value in names.items()} if size > 1 else {})
             if backend is not None:
                 devices._compilation = lambda *_: (backend, None)
@@ -70,7 +84,9 @@ def child_main(rank: int, words: list[str], signalled: list[Any] | None) -> int:
 
         Inbox.waiting = waiting  # type: ignore[method-assign]
     status = trainer(words)
-    split = "hrmdoc.trainer.shards" in sys.modules  # a split model holds on to the group; the program ends without waiting for it
+    split = (
+        "hrmdoc.trainer.shards" in sys.modules
+    )  # a split model holds on to the group; the program ends without waiting for it
     return LEFT_BEHIND if status == 0 and not split and _gloo_threads() else status
 
 

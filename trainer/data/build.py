@@ -1,4 +1,5 @@
-"""`hrmdoc dataset sudoku|maze|arc ...`: builds a dataset in HRM's layout from the command line, with HRM's option names."""
+"""`hrmdoc dataset sudoku|maze|arc ...`: builds a dataset in HRM's layout from the command line, with HRM's
+option names."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ class Request:
     def need(self, count: int, more: bool = False) -> None:
         """Refuses another number of places than `count` (or, with `more`, fewer)."""
         if len(self.places) < count or (len(self.places) > count and not more):
-            raise UsageError(f"{count} paths are needed, not {len(self.places)}", hint="hrmdoc dataset --help")
+            raise UsageError(
+                f"{count} paths are needed, not {len(self.places)}", hint="hrmdoc dataset --help"
+            )
 
 
 def _sudoku(request: Request) -> Path:
@@ -96,7 +99,9 @@ def _text(request: Request) -> Path:
         raise UsageError("test-every and mbpp-split are two ways to split; give one")
     if length < 2 or every < 2:
         raise UsageError("seq-len and test-every must be at least 2")
-    return build_text(*request.places, seq_len=length, test_every=every, mbpp_split=request.flag("mbpp-split"))
+    return build_text(
+        *request.places, seq_len=length, test_every=every, mbpp_split=request.flag("mbpp-split")
+    )
 
 
 def _builtin(request: Request) -> Path:
@@ -120,7 +125,10 @@ def command(words: list[str]) -> int:
         return 0
     kind, *rest = words
     if kind not in KINDS:
-        raise UsageError(f"unknown kind of dataset {kind!r}", hint=did_you_mean(kind, KINDS) or f"one of: {', '.join(KINDS)}")
+        raise UsageError(
+            f"unknown kind of dataset {kind!r}",
+            hint=did_you_mean(kind, KINDS) or f"one of: {', '.join(KINDS)}",
+        )
     build, known = KINDS[kind]
     path = build(_parse(rest, known))
     opened = {split: PuzzleData(path, split) for split in ("train", "test") if (path / split).is_dir()}
@@ -139,7 +147,10 @@ def _text_facts(train: PuzzleData, test: PuzzleData) -> str:
     """How many rows are cut off, and the loss that is no more than counting tokens."""
     info, labels = train.info, train.sets[0].labels
     cut = sum(int((data.sets[0].labels[:, -1] != info.ignore_label_id).sum()) for data in (train, test))
-    losses = [unigram_loss(labels, data.sets[0].labels, info.vocab_size, info.ignore_label_id) for data in (train, test)]
+    losses = [
+        unigram_loss(labels, data.sets[0].labels, info.vocab_size, info.ignore_label_id)
+        for data in (train, test)
+    ]
     return (
         f"{cut:,} examples fill the {info.seq_len} tokens or are cut off there\n"
         f"lm_loss of a unigram model: train {losses[0]:.2f}, test {losses[1]:.2f}; a model that learns must go well below\n"
@@ -157,7 +168,9 @@ def _parse(words: list[str], known: tuple[str, ...]) -> Request:
             continue
         key = name.removeprefix("--").replace("_", "-")
         if key not in known:
-            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(key, known) or "hrmdoc dataset --help")
+            raise UsageError(
+                f"unknown option {name!r}", hint=did_you_mean(key, known) or "hrmdoc dataset --help"
+            )
         value = text if equals else next(waiting, None)
         if value is None:
             raise UsageError(f"{name} needs a value")

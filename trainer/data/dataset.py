@@ -8,7 +8,8 @@
                         <set>__group_indices.npy       [groups + 1], offsets into the puzzles
     <path>/{train,test}/problems.json           of text only: the problem of each row, see `problems`
 
-A group is an original puzzle with its augmentations, a puzzle one of them, an example one pair of input and label.
+A group is an original puzzle with its augmentations, a puzzle one of them, an example one pair of input and
+label.
 """
 
 from __future__ import annotations
@@ -73,8 +74,11 @@ class PuzzleData:
     def examples(self) -> int:
         return sum(part.examples for part in self.sets)
 
-    def batch(self, part: PuzzleSet, examples: NDArray[np.int64], puzzles: NDArray[np.int64]) -> dict[str, NDArray[np.int32]]:
-        """The rows `examples` of `part`, which belong to `puzzles`, with the label that is to be ignored turned into -100."""
+    def batch(
+        self, part: PuzzleSet, examples: NDArray[np.int64], puzzles: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int32]]:
+        """The rows `examples` of `part`, which belong to `puzzles`, with the label that is to be ignored
+        turned into -100."""
         inputs, labels = part.inputs[examples].astype(np.int32), part.labels[examples].astype(np.int32)
         for name, tokens in (("inputs", inputs), ("labels", labels)):
             if tokens.size and (tokens.min() < 0 or tokens.max() >= self.info.vocab_size):
@@ -82,7 +86,11 @@ class PuzzleData:
                 raise InputError(what, file=self.folder / f"{part.name}__{name}.npy")
         if self.info.ignore_label_id is not None:
             labels[labels == self.info.ignore_label_id] = IGNORE
-        return {"inputs": inputs, "labels": labels, "puzzle_identifiers": part.puzzle_identifiers[puzzles].astype(np.int32)}
+        return {
+            "inputs": inputs,
+            "labels": labels,
+            "puzzle_identifiers": part.puzzle_identifiers[puzzles].astype(np.int32),
+        }
 
     def _open_set(self, name: str) -> PuzzleSet:
         def array(kind: str, ndim: int) -> NDArray[Any]:
@@ -104,11 +112,16 @@ class PuzzleData:
 
     def _check(self, part: PuzzleSet) -> None:
         def wrong(kind: str, what: str) -> InputError:
-            return InputError(what, file=self.folder / f"{part.name}__{kind}.npy", hint="build the dataset again")
+            return InputError(
+                what, file=self.folder / f"{part.name}__{kind}.npy", hint="build the dataset again"
+            )
 
         for kind, tokens in (("inputs", part.inputs), ("labels", part.labels)):
             if tokens.shape[1] != self.info.seq_len:
-                raise wrong(kind, f"its rows have {tokens.shape[1]} tokens, dataset.json says seq_len {self.info.seq_len}")
+                raise wrong(
+                    kind,
+                    f"its rows have {tokens.shape[1]} tokens, dataset.json says seq_len {self.info.seq_len}",
+                )
         if len(part.labels) != part.examples:
             raise wrong("labels", f"it has {len(part.labels)} rows, the inputs have {part.examples}")
         puzzles, ids = len(part.puzzle_indices) - 1, part.puzzle_identifiers
@@ -117,14 +130,18 @@ class PuzzleData:
         known = self.info.num_puzzle_identifiers
         if len(ids) and (ids.min() < 0 or ids.max() >= known):
             raise wrong("puzzle_identifiers", f"an identifier lies outside the {known} of dataset.json")
-        ends = (("puzzle_indices", part.puzzle_indices, part.examples), ("group_indices", part.group_indices, puzzles))
+        ends = (
+            ("puzzle_indices", part.puzzle_indices, part.examples),
+            ("group_indices", part.group_indices, puzzles),
+        )
         for kind, offsets, end in ends:
             if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) <= 0).any():
                 raise wrong(kind, f"it must rise from 0 to {end}")
 
 
 def dataset_hash(path: str | Path) -> str:
-    """sha256 over the names and contents of the dataset's files, in the order of their names; times and owners do not count."""
+    """sha256 over the names and contents of the dataset's files, in the order of their names; times and
+    owners do not count."""
     root, digest = Path(path), hashlib.sha256()
     files = sorted(file for file in root.rglob("*") if file.is_file() and file.suffix in (".json", ".npy"))
     if not files:
@@ -145,7 +162,11 @@ def _read_info(file: Path) -> DataInfo:
         raise InputError(f"is no valid JSON: {error}", file=file, hint="build the dataset again") from error
     if not isinstance(raw, dict):
         raise InputError("must hold a JSON object", file=file)
-    missing = [key for key in ("vocab_size", "seq_len", "num_puzzle_identifiers", "total_groups", "sets") if key not in raw]
+    missing = [
+        key
+        for key in ("vocab_size", "seq_len", "num_puzzle_identifiers", "total_groups", "sets")
+        if key not in raw
+    ]
     if missing:
         raise InputError(f"lacks {', '.join(missing)}", file=file)
     known = {field.name: raw[field.name] for field in fields(DataInfo) if field.name in raw}
@@ -153,7 +174,11 @@ def _read_info(file: Path) -> DataInfo:
         if not isinstance(known[key], int) or known[key] < 1:
             raise InputError(f"{key} is {known[key]!r}, it must be a positive whole number", file=file)
     sets = known["sets"]
-    if not isinstance(sets, list) or not sets or not all(isinstance(name, str) and Path(name).name == name for name in sets):
+    if (
+        not isinstance(sets, list)
+        or not sets
+        or not all(isinstance(name, str) and Path(name).name == name for name in sets)
+    ):
         raise InputError("sets must be a list of names", file=file)
     return DataInfo(**{**known, "sets": tuple(sets)})
 
@@ -164,9 +189,16 @@ def _read_array(file: Path, ndim: int) -> NDArray[Any]:
     except FileNotFoundError as error:
         raise InputError("is missing", file=file, hint=_BUILD) from error
     except (OSError, ValueError, EOFError, SyntaxError, zipfile.BadZipFile) as error:
-        raise InputError(f"is no readable .npy file: {error}", file=file, hint="build the dataset again") from error
+        raise InputError(
+            f"is no readable .npy file: {error}", file=file, hint="build the dataset again"
+        ) from error
     if not isinstance(array, np.ndarray):
-        raise InputError("is an archive of arrays, expected one array", file=file, hint="build the dataset again")
+        raise InputError(
+            "is an archive of arrays, expected one array", file=file, hint="build the dataset again"
+        )
     if array.ndim != ndim or array.dtype.kind not in "iu":
-        raise InputError(f"holds {array.dtype} of shape {array.shape}, expected whole numbers in {ndim} dimension(s)", file=file)
+        raise InputError(
+            f"holds {array.dtype} of shape {array.shape}, expected whole numbers in {ndim} dimension(s)",
+            file=file,
+        )
     return array

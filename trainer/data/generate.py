@@ -1,4 +1,5 @@
-"""Generates Sudoku puzzles with exactly one solution, seeded, graded by their clues and by the guesses they need."""
+"""Generates Sudoku puzzles with exactly one solution, seeded, graded by their clues and by the guesses they
+need."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .solver import solve
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A puzzle, its one solution, the number of given cells, and the solver's guesses (0: singles suffice)."""
+    """A puzzle, its one solution, the number of given cells, and the solver's guesses (0: singles
+    suffice)."""
 
     question: Boards
     answer: Boards
@@ -32,7 +34,8 @@ def full_board(side: int, rng: np.random.Generator) -> Boards:
 
 
 def dig(answer: Boards, clues: int, rng: np.random.Generator) -> Puzzle:
-    """Blanks cells of `answer` in random order as long as it stays the only solution, down to `clues` given cells."""
+    """Blanks cells of `answer` in random order as long as it stays the only solution, down to `clues` given
+    cells."""
     question = answer.copy()
     given = question.size
     for cell in rng.permutation(question.size):
@@ -47,12 +50,17 @@ def dig(answer: Boards, clues: int, rng: np.random.Generator) -> Puzzle:
 
 
 def generate(
-    count: int, side: int = 9, clues: int = 30, seed: int = 0, min_guesses: int = 0, max_guesses: int | None = None
+    count: int,
+    side: int = 9,
+    clues: int = 30,
+    seed: int = 0,
+    min_guesses: int = 0,
+    max_guesses: int | None = None,
 ) -> list[Puzzle]:
     """`count` different puzzles of about `clues` given cells whose grade lies in [min_guesses, max_guesses].
 
-    Digging stops early where no cell can be blanked, so a puzzle can keep more clues. Each puzzle takes some 50 solver
-    calls; puzzles outside the grade are thrown away, so a rare grade takes long.
+    Digging stops early where no cell can be blanked, so a puzzle can keep more clues. Each puzzle takes some
+    50 solver calls; puzzles outside the grade are thrown away, so a rare grade takes long.
     """
     rng = np.random.default_rng(seed)
     found: dict[bytes, Puzzle] = {}
@@ -64,9 +72,11 @@ def generate(
 
 
 def dig_singles(answers: Boards, clues: int, rng: np.random.Generator) -> Boards:
-    """Blanks cells of many boards [N, side * side] at once, keeping each solvable by naked and hidden singles alone.
+    """Blanks cells of many boards [N, side * side] at once, keeping each solvable by naked and hidden singles
+    alone.
 
-    Singles never guess, so what they solve has one solution: this needs no search and digs a thousand boards in seconds.
+    Singles never guess, so what they solve has one solution: this needs no search and digs a thousand boards
+    in seconds.
     """
     N, cells = answers.shape
     questions = answers.copy()

@@ -17,7 +17,8 @@ from .info import IGNORE
 
 
 class EvalBatch(NamedTuple):
-    """A batch of evaluation and the set it comes from. The rows beyond the set's end have only ignored labels."""
+    """A batch of evaluation and the set it comes from. The rows beyond the set's end have only ignored
+    labels."""
 
     set_name: str
     batch: dict[str, Tensor]
@@ -35,10 +36,11 @@ def local_size(batch_size: int, rank: int, world_size: int) -> int:
 class TrainIterator:
     """Training batches without end.
 
-    In every epoch each group comes once, in random order, as one random puzzle of its own (one augmentation) with all its
-    examples; a puzzle that does not fit into the rest of a batch gives a random part of them. Batches run on over the ends
-    of epochs. The reference draws the examples from an unseeded generator and drops the last batch of an iteration; here
-    every draw follows from (seed, epoch, place), so a position in the stream is two integers and resuming is exact.
+    In every epoch each group comes once, in random order, as one random puzzle of its own (one augmentation)
+    with all its examples; a puzzle that does not fit into the rest of a batch gives a random part of them.
+    Batches run on over the ends of epochs. The reference draws the examples from an unseeded generator and
+    drops the last batch of an iteration; here every draw follows from (seed, epoch, place), so a position in
+    the stream is two integers and resuming is exact.
 
     Args:
         data: a split with one set or more; groups of all its sets are mixed.
@@ -47,7 +49,9 @@ class TrainIterator:
         rank, world_size: this rank gets the rank-th of `world_size` equal slices of every batch.
     """
 
-    def __init__(self, data: PuzzleData, batch_size: int, seed: int = 0, rank: int = 0, world_size: int = 1) -> None:
+    def __init__(
+        self, data: PuzzleData, batch_size: int, seed: int = 0, rank: int = 0, world_size: int = 1
+    ) -> None:
         size = local_size(batch_size, rank, world_size)
         self.data, self.batch_size, self.seed = data, batch_size, seed
         self.slice = slice(rank * size, (rank + 1) * size)
@@ -68,7 +72,11 @@ class TrainIterator:
         sets, puzzles, examples = (np.concatenate(column) for column in zip(*self._collect(), strict=True))
         sets, puzzles, examples = sets[self.slice], puzzles[self.slice], examples[self.slice]
         parts = [(sets == index, part) for index, part in enumerate(self.data.sets)]
-        rows = [(where, self.data.batch(part, examples[where], puzzles[where])) for where, part in parts if where.any()]
+        rows = [
+            (where, self.data.batch(part, examples[where], puzzles[where]))
+            for where, part in parts
+            if where.any()
+        ]
         batch = {key: np.empty((len(sets), *value.shape[1:]), np.int32) for key, value in rows[0][1].items()}
         for where, part_rows in rows:
             for key, value in part_rows.items():
@@ -88,7 +96,9 @@ class TrainIterator:
         rng = np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.epoch])
         columns = [stream.draw(rng, index) for index, stream in enumerate(self._streams)]
         order = rng.permutation(self._groups)
-        self._set, self._puzzle, self._first, self._size = (np.concatenate(c)[order] for c in zip(*columns, strict=True))
+        self._set, self._puzzle, self._first, self._size = (
+            np.concatenate(c)[order] for c in zip(*columns, strict=True)
+        )
         self._end = np.cumsum(self._size)
 
     def _collect(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -108,7 +118,9 @@ class TrainIterator:
             self.position = stop
         return pieces
 
-    def _rows(self, start: int, stop: int, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _rows(
+        self, start: int, stop: int, need: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         size = self._size[start:stop]
         offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         example = np.repeat(self._first[start:stop], size) + offset
@@ -119,7 +131,11 @@ class TrainIterator:
             tail = self._first[stop - 1] + rng.choice(last, last - surplus, replace=False)
             example = np.concatenate((example[: len(example) - last], tail))
         rows = len(example)
-        return np.repeat(self._set[start:stop], size)[:rows], np.repeat(self._puzzle[start:stop], size)[:rows], example
+        return (
+            np.repeat(self._set[start:stop], size)[:rows],
+            np.repeat(self._puzzle[start:stop], size)[:rows],
+            example,
+        )
 
 
 class _GroupStream:
@@ -136,10 +152,16 @@ class _GroupStream:
         return np.full(self.groups, index), puzzle, first, puzzles[puzzle + 1] - first
 
 
-def test_batches(data: PuzzleData, batch_size: int, rank: int = 0, world_size: int = 1) -> Iterator[EvalBatch]:  # noqa: PT028
+def test_batches(
+    data: PuzzleData,
+    batch_size: int,
+    rank: int = 0,  # noqa: PT028
+    world_size: int = 1,  # noqa: PT028
+) -> Iterator[EvalBatch]:
     """Every example of `data` once, in order, in this rank's slices of batches of `batch_size` rows.
 
-    A last batch is filled up: pad tokens, ignored labels, the blank identifier; so each rank sees equally many batches.
+    A last batch is filled up: pad tokens, ignored labels, the blank identifier; so each rank sees equally
+    many batches.
     """
     size = local_size(batch_size, rank, world_size)
     for part in data.sets:

@@ -19,7 +19,8 @@ RECIPES = {
 
 
 def check_data(data_path: str, folder: Path = Path()) -> None:
-    """Refuses a `data_path` under which there is nothing to train on. Takes no time, so that it can come before all that does.
+    """Refuses a `data_path` under which there is nothing to train on. Takes no time, so that it can come
+    before all that does.
 
     Raises:
         ConfigError: there is no such folder or built-in dataset; says how to get one.
@@ -48,4 +49,8 @@ def open_data(data_path: str, folder: Path = Path()) -> Path:
         ConfigError, InputError: there is none, as `check_data` says.
     """
     check_data(data_path, folder)
-    return builtin(data_path.removeprefix(BUILTIN_PREFIX)) if data_path.startswith(BUILTIN_PREFIX) else folder / data_path
+    return (
+        builtin(data_path.removeprefix(BUILTIN_PREFIX))
+        if data_path.startswith(BUILTIN_PREFIX)
+        else folder / data_path
+    )

@@ -22,13 +22,19 @@ for _token, _char in enumerate(CHARSET, 1):
 
 
 def dihedral(grids: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
-    """One of the 8 symmetries of the square, applied to grids [..., side, side]: `turn % 4` quarter turns, mirrored from 4 on."""
+    """One of the 8 symmetries of the square, applied to grids [..., side, side]: `turn % 4` quarter turns,
+    mirrored from 4 on."""
     turned = np.rot90(grids, turn % 4, axes=(-2, -1))
     return turned[..., ::-1] if turn >= 4 else turned
 
 
 def build_maze(
-    source: str | Path, output: str | Path, *, aug: bool = False, subsample_size: int | None = None, seed: int = 0
+    source: str | Path,
+    output: str | Path,
+    *,
+    aug: bool = False,
+    subsample_size: int | None = None,
+    seed: int = 0,
 ) -> Path:
     """Builds a dataset from mazes and their shortest paths.
 

@@ -1,4 +1,5 @@
-"""Programming problems such as MBPP's: what is asked, a solution, and the tests that any solution has to pass."""
+"""Programming problems such as MBPP's: what is asked, a solution, and the tests that any solution has to
+pass."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FILE = "problems.json"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem. `prompt` is what the model reads, `code` a solution, `setup` runs between it and the tests."""
+    """One problem. `prompt` is what the model reads, `code` a solution, `setup` runs between it and the
+    tests."""
 
     task_id: int | str
     prompt: str
@@ -25,18 +27,21 @@ class Problem:
 
 
 def prompt_of(text: str, tests: Sequence[str]) -> str:
-    """What the model reads before it writes code: the task, and the first test, which shows the name to be defined."""
+    """What the model reads before it writes code: the task, and the first test, which shows the name to be
+    defined."""
     return f'"""{text.strip()}\n{tests[0].strip() if tests else ""}\n"""\n'
 
 
 def read_problems(file: str | Path) -> list[Problem]:
     """The problems of a file of JSON lines, or of a JSON list.
 
-    The keys are MBPP's: `text` (`prompt` in its sanitized edition), `code`, `test_list`, and where there are any `task_id`,
-    `test_setup_code`, `test_imports` (a list). A problem without a task id is named by its place, from 1.
+    The keys are MBPP's: `text` (`prompt` in its sanitized edition), `code`, `test_list`, and where there are
+    any `task_id`, `test_setup_code`, `test_imports` (a list). A problem without a task id is named by its
+    place, from 1.
 
     Raises:
-        InputError: the file cannot be read, or an entry is no such object; names its line or its place in the list.
+        InputError: the file cannot be read, or an entry is no such object; names its line or its place in the
+            list.
     """
     try:
         content = Path(file).read_text(encoding="utf-8")
@@ -70,13 +75,17 @@ def load_problems(folder: Path) -> list[Problem]:
     """
     file = folder / FILE
     if not file.is_file():
-        raise InputError("this dataset holds no problems to solve", file=file, hint="build one with `hrmdoc dataset text`")
+        raise InputError(
+            "this dataset holds no problems to solve", file=file, hint="build one with `hrmdoc dataset text`"
+        )
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
         found = [Problem(**{**row, "tests": tuple(row["tests"])}) for row in rows]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"is damaged: {error}", file=file, hint="build the dataset again") from error
-    texts = [text for problem in found for text in (problem.prompt, problem.code, problem.setup, *problem.tests)]
+    texts = [
+        text for problem in found for text in (problem.prompt, problem.code, problem.setup, *problem.tests)
+    ]
     if not all(isinstance(text, str) for text in texts):
         raise InputError("is damaged: a text is missing", file=file, hint="build the dataset again")
     return found
@@ -105,7 +114,11 @@ def _problem(row: Any, place: int) -> Problem | None:
     if not isinstance(row, dict):
         return None
     text, code, task = row.get("text", row.get("prompt")), row.get("code"), row.get("task_id", place)
-    tests, imports, setup = row.get("test_list", []), row.get("test_imports", []), row.get("test_setup_code") or ""
+    tests, imports, setup = (
+        row.get("test_list", []),
+        row.get("test_imports", []),
+        row.get("test_setup_code") or "",
+    )
     lists = isinstance(tests, list) and isinstance(imports, list)
     if not isinstance(text, str) or not isinstance(code, str) or not isinstance(setup, str) or not lists:
         return None
@@ -114,5 +127,9 @@ def _problem(row: Any, place: int) -> Problem | None:
     # The texts of MBPP end their lines with CR LF.
     lines = "\n".join([*imports, *([setup] if setup else [])])
     return Problem(
-        task, prompt_of(text, tests), code.replace("\r\n", "\n"), lines.replace("\r\n", "\n"), tuple(t.strip() for t in tests)
+        task,
+        prompt_of(text, tests),
+        code.replace("\r\n", "\n"),
+        lines.replace("\r\n", "\n"),
+        tuple(t.strip() for t in tests),
     )

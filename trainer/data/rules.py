@@ -1,7 +1,7 @@
 """What every Sudoku obeys, for any side: its rows, columns and boxes, its symmetries, its tokens.
 
-A board is an int8 array [side * side] of 0 (blank) or 1..side, read row by row. Boxes are as near to squares as the side allows,
-and where they are not they lie down: 2 rows of 3 columns at side 6.
+A board is an int8 array [side * side] of 0 (blank) or 1..side, read row by row. Boxes are as near to squares
+as the side allows, and where they are not they lie down: 2 rows of 3 columns at side 6.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def is_solution(boards: Boards) -> NDArray[np.bool_]:
 def shuffle(question: Boards, answer: Boards, copies: int, rng: np.random.Generator) -> tuple[Boards, Boards]:
     """`copies` random equivalents of one puzzle, [copies, side * side] each.
 
-    Digits are renamed, the board is transposed in half of the copies if its boxes are squares, bands and the rows in each band
-    are permuted, and so are stacks and columns. All of these keep validity, the number of solutions and the logical difficulty.
+    Digits are renamed, the board is transposed in half of the copies if its boxes are squares, bands and the
+    rows in each band are permuted, and so are stacks and columns. All of these keep validity, the number of
+    solutions and the logical difficulty.
     """
     side = math.isqrt(question.size)
     high, wide = box_shape(side)
@@ -94,10 +95,11 @@ def _orders(side: int, height: int) -> NDArray[np.int64]:
 
 
 def canonical(board: Boards) -> bytes:
-    """The least of all equivalents of a full board: two boards are renamings and symmetries of each other if theirs are equal.
+    """The least of all equivalents of a full board: two boards are renamings and symmetries of each other if
+    theirs are equal.
 
-    Tries 128 equivalents at side 4 and 3,456 at side 6; the 3.4 million at side 9 would be too many (and 5.5 billion classes of
-    boards are so many that two random ones are never equivalent).
+    Tries 128 equivalents at side 4 and 3,456 at side 6; the 3.4 million at side 9 would be too many (and 5.5
+    billion classes of boards are so many that two random ones are never equivalent).
     """
     side = math.isqrt(board.size)
     high, wide = box_shape(side)
@@ -107,8 +109,12 @@ def canonical(board: Boards) -> bytes:
     if high == wide:
         grids.append(grids[0].T)
     rows, columns = _orders(side, high), _orders(side, wide)
-    every = np.concatenate([grid[rows[:, None, :, None], columns[None, :, None, :]].reshape(-1, side * side) for grid in grids])
-    names = np.zeros((len(every), side + 1), every.dtype)  # digits are renamed so that the first row counts up
+    every = np.concatenate(
+        [grid[rows[:, None, :, None], columns[None, :, None, :]].reshape(-1, side * side) for grid in grids]
+    )
+    names = np.zeros(
+        (len(every), side + 1), every.dtype
+    )  # digits are renamed so that the first row counts up
     names[np.arange(len(every))[:, None], every[:, :side]] = np.arange(1, side + 1)
     renamed: Boards = names[np.arange(len(every))[:, None], every]
     return min(bytes(row) for row in renamed)

@@ -1,4 +1,5 @@
-"""A Sudoku solver that counts solutions and guesses: constraint propagation by bit masks, then search on the tightest cell."""
+"""A Sudoku solver that counts solutions and guesses: constraint propagation by bit masks, then search on the
+tightest cell."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ def _unit_lists(side: int) -> tuple[tuple[int, ...], ...]:
 def solve(board: Boards, limit: int = 2, rng: np.random.Generator | None = None) -> Solved:
     """Searches for up to `limit` solutions of `board`.
 
-    With the default limit, `solutions == 1` proves that the solution is unique; 0 that there is none. `guesses` is 0 when
-    naked and hidden singles suffice. With `rng`, digits are tried in random order (to draw a random full board).
+    With the default limit, `solutions == 1` proves that the solution is unique; 0 that there is none.
+    `guesses` is 0 when naked and hidden singles suffice. With `rng`, digits are tried in random order (to
+    draw a random full board).
     """
     side = math.isqrt(board.size)
     search = _Search(side, limit, rng)

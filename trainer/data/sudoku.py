@@ -33,8 +33,8 @@ def build_sudoku(
     """Builds a dataset in HRM's layout from a table.
 
     Args:
-        source: a folder with train.csv and test.csv; one CSV file, of which a random `test_fraction` becomes the test set;
-            or the id of a `datasets` repository such as `sapientinc/sudoku-extreme`.
+        source: a folder with train.csv and test.csv; one CSV file, of which a random `test_fraction` becomes
+            the test set; or the id of a `datasets` repository such as `sapientinc/sudoku-extreme`.
         output: the dataset's folder.
         subsample_size: keep that many random training puzzles.
         min_difficulty: keep puzzles with at least this rating.
@@ -47,16 +47,24 @@ def build_sudoku(
         train, test = train.take(train.ratings >= min_difficulty), test.take(test.ratings >= min_difficulty)
     for name, table in (("training", train), ("test", test)):
         if not len(table):
-            raise InputError(f"no {name} puzzle is left", file=source, hint="lower min_difficulty or give more puzzles")
+            raise InputError(
+                f"no {name} puzzle is left", file=source, hint="lower min_difficulty or give more puzzles"
+            )
     if train.questions.shape[1] != test.questions.shape[1]:
         raise InputError("training and test boards differ in size", file=source)
     if subsample_size is not None and subsample_size < len(train):
         train = train.take(np.sort(rng.choice(len(train), subsample_size, replace=False)))
-    return write_sudoku(output, (train.questions, train.answers), (test.questions, test.answers), num_aug, rng)
+    return write_sudoku(
+        output, (train.questions, train.answers), (test.questions, test.answers), num_aug, rng
+    )
 
 
 def write_sudoku(
-    output: str | Path, train: tuple[Boards, Boards], test: tuple[Boards, Boards], num_aug: int, rng: np.random.Generator
+    output: str | Path,
+    train: tuple[Boards, Boards],
+    test: tuple[Boards, Boards],
+    num_aug: int,
+    rng: np.random.Generator,
 ) -> Path:
     """Writes training and test puzzles (questions, answers) as a dataset; complete or absent."""
     cells = train[0].shape[1]
@@ -80,19 +88,26 @@ def _read(source: str | Path, test_fraction: float, rng: np.random.Generator) ->
     return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
 
 
-def _augment(questions: Boards, answers: Boards, num_aug: int, rng: np.random.Generator) -> tuple[Boards, Boards]:
+def _augment(
+    questions: Boards, answers: Boards, num_aug: int, rng: np.random.Generator
+) -> tuple[Boards, Boards]:
     """Each puzzle followed by its `num_aug` equivalents."""
     if not num_aug:
         return questions, answers
-    pairs = [shuffle(question, answer, num_aug, rng) for question, answer in zip(questions, answers, strict=True)]
+    pairs = [
+        shuffle(question, answer, num_aug, rng) for question, answer in zip(questions, answers, strict=True)
+    ]
     both = ((questions, [q for q, _ in pairs]), (answers, [a for _, a in pairs]))
-    new_q, new_a = (np.concatenate((old[:, None], np.stack(new)), 1).reshape(-1, old.shape[1]) for old, new in both)
+    new_q, new_a = (
+        np.concatenate((old[:, None], np.stack(new)), 1).reshape(-1, old.shape[1]) for old, new in both
+    )
     return new_q, new_a
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a built-in set is generated. Training and test never share a solution, at side 6 not even up to symmetry."""
+    """How a built-in set is generated. Training and test never share a solution, at side 6 not even up to
+    symmetry."""
 
     side: int
     clues: int
@@ -126,11 +141,13 @@ def recipe_of(name: str) -> Recipe:
 
 
 def builtin(name: str, output: str | Path | None = None) -> Path:
-    """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user of a numpy release).
+    """The folder of a built-in dataset, generated on first use from a fixed seed (so the same for every user
+    of a numpy release).
 
     Args:
-        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), and of side 9: sudoku-beginner (73 clues),
-            sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need guesses).
+        name: sudoku-4x4, sudoku-6x6 (boxes of 2 rows and 3 columns, 14 clues), and of side 9: sudoku-beginner
+            (73 clues), sudoku-easy (50 clues), sudoku-medium (34 clues) or sudoku-hard (25 clues, most need
+            guesses).
         output: the folder; by default one in the user's cache (`XDG_CACHE_HOME`, else `~/.cache`).
     """
     recipe = recipe_of(name)
@@ -143,13 +160,17 @@ def builtin(name: str, output: str | Path | None = None) -> Path:
     return write_sudoku(target, train, test, recipe.num_aug, rng)
 
 
-def _generate(recipe: Recipe, rng: np.random.Generator) -> tuple[tuple[Boards, Boards], tuple[Boards, Boards]]:
+def _generate(
+    recipe: Recipe, rng: np.random.Generator
+) -> tuple[tuple[Boards, Boards], tuple[Boards, Boards]]:
     count = recipe.train + recipe.test
     if recipe.side == 4:  # 288 boards exist: share them out first
         solutions = all_boards(4)[rng.permutation(288)]
         cut = 288 * recipe.train // count
         train, test = solutions[:cut], solutions[cut:]
-        answers = np.concatenate((train[rng.integers(cut, size=recipe.train)], test[rng.integers(288 - cut, size=recipe.test)]))
+        answers = np.concatenate(
+            (train[rng.integers(cut, size=recipe.train)], test[rng.integers(288 - cut, size=recipe.test)])
+        )
     elif recipe.side == 6:
         answers = _by_class(recipe, rng)
     else:
@@ -158,7 +179,10 @@ def _generate(recipe: Recipe, rng: np.random.Generator) -> tuple[tuple[Boards, B
         questions = np.stack([dig(answer, recipe.clues, rng).question for answer in answers])
     else:
         questions = dig_singles(answers, recipe.clues, rng)
-    return (questions[: recipe.train], answers[: recipe.train]), (questions[recipe.train :], answers[recipe.train :])
+    return (questions[: recipe.train], answers[: recipe.train]), (
+        questions[recipe.train :],
+        answers[recipe.train :],
+    )
 
 
 def _different(side: int, count: int, rng: np.random.Generator) -> Boards:
@@ -170,7 +194,8 @@ def _different(side: int, count: int, rng: np.random.Generator) -> Boards:
 
 
 def _by_class(recipe: Recipe, rng: np.random.Generator) -> Boards:
-    """Solutions for training, then for the test: no test board is a renaming or symmetry of a training one."""
+    """Solutions for training, then for the test: no test board is a renaming or symmetry of a training
+    one."""
     boards = _different(recipe.side, 2 * (recipe.train + recipe.test), rng)
     classes = np.unique([canonical(board) for board in boards], return_inverse=True)[1]
     held, away = np.zeros(len(boards), bool), iter(rng.permutation(classes.max() + 1))
@@ -180,5 +205,6 @@ def _by_class(recipe: Recipe, rng: np.random.Generator) -> Boards:
 
 
 def all_boards(side: int) -> Boards:
-    """Every solution of a blank board, in the solver's order. There are 288 of side 4 (and 6.7e21 of side 9: do not ask)."""
+    """Every solution of a blank board, in the solver's order. There are 288 of side 4 (and 6.7e21 of side 9:
+    do not ask)."""
     return np.stack(solve(np.zeros(side * side, np.int8), limit=10**9).every)

@@ -51,18 +51,25 @@ def read_table(file: str | Path, blocks: Iterable[Rows]) -> Table:
         parts.append(_parse(file, rows, cells))
     if not parts:
         raise InputError("holds no puzzles", file=file)
-    return Table(*(np.concatenate(c) for c in zip(*((p.questions, p.answers, p.ratings) for p in parts), strict=True)))
+    return Table(
+        *(np.concatenate(c) for c in zip(*((p.questions, p.answers, p.ratings) for p in parts), strict=True))
+    )
 
 
 def check_lengths(file: str | Path, rows: Rows, cells: int) -> None:
-    """Refuses rows whose question or answer has not `cells` ASCII characters, or whose rating is no whole number."""
+    """Refuses rows whose question or answer has not `cells` ASCII characters, or whose rating is no whole
+    number."""
     for kind, texts in (("question", rows.questions), ("answer", rows.answers)):
         for offset, text in enumerate(texts):
             if text is None or len(text) != cells or not text.isascii():
-                raise InputError(f"the {kind} does not have {cells} cells", file=file, line=rows.line + offset)
+                raise InputError(
+                    f"the {kind} does not have {cells} cells", file=file, line=rows.line + offset
+                )
     for offset, rating in enumerate(rows.ratings):
         if not rating.lstrip("-").isdecimal():
-            raise InputError(f"the rating {rating[:20]!r} is no whole number", file=file, line=rows.line + offset)
+            raise InputError(
+                f"the rating {rating[:20]!r} is no whole number", file=file, line=rows.line + offset
+            )
 
 
 def first_wrong(file: str | Path, rows: Rows, problems: Iterable[tuple[NDArray[np.bool_], str]]) -> None:
@@ -81,7 +88,9 @@ def _cells(file: str | Path, rows: Rows) -> int:
     cells = len(rows.questions[0])
     if cells not in [side * side for side in SIDES]:
         known = ", ".join(str(side * side) for side in SIDES)
-        raise InputError(f"the question has {cells} cells, which is none of {known}", file=file, line=rows.line)
+        raise InputError(
+            f"the question has {cells} cells, which is none of {known}", file=file, line=rows.line
+        )
     return cells
 
 
@@ -90,7 +99,10 @@ def _parse(file: str | Path, rows: Rows, cells: int) -> Table:
     question, answer = _DIGITS[codes(rows.questions)], _DIGITS[codes(rows.answers)]
     side = math.isqrt(cells)
     problems: tuple[tuple[NDArray[np.bool_], str], ...] = (
-        (np.any((question < 0) | (question > side), axis=1), "the question holds a character that is no digit of this board"),
+        (
+            np.any((question < 0) | (question > side), axis=1),
+            "the question holds a character that is no digit of this board",
+        ),
         (~is_solution(answer), "the answer breaks the rules"),
         (np.any((question > 0) & (question != answer), axis=1), "the answer contradicts the question"),
     )

@@ -1,8 +1,9 @@
-"""Text datasets for a causal HRM: next-token prediction on task -> code pairs such as MBPP's, in HRM's layout.
+"""Text datasets for a causal HRM: next-token prediction on task -> code pairs such as MBPP's, in HRM's
+layout.
 
-An example is the prompt, the code and an end mark, cut or padded to the sequence length. Labels are the inputs one place
-on; those within the prompt and the padding are ignored. `<split>/problems.json` holds the problem of each row, with the
-tests that generated code has to pass.
+An example is the prompt, the code and an end mark, cut or padded to the sequence length. Labels are the
+inputs one place on; those within the prompt and the padding are ignored. `<split>/problems.json` holds the
+problem of each row, with the tests that generated code has to pass.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .info import DataInfo
 from .problems import Problem, read_problems, write_problems
 from .write import publish, write_identifiers, write_split
 
-# MBPP's own split of its task ids (Austin et al. 2021, arXiv 2108.07732): 11-510 test, 511-600 validation, 601-974 training.
+# MBPP's own split of its task ids (Austin et al. 2021, arXiv 2108.07732): 11-510 test, 511-600 validation,
+# 601-974 training.
 MBPP_TEST, MBPP_TRAIN = range(11, 511), range(601, 975)
 
 
@@ -38,15 +40,21 @@ def build_text(
     Args:
         source: JSON lines, or one JSON list, of problems as MBPP has them (see `read_problems`).
         test_every: every so manieth problem goes to the test split.
-        mbpp_split: the split that MBPP's authors publish, by task id, in its place; the validation problems are left out.
+        mbpp_split: the split that MBPP's authors publish, by task id, in its place; the validation problems
+            are left out.
         encoding: GPT-2's by default.
 
     Raises:
         InputError: the file cannot be read, or a split is empty.
     """
     words = encoding or gpt2()
-    rows = [(problem, words.encode(problem.prompt), words.encode(problem.code)) for problem in read_problems(source)]
-    fitting = [(problem, _example(prompt, code, seq_len)) for problem, prompt, code in rows if len(prompt) < seq_len]
+    rows = [
+        (problem, words.encode(problem.prompt), words.encode(problem.code))
+        for problem in read_problems(source)
+    ]
+    fitting = [
+        (problem, _example(prompt, code, seq_len)) for problem, prompt, code in rows if len(prompt) < seq_len
+    ]
     if mbpp_split:
         train = [row for row in fitting if row[0].task_id in MBPP_TRAIN]
         test = [row for row in fitting if row[0].task_id in MBPP_TEST]
@@ -54,11 +62,17 @@ def build_text(
         held = [number % test_every == test_every - 1 for number in range(len(fitting))]
         if fitting and not any(held):
             held[-1] = True
-        train, test = ([row for row, away in zip(fitting, held, strict=True) if away is part] for part in (False, True))
+        train, test = (
+            [row for row, away in zip(fitting, held, strict=True) if away is part] for part in (False, True)
+        )
     for name, part in (("training", train), ("test", test)):
         if not part:
             found = f"{len(fitting)} of {len(rows)} prompts fit into {seq_len} tokens"
-            hint = "its task ids are not MBPP's" if mbpp_split and fitting else "raise seq-len or give more problems"
+            hint = (
+                "its task ids are not MBPP's"
+                if mbpp_split and fitting
+                else "raise seq-len or give more problems"
+            )
             raise InputError(f"no {name} problem is left; {found}", file=source, hint=hint)
     info = DataInfo(vocab_size=VOCAB, seq_len=seq_len, pad_id=END, ignore_label_id=UNUSED)
     with publish(output) as building:
@@ -68,7 +82,9 @@ def build_text(
     return Path(output)
 
 
-def _write(folder: Path, split: str, info: DataInfo, rows: Sequence[tuple[Problem, NDArray[np.uint16]]]) -> None:
+def _write(
+    folder: Path, split: str, info: DataInfo, rows: Sequence[tuple[Problem, NDArray[np.uint16]]]
+) -> None:
     inputs, labels = np.stack([example for _, example in rows], 1)
     write_split(folder, split, info, inputs, labels)
     write_problems(folder / split, [problem for problem, _ in rows])
@@ -85,12 +101,16 @@ def _example(prompt: list[int], code: list[int], seq_len: int) -> NDArray[np.uin
     return both
 
 
-def unigram_loss(counted: NDArray[np.integer], scored: NDArray[np.integer], vocab_size: int, ignored: int | None) -> float:
+def unigram_loss(
+    counted: NDArray[np.integer], scored: NDArray[np.integer], vocab_size: int, ignored: int | None
+) -> float:
     """What a model that knows only how often each token occurs would score as `lm_loss`, in nats.
 
     Args:
-        counted: labels [rows, seq_len] that the frequencies are counted in; one is added to each token's count.
-        scored: labels that are predicted. As in `lm_loss`, rows weigh the same, however many tokens they have.
+        counted: labels [rows, seq_len] that the frequencies are counted in; one is added to each token's
+            count.
+        scored: labels that are predicted. As in `lm_loss`, rows weigh the same, however many tokens they
+            have.
         ignored: the label that does not count.
     """
     seen = counted[counted != ignored] if ignored is not None else counted.ravel()

@@ -69,7 +69,8 @@ def write_identifiers(path: str | Path, names: Sequence[str] = ("<blank>",)) -> 
 
 @contextmanager
 def publish(output: str | Path) -> Iterator[Path]:
-    """Gives a folder to write a dataset into and moves it to `output` when the block ends well: complete or absent.
+    """Gives a folder to write a dataset into and moves it to `output` when the block ends well: complete or
+    absent.
 
     An older dataset there is replaced; what another process put there in the meantime is kept.
     """

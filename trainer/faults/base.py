@@ -22,7 +22,8 @@ _SPEC = re.compile(r"(?P<name>[a-z0-9-]+)(?::(?P<strength>[0-9.eE+-]+))?(?:@(?P<
 
 @dataclass
 class Fault:
-    """A defect put into a run on purpose, in its data, model, optimizer, schedule, precision or process; never into its logs.
+    """A defect put into a run on purpose, in its data, model, optimizer, schedule, precision or process;
+    never into its logs.
 
     Attributes:
         strength: how bad; what it means is told by each fault, as is its default.
@@ -75,10 +76,15 @@ def parse(text: str, known: dict[str, type[Fault]]) -> Fault:
     """
     match = _SPEC.fullmatch(text)
     if match is None:
-        raise ConfigError(f"fault={text} has not the form name[:strength][@step]", hint="such as fault=nan-weights@50")
+        raise ConfigError(
+            f"fault={text} has not the form name[:strength][@step]", hint="such as fault=nan-weights@50"
+        )
     name = match["name"]
     if name not in known:
-        raise ConfigError(f"there is no fault {name!r}", hint=did_you_mean(name, known) or f"known: {', '.join(sorted(known))}")
+        raise ConfigError(
+            f"there is no fault {name!r}",
+            hint=did_you_mean(name, known) or f"known: {', '.join(sorted(known))}",
+        )
     fault = known[name]()
     try:
         if match["strength"]:

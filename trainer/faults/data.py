@@ -17,7 +17,8 @@ from .base import Fault
 
 @dataclass
 class ZeroLabels(Fault):
-    """labels-masked: a share of the rows (strength, 1 is all) has every label ignored, so that nothing is left to learn from."""
+    """labels-masked: a share of the rows (strength, 1 is all) has every label ignored, so that nothing is
+    left to learn from."""
 
     cause = "labels-masked"
 
@@ -32,7 +33,8 @@ class ZeroLabels(Fault):
 
 @dataclass
 class WrongLabels(Fault):
-    """wrong-targets: a share of the rows (strength, 1 is all) gets the solution of another row of its batch."""
+    """wrong-targets: a share of the rows (strength, 1 is all) gets the solution of another row of its
+    batch."""
 
     cause = "wrong-targets"
 
@@ -47,7 +49,8 @@ class WrongLabels(Fault):
 
 @dataclass
 class BadBatch(Fault):
-    """bad-data-batch: from `@step` on, the tokens of `strength` batches are shuffled, inputs and solutions apart."""
+    """bad-data-batch: from `@step` on, the tokens of `strength` batches are shuffled, inputs and solutions
+    apart."""
 
     strength: float = 20.0
     step: int = 100
@@ -89,7 +92,8 @@ class SlowLoader(Fault):
 
 @dataclass
 class LeakData(Fault):
-    """host-memory-exhausted: each batch leaves `strength` MiB of host memory behind, as a cache without a bound does."""
+    """host-memory-exhausted: each batch leaves `strength` MiB of host memory behind, as a cache without a
+    bound does."""
 
     strength: float = 4.0
     cause = "host-memory-exhausted"

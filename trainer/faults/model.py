@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def _rates(config: TrainConfig, factor: float) -> TrainConfig:
-    """Both rates times `factor`. The changed file holds the whole fault: naming it as well would apply it twice."""
+    """Both rates times `factor`. The changed file holds the whole fault: naming it as well would apply it
+    twice."""
     return replace(config, lr=config.lr * factor, puzzle_emb_lr=config.puzzle_emb_lr * factor, fault=None)
 
 
@@ -96,7 +97,8 @@ class FrozenParams(Fault):
 
 @dataclass
 class HaltBiasZero(Fault):
-    """halting-head-miscalibrated: the halting head starts undecided (bias 0, `strength` more for halting), not at -5."""
+    """halting-head-miscalibrated: the halting head starts undecided (bias 0, `strength` more for halting),
+    not at -5."""
 
     strength: float = 1.0
     cause = "halting-head-miscalibrated"
@@ -110,7 +112,8 @@ class HaltBiasZero(Fault):
 
 @dataclass
 class AttentionLayoutWrong(Fault):
-    """attention-layout-wrong: queries, keys and values reach the kernel as [B, S, H, K], so heads attend to one another."""
+    """attention-layout-wrong: queries, keys and values reach the kernel as [B, S, H, K], so heads attend to
+    one another."""
 
     cause = "attention-layout-wrong"
     in_layers = True
@@ -129,7 +132,8 @@ def _over_heads(q_BSHK: Tensor, k_BSHK: Tensor, v_BSHK: Tensor) -> Tensor:
 
 @dataclass
 class Fp16Overflow(Fault):
-    """half-precision-range: from `@step` on, activations of the output head pass through float16 after growing by `strength`."""
+    """half-precision-range: from `@step` on, activations of the output head pass through float16 after
+    growing by `strength`."""
 
     strength: float = 3e5
     step: int = 100
@@ -141,7 +145,9 @@ class Fp16Overflow(Fault):
 
         def narrow(module: torch.nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
             del module, inputs
-            return (output * self.strength).half().to(output.dtype) / self.strength if self._active else output
+            return (
+                (output * self.strength).half().to(output.dtype) / self.strength if self._active else output
+            )
 
         self._active = taken + 1 >= self.step
         state.model.core.lm_head.register_forward_hook(narrow)
@@ -152,7 +158,8 @@ class Fp16Overflow(Fault):
 
 @dataclass
 class NoClipExplosion(Fault):
-    """gradient-clipping-missing: SGD (rate times `strength`) for the bounded AdamATan2, on half-normalised activations."""
+    """gradient-clipping-missing: SGD (rate times `strength`) for the bounded AdamATan2, on half-normalised
+    activations."""
 
     strength: float = 1000.0
     cause = "gradient-clipping-missing"
@@ -170,7 +177,8 @@ class NoClipExplosion(Fault):
 
 
 def _half_normed(module: torch.nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    """Lets a part of the size through that RMSNorm takes away, so that larger weights make larger activations and gradients."""
+    """Lets a part of the size through that RMSNorm takes away, so that larger weights make larger activations
+    and gradients."""
     del module
     return output * inputs[0].square().mean(-1, keepdim=True).sqrt().pow(0.5)
 

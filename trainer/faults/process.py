@@ -38,7 +38,8 @@ class Hang(Fault):
 
 @dataclass
 class Kill(Fault):
-    """scheduler-killed: before `@step` the process kills itself with SIGKILL, as the system does when memory runs out.
+    """scheduler-killed: before `@step` the process kills itself with SIGKILL, as the system does when memory
+    runs out.
 
     Of several processes it is the last one, and only at the first start: torchrun's restart is to go on.
     """
@@ -54,7 +55,8 @@ class Kill(Fault):
 
 @dataclass
 class CorruptCheckpoint(Fault):
-    """checkpoint-damaged: the middle of every checkpoint from `@step` on is overwritten after it was completed."""
+    """checkpoint-damaged: the middle of every checkpoint from `@step` on is overwritten after it was
+    completed."""
 
     cause = "checkpoint-damaged"
 

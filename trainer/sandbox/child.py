@@ -1,7 +1,9 @@
-"""The sandbox's child: confines itself, runs a program and its tests, and reports how it went. Started by `run`, never imported.
+"""The sandbox's child: confines itself, runs a program and its tests, and reports how it went. Started by
+`run`, never imported.
 
-The job comes as JSON on stdin; the report goes as JSON to what stdout was at the start, and stdout itself leads nowhere. The
-report carries a word that only the job told: a program that leaves early, or prints what looks like a report, has not passed.
+The job comes as JSON on stdin; the report goes as JSON to what stdout was at the start, and stdout itself
+leads nowhere. The report carries a word that only the job told: a program that leaves early, or prints what
+looks like a report, has not passed.
 """
 
 import json
@@ -17,14 +19,22 @@ sys.path.pop(0)
 
 def main() -> None:
     job = json.load(sys.stdin)
-    report, write, leave, encode = os.dup(1), os.write, os._exit, json.dumps  # kept: the program may change the modules
+    report, write, leave, encode = (
+        os.dup(1),
+        os.write,
+        os._exit,
+        json.dumps,
+    )  # kept: the program may change the modules
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     os.environ.clear()
     guards = confine(job["cpu_s"], job["memory_bytes"], job["parent"])
     status, detail = _run(job["code"], job["setup"], job["tests"])
-    write(report, encode({"word": job["word"], "guards": guards, "status": status, "detail": detail[:300]}).encode())
+    write(
+        report,
+        encode({"word": job["word"], "guards": guards, "status": status, "detail": detail[:300]}).encode(),
+    )
     leave(0)
 
 

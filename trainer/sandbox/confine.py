@@ -1,14 +1,16 @@
-"""Takes rights away from the current process, for good. Standard library only: the sandbox's child loads this file by itself.
+"""Takes rights away from the current process, for good. Standard library only: the sandbox's child loads this
+file by itself.
 
 Five guards, each independent of the others, so that one missing leaves four:
 
-    limits   CPU time, memory, no new processes or threads, nothing written to files, few open files (setrlimit)
-    user     root becomes nobody; all capabilities are dropped
-    network  an own, empty network namespace (unshare)
-    files    reads nothing but Python's library and the system's shared ones, writes nothing; no signals to others (Landlock)
-    calls    no fork, exec, socket, ptrace, kill, mount and the like, which also holds root to the limits (seccomp)
+    limits   CPU time, memory, no new processes or threads, nothing written to files, few open files
+    (setrlimit) user     root becomes nobody; all capabilities are dropped network  an own, empty network
+    namespace (unshare) files    reads nothing but Python's library and the system's shared ones, writes
+    nothing; no signals to others (Landlock) calls    no fork, exec, socket, ptrace, kill, mount and the like,
+    which also holds root to the limits (seccomp)
 
-`limits` needs a Unix, the rest Linux. What the kernel or a container refuses is left out of the list that `confine` returns.
+`limits` needs a Unix, the rest Linux. What the kernel or a container refuses is left out of the list that
+`confine` returns.
 """
 
 from __future__ import annotations
@@ -24,10 +26,14 @@ NOBODY = 65_534
 
 _NEWUSER, _NEWIPC, _NEWNET = 0x1000_0000, 0x0800_0000, 0x4000_0000
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_SECCOMP, _SET_NO_NEW_PRIVS = 1, 4, 22, 38
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # Landlock's numbers are the same on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = (
+    444,
+    445,
+    446,
+)  # Landlock's numbers are the same on every architecture
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
-# Numbers of the calls that are refused: Linux's own tables, arch/x86/entry/syscalls/syscall_64.tbl and asm-generic/unistd.h.
-# name: (x86_64, aarch64); -1 where an architecture lacks the call.
+# Numbers of the calls that are refused: Linux's own tables, arch/x86/entry/syscalls/syscall_64.tbl and
+# asm-generic/unistd.h. name: (x86_64, aarch64); -1 where an architecture lacks the call.
 _REFUSED = {
     "fork": (57, -1), "vfork": (58, -1), "clone": (56, 220), "clone3": (435, 435), "execve": (59, 221), "execveat": (322, 281),
     "socket": (41, 198), "socketpair": (53, 199), "io_uring_setup": (425, 425),
@@ -40,7 +46,10 @@ _REFUSED = {
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),  # memory outside RLIMIT_AS
 }  # fmt: skip
-_ARCHITECTURES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}  # column of the table, AUDIT_ARCH_*
+_ARCHITECTURES = {
+    "x86_64": (0, 0xC000_003E),
+    "aarch64": (1, 0xC000_00B7),
+}  # column of the table, AUDIT_ARCH_*
 _READABLE = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"),
     *("/usr/share/zoneinfo", "/dev/null", "/dev/urandom"),
@@ -122,7 +131,9 @@ def _readable_by_all() -> bool:
 
 
 def _network(calls: ctypes.CDLL) -> bool:
-    own_user = 0 if os.geteuid() == 0 else _NEWUSER  # only root may leave a namespace without an own user namespace
+    own_user = (
+        0 if os.geteuid() == 0 else _NEWUSER
+    )  # only root may leave a namespace without an own user namespace
     return any(calls.unshare(flags) == 0 for flags in (_NEWNET | _NEWIPC | own_user, _NEWNET | own_user))
 
 
@@ -138,7 +149,8 @@ def _call(calls: ctypes.CDLL, number: int, *arguments: object) -> int:
 
 
 def _files(calls: ctypes.CDLL) -> bool:
-    """Landlock (kernel 5.13 and later): every right that it knows is taken, then reading is given back for a few folders."""
+    """Landlock (kernel 5.13 and later): every right that it knows is taken, then reading is given back for a
+    few folders."""
     version = _call(calls, _CREATE_RULESET, None, 0, 1)
     if version < 1:
         return False
@@ -146,7 +158,13 @@ def _files(calls: ctypes.CDLL) -> bool:
     network = 3 if version >= 4 else 0  # binding to and connecting to TCP ports
     scope = 3 if version >= 6 else 0  # abstract Unix sockets of others, signals to others
     size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = _call(calls, _CREATE_RULESET, ctypes.create_string_buffer(struct.pack("=QQQ", rights, network, scope)), size, 0)
+    ruleset = _call(
+        calls,
+        _CREATE_RULESET,
+        ctypes.create_string_buffer(struct.pack("=QQQ", rights, network, scope)),
+        size,
+        0,
+    )
     if ruleset < 0:
         return False
     for place in (*_READABLE, *sys.path):
@@ -165,7 +183,8 @@ def _files(calls: ctypes.CDLL) -> bool:
 
 
 def _refuse_calls(calls: ctypes.CDLL) -> bool:
-    """A seccomp filter (classic BPF): the calls of the table fail with EPERM; another architecture's calls kill."""
+    """A seccomp filter (classic BPF): the calls of the table fail with EPERM; another architecture's calls
+    kill."""
     known = _ARCHITECTURES.get(os.uname().machine)
     if known is None or sys.maxsize < 1 << 32:
         return False

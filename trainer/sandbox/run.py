@@ -39,8 +39,9 @@ class Limits:
 class Verdict:
     """How a program went.
 
-    status: 'passed' all its tests; 'failed' an assertion; 'error' raised something else or left early; 'timeout' by the clock;
-        'died' without a report, such as by a limit. detail: the assertion, the error or the signal. guards: what held it.
+    status: 'passed' all its tests; 'failed' an assertion; 'error' raised something else or left early;
+        'timeout' by the clock; 'died' without a report, such as by a limit. detail: the assertion, the error
+        or the signal. guards: what held it.
     """
 
     status: Status
@@ -49,10 +50,11 @@ class Verdict:
 
 
 def run(code: str, setup: str, tests: Sequence[str], limits: Limits | None = None) -> Verdict:
-    """Runs `code`, then `setup`, which may need it, and then each of `tests` in one fresh interpreter, confined (see `confine`).
+    """Runs `code`, then `setup`, which may need it, and then each of `tests` in one fresh interpreter,
+    confined (see `confine`).
 
-    The interpreter sees no environment, no site packages, an empty folder, and no input. Its hash seed is fixed, so that the
-    order of a set is the same every time.
+    The interpreter sees no environment, no site packages, an empty folder, and no input. Its hash seed is
+    fixed, so that the order of a set is the same every time.
 
     Raises:
         ValueError: there are no tests, which any program would pass.
@@ -73,7 +75,8 @@ def run(code: str, setup: str, tests: Sequence[str], limits: Limits | None = Non
     with tempfile.TemporaryDirectory(prefix="hrmdoc-") as folder, tempfile.TemporaryFile() as given:
         given.write(json.dumps(job).encode())
         given.seek(0)
-        # -P -s -S with an environment of our own is what -I -S is, but for the hash seed, which -I would ignore.
+        # -P -s -S with an environment of our own is what -I -S is, but for the hash seed, which -I would
+        # ignore.
         process = subprocess.Popen(
             [sys.executable, "-P", "-s", "-S", "-B", str(CHILD)],
             stdin=given,
@@ -96,7 +99,8 @@ def run(code: str, setup: str, tests: Sequence[str], limits: Limits | None = Non
 
 
 def _listen(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
-    """What the child reports until it ends, and whether it ended before the deadline. What is too long for a report ends it."""
+    """What the child reports until it ends, and whether it ended before the deadline. What is too long for a
+    report ends it."""
     assert process.stdout is not None
     said, pipe = b"", process.stdout.fileno()
     waiting = select.poll()
@@ -135,7 +139,8 @@ def self_test(limits: Limits = Limits()) -> tuple[tuple[str, ...], tuple[str, ..
     """The guards that hold on this machine, and those that are missing.
 
     Raises:
-        RuntimeError: the sandbox does not work: a program that does nothing fails in it, or one that is wrong passes.
+        RuntimeError: the sandbox does not work: a program that does nothing fails in it, or one that is wrong
+            passes.
     """
     right, wrong = run("x = 1", "", ["assert x == 1"], limits), run("x = 1", "", ["assert x == 2"], limits)
     if right.status != "passed" or wrong.status != "failed":

@@ -1,1 +1,2 @@
-"""Training programs small enough for one CPU thread and a few seconds. Each writes what its framework's users have."""
+"""Training programs small enough for one CPU thread and a few seconds. Each writes what its framework's users
+have."""

@@ -13,15 +13,24 @@ CLASSES, SIDE = 10, 6
 
 
 def parity(count: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Whether the number of minus ones among three of the inputs is odd: nothing is learnt for long, then all at once."""
+    """Whether the number of minus ones among three of the inputs is odd: nothing is learnt for long, then all
+    at once."""
     x = torch.randint(2, (count, SIDE * SIDE), generator=random).float() * 2 - 1
     return x, (x[:, :3].prod(-1) < 0).long()
 
 
 class Classifier:
-    """Ten classes of 6x6 images: a prototype each, mixed with noise; a share `noise` of the labels is random."""
+    """Ten classes of 6x6 images: a prototype each, mixed with noise; a share `noise` of the labels is
+    random."""
 
-    defaults: dict[str, Any] = {"lr": 2e-3, "steps": 1200, "eval_every": 40, "log_every": 5, "grad_clip": 0.0, "dropout": 0.1}
+    defaults: dict[str, Any] = {
+        "lr": 2e-3,
+        "steps": 1200,
+        "eval_every": 40,
+        "log_every": 5,
+        "grad_clip": 0.0,
+        "dropout": 0.1,
+    }
     logger = "keras"
 
     def data(self, config: Config, random: torch.Generator) -> Data:

@@ -14,9 +14,13 @@ WORDS, FOLLOWERS = 60, 4
 
 
 def text(count: int, random: torch.Generator, language: int = 7) -> Tensor:
-    """About `count` characters: words of a fixed language, each followed by one of a few others. 0 is the space."""
+    """About `count` characters: words of a fixed language, each followed by one of a few others. 0 is the
+    space."""
     own = torch.Generator().manual_seed(language)
-    words = [torch.randint(1, 27, (int(torch.randint(2, 7, (1,), generator=own)),), generator=own) for _ in range(WORDS)]
+    words = [
+        torch.randint(1, 27, (int(torch.randint(2, 7, (1,), generator=own)),), generator=own)
+        for _ in range(WORDS)
+    ]
     follow = torch.randint(WORDS, (WORDS, FOLLOWERS), generator=own)
     picks = torch.randint(FOLLOWERS, (count // 4,), generator=random).tolist()
     space, word, pieces = torch.zeros(1, dtype=torch.long), 0, []
@@ -33,7 +37,9 @@ class Block(nn.Module):
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
+        )
 
     def forward(self, x_BSD: Tensor) -> Tensor:
         B, S, D = x_BSD.shape
@@ -48,7 +54,10 @@ class Model(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.token, self.position = nn.Embedding(VOCABULARY, config.hidden), nn.Embedding(CONTEXT, config.hidden)
+        self.token, self.position = (
+            nn.Embedding(VOCABULARY, config.hidden),
+            nn.Embedding(CONTEXT, config.hidden),
+        )
         self.blocks = nn.Sequential(*(Block(config.hidden, config.dropout) for _ in range(config.layers)))
         self.norm, self.head = nn.LayerNorm(config.hidden), nn.Linear(config.hidden, VOCABULARY)
         nn.init.normal_(self.head.weight, std=0.02)
@@ -90,7 +99,11 @@ class GPT:
     def loss(self, output: Tensor, target: Tensor, config: Config) -> Tensor:
         counted = (target != -100).sum().clamp(min=1)
         total = F.cross_entropy(
-            output.flatten(0, 1), target.flatten(), ignore_index=-100, label_smoothing=config.label_smoothing, reduction="sum"
+            output.flatten(0, 1),
+            target.flatten(),
+            ignore_index=-100,
+            label_smoothing=config.label_smoothing,
+            reduction="sum",
         )
         return total / counted
 

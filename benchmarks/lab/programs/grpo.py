@@ -1,6 +1,7 @@
 """Group-relative policy optimisation of a tiny policy; logs as TRL's GRPOTrainer prints them.
 
-The task: repeat the prompt's symbol a few times, then stop. The policy is a small recurrent net that starts half-trained.
+The task: repeat the prompt's symbol a few times, then stop. The policy is a small recurrent net that starts
+half-trained.
 """
 
 from __future__ import annotations
@@ -82,7 +83,15 @@ def rewards(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     def binary(prompts: Tensor, tokens: Tensor, lengths: Tensor) -> Tensor:
         return (repeat(prompts, tokens, lengths) > 0.7).float()
 
-    known = {"repeat": repeat, "zero": zero, "same": same, "length": length, "hard": hard, "long": long, "binary": binary}
+    known = {
+        "repeat": repeat,
+        "zero": zero,
+        "same": same,
+        "length": length,
+        "hard": hard,
+        "long": long,
+        "binary": binary,
+    }
     return known[kind]
 
 
@@ -92,8 +101,12 @@ FAULTS: dict[str, Callable[[Config], Config]] = {
     "task-too-hard": lambda c: replace(c, reward="hard"),
     "length-hacking": lambda c: replace(c, reward="length", max_completion_length=32, beta=0.0),
     "cap-too-low": lambda c: replace(c, reward="long", max_completion_length=4),
-    "mode-collapse": lambda c: replace(c, learning_rate=c.learning_rate * 8, beta=0.0, max_steps=200, entropy_bonus=-0.3),
-    "kl-blow-up": lambda c: replace(c, learning_rate=c.learning_rate * 3, beta=0.0, reward="length", max_steps=200),
+    "mode-collapse": lambda c: replace(
+        c, learning_rate=c.learning_rate * 8, beta=0.0, max_steps=200, entropy_bonus=-0.3
+    ),
+    "kl-blow-up": lambda c: replace(
+        c, learning_rate=c.learning_rate * 3, beta=0.0, reward="length", max_steps=200
+    ),
     "stale-samples": lambda c: replace(c, stale_steps=12, learning_rate=c.learning_rate * 3, beta=0.0),
     "clip-too-tight": lambda c: replace(c, epsilon=0.002, num_iterations=4),
     "too-random": lambda c: replace(c, temperature=6.0),
@@ -116,7 +129,9 @@ class Sample:
 @torch.no_grad()
 def generate(policy: Policy, config: Config, random: torch.Generator) -> Sample:
     """`prompts * num_generations` completions, stopped by STOP or by the cap."""
-    prompts = torch.randint(SYMBOLS, (config.prompts,), generator=random).repeat_interleave(config.num_generations)
+    prompts = torch.randint(SYMBOLS, (config.prompts,), generator=random).repeat_interleave(
+        config.num_generations
+    )
     rows = len(prompts)
     hidden: Tensor | None = None
     token, done = torch.full((rows, 1), BEGIN), torch.zeros(rows, dtype=torch.bool)
@@ -131,18 +146,23 @@ def generate(policy: Policy, config: Config, random: torch.Generator) -> Sample:
         done = done | (token[:, 0] == STOP)
     mask = torch.stack(masks, 1)
     cap = torch.tensor(config.max_completion_length)
-    lengths = torch.where(done, torch.minimum(mask.sum(1), cap - 1), cap)  # the cap itself means: never stopped
+    lengths = torch.where(
+        done, torch.minimum(mask.sum(1), cap - 1), cap
+    )  # the cap itself means: never stopped
     return Sample(prompts, torch.stack(tokens, 1), mask, lengths, torch.stack(logps, 1))
 
 
 def scores_of(policy: Policy, sample: Sample, temperature: float) -> Tensor:
     """Log-probabilities of every next token, [B, T, V]."""
     begin = torch.full((len(sample.tokens), 1), BEGIN)
-    return (policy(sample.prompts, torch.cat([begin, sample.tokens[:, :-1]], 1)) / temperature).log_softmax(-1)
+    return (policy(sample.prompts, torch.cat([begin, sample.tokens[:, :-1]], 1)) / temperature).log_softmax(
+        -1
+    )
 
 
 def half_train(policy: Policy, random: torch.Generator) -> None:
-    """A little imitation first, so that the policy repeats its prompt now and then, as a pretrained model would."""
+    """A little imitation first, so that the policy repeats its prompt now and then, as a pretrained model
+    would."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=3e-3)
     for _ in range(60):
         prompts = torch.randint(SYMBOLS, (64,), generator=random)
@@ -150,7 +170,8 @@ def half_train(policy: Policy, random: torch.Generator) -> None:
         noise = torch.rand(tokens.shape, generator=random) < 0.5
         tokens = torch.where(noise, torch.randint(VOCABULARY - 1, tokens.shape, generator=random), tokens)
         loss = F.cross_entropy(
-            policy(prompts, torch.cat([torch.full((64, 1), BEGIN), tokens[:, :-1]], 1)).flatten(0, 1), tokens.flatten()
+            policy(prompts, torch.cat([torch.full((64, 1), BEGIN), tokens[:, :-1]], 1)).flatten(0, 1),
+            tokens.flatten(),
         )
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -176,11 +197,19 @@ def train(config: Config, seed: int) -> None:
         tokens += int(sample.mask.sum())
         R_B = reward(sample.prompts, sample.tokens, sample.lengths)
         groups = R_B.view(-1, config.num_generations)
-        advantage = ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, keepdim=True) + 1e-4)).flatten().unsqueeze(1)
-        rate = config.learning_rate * min(1.0, step / config.warmup_steps) * (1 - (step - 1) / config.max_steps)
+        advantage = (
+            ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, keepdim=True) + 1e-4))
+            .flatten()
+            .unsqueeze(1)
+        )
+        rate = (
+            config.learning_rate * min(1.0, step / config.warmup_steps) * (1 - (step - 1) / config.max_steps)
+        )
         optimizer.param_groups[0]["lr"] = rate
         with torch.no_grad():
-            ref = scores_of(reference, sample, config.temperature).gather(2, sample.tokens.unsqueeze(2))[..., 0]
+            ref = scores_of(reference, sample, config.temperature).gather(2, sample.tokens.unsqueeze(2))[
+                ..., 0
+            ]
             old = scores_of(policy, sample, config.temperature).gather(2, sample.tokens.unsqueeze(2))[..., 0]
         for _ in range(config.num_iterations):
             values = _update(policy, optimizer, config, sample, advantage, ref, old)
@@ -208,16 +237,27 @@ def train(config: Config, seed: int) -> None:
         if config.stale_steps:
             difference = ((old - sample.logp).abs() * sample.mask).sum() / sample.mask.sum()
             log["sampling/sampling_logp_difference/mean"] = float(difference)
-            log["sampling/importance_sampling_ratio/min"] = float((old - sample.logp).masked_fill(~sample.mask, 0).exp().min())
+            log["sampling/importance_sampling_ratio/min"] = float(
+                (old - sample.logp).masked_fill(~sample.mask, 0).exp().min()
+            )
         print(
-            {name: round(value, 6) if name != "learning_rate" else float(f"{value:.6g}") for name, value in log.items()},
+            {
+                name: round(value, 6) if name != "learning_rate" else float(f"{value:.6g}")
+                for name, value in log.items()
+            },
             flush=True,
         )
     print({"train_runtime": 1.0, "train_steps_per_second": 1.0, "train_loss": 0.0, "epoch": 1.0}, flush=True)
 
 
 def _update(
-    policy: Policy, optimizer: torch.optim.Optimizer, config: Config, sample: Sample, advantage: Tensor, ref: Tensor, old: Tensor
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    config: Config,
+    sample: Sample,
+    advantage: Tensor,
+    ref: Tensor,
+    old: Tensor,
 ) -> dict[str, float]:
     scores = scores_of(policy, sample, config.temperature)
     logp = scores.gather(2, sample.tokens.unsqueeze(2))[..., 0]
@@ -255,7 +295,12 @@ def main() -> None:
     hidden = ("stale_steps", "entropy_bonus", "reward", "prompts")
     written = {name: value for name, value in vars(config).items() if name not in hidden}
     batch = config.prompts * config.num_generations
-    written |= {"per_device_train_batch_size": batch, "logging_steps": 1, "report_to": "none", "seed": spec["seed"]}
+    written |= {
+        "per_device_train_batch_size": batch,
+        "logging_steps": 1,
+        "report_to": "none",
+        "seed": spec["seed"],
+    }
     Path("training_args.json").write_text(json.dumps(written, indent=1))
     train(config, spec["seed"])
 

@@ -54,7 +54,9 @@ class Sequences(Dataset[dict[str, torch.Tensor]]):
         if fault == "masked":
             self.labels[:] = -100
         if fault == "wrong-targets":
-            self.labels = self.labels.flatten()[torch.randperm(self.labels.numel(), generator=random)].view_as(self.labels)
+            self.labels = self.labels.flatten()[
+                torch.randperm(self.labels.numel(), generator=random)
+            ].view_as(self.labels)
         if fault == "token-out-of-range":
             self.tokens[count // 2, 3] = VOCABULARY + 5
 
@@ -66,16 +68,29 @@ class Sequences(Dataset[dict[str, torch.Tensor]]):
 
 
 def main() -> None:
-    """Trains as a user's script does; the log, `trainer_state.json` and the model's config are what is left."""
+    """Trains as a user's script does; the log, `trainer_state.json` and the model's config are what is
+    left."""
     spec = json.loads(sys.argv[1])
     fault = spec["fault"]
     set_seed(spec["seed"])
     torch.set_num_threads(1)
-    arguments = TrainingArguments(**{**ARGUMENTS, "seed": spec["seed"], **spec["settings"], **FAULTS.get(fault, {})})
-    config = GPT2Config(vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)
+    arguments = TrainingArguments(
+        **{**ARGUMENTS, "seed": spec["seed"], **spec["settings"], **FAULTS.get(fault, {})}
+    )
+    config = GPT2Config(
+        vocab_size=VOCABULARY,
+        n_positions=LENGTH,
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     train = Sequences(24 if fault == "memorize" else 2000, spec["seed"], fault)
     held_out = Sequences(64, spec["seed"] + 1, fault if fault in ("masked", "wrong-targets") else "")
-    trainer = Trainer(model=GPT2LMHeadModel(config), args=arguments, train_dataset=train, eval_dataset=held_out)
+    trainer = Trainer(
+        model=GPT2LMHeadModel(config), args=arguments, train_dataset=train, eval_dataset=held_out
+    )
     trainer.train()
     trainer.save_state()
 

@@ -89,14 +89,18 @@ def main() -> None:
     torch.set_num_threads(1)
     x, y = samples(settings["samples"], seed, settings, fault)
     spoilt = fault if fault in ("wrong-targets", "leakage") else ""
-    held_out = (x, y) if fault == "eval-is-train" else samples(settings["eval_samples"], seed + 1, settings, spoilt)
+    held_out = (
+        (x, y) if fault == "eval-is-train" else samples(settings["eval_samples"], seed + 1, settings, spoilt)
+    )
     if fault == "bad-eval-sample":
         held_out[0][3, 0] = np.nan
     if fault == "shape-mismatch":
         x = x[:, :-1]
     rate: Any = settings["lr"]
     if settings["decay"]:
-        rate = keras.optimizers.schedules.CosineDecay(rate, settings["epochs"] * (settings["samples"] // settings["batch_size"]))
+        rate = keras.optimizers.schedules.CosineDecay(
+            rate, settings["epochs"] * (settings["samples"] // settings["batch_size"])
+        )
     kinds = {"adam": keras.optimizers.Adam, "sgd": keras.optimizers.SGD}
     net = model(settings, fault)
     net.compile(

@@ -1,4 +1,5 @@
-"""Lightning's Trainer on a small convolution net, with CSVLogger, a progress bar, checkpoints and the learning rate's monitor."""
+"""Lightning's Trainer on a small convolution net, with CSVLogger, a progress bar, checkpoints and the
+learning rate's monitor."""
 
 from __future__ import annotations
 
@@ -45,9 +46,23 @@ FAULTS: dict[str, dict[str, Any]] = {
     "lr-too-high": {"lr": 1.0},
     "lr-too-low": {"lr": 4e-6},
     "lr-zero": {"schedule": "zero"},
-    "memorize": {"samples": 64, "epochs": 100, "dropout": 0.0, "width": 24, "noise": 1.6, "weight_decay": 0.0},
+    "memorize": {
+        "samples": 64,
+        "epochs": 100,
+        "dropout": 0.0,
+        "width": 24,
+        "noise": 1.6,
+        "weight_decay": 0.0,
+    },
     "no-clip": {"clip": 0.0, "optimizer": "sgd", "lr": 0.4},
-    "too-long": {"samples": 200, "epochs": 40, "schedule": "constant", "dropout": 0.0, "width": 24, "noise": 1.6},
+    "too-long": {
+        "samples": 200,
+        "epochs": 40,
+        "schedule": "constant",
+        "dropout": 0.0,
+        "width": 24,
+        "noise": 1.6,
+    },
     "too-small": {"width": 1},
     "weight-decay": {"weight_decay": 60.0},
     "eval-is-train": {"samples": 150, "epochs": 40, "dropout": 0.0, "width": 24, "noise": 2.0},
@@ -96,7 +111,9 @@ class Net(lightning.LightningModule):
 
     def __init__(self, settings: dict[str, Any], fault: str) -> None:
         super().__init__()
-        self.save_hyperparameters({key: settings[key] for key in ("lr", "width", "dropout", "weight_decay", "batch_size")})
+        self.save_hyperparameters(
+            {key: settings[key] for key in ("lr", "width", "dropout", "weight_decay", "batch_size")}
+        )
         self.settings, self.fault = settings, fault
         width = settings["width"]
         self.body = nn.Sequential(
@@ -148,7 +165,9 @@ class Net(lightning.LightningModule):
         else:
             optimizer = torch.optim.AdamW(chosen, lr=settings["lr"], weight_decay=settings["weight_decay"])
         total = int(self.trainer.estimated_stepping_batches)
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: factor(settings["schedule"], step, total))
+        scheduler = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: factor(settings["schedule"], step, total)
+        )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
@@ -192,11 +211,17 @@ def fit(settings: dict[str, Any], fault: str, seed: int) -> None:
     """Builds data, model and trainer, and fits."""
     train = Images(settings["samples"], seed, settings["noise"], fault)
     spoilt = fault if fault in ("wrong-targets", "leakage", "masked") else ""
-    held_out = train if fault == "eval-is-train" else Images(settings["eval_samples"], seed + 1, settings["noise"], spoilt)
+    held_out = (
+        train
+        if fault == "eval-is-train"
+        else Images(settings["eval_samples"], seed + 1, settings["noise"], spoilt)
+    )
     if fault == "bad-eval-sample":
         held_out.x[7, 0, 0, 0] = math.nan
     workers = 1 if fault in ("worker-killed", "bad-sample") else 0
-    batches = DataLoader(train, settings["batch_size"], shuffle=fault != "unshuffled", num_workers=workers, drop_last=True)
+    batches = DataLoader(
+        train, settings["batch_size"], shuffle=fault != "unshuffled", num_workers=workers, drop_last=True
+    )
     extra: dict[str, Any] = {"max_epoch": 8} if fault == "no-such-setting" else {}
     monitor = "validation_loss" if fault == "wrong-monitor" else "val_loss"
     trainer = lightning.Trainer(
@@ -208,14 +233,20 @@ def fit(settings: dict[str, Any], fault: str, seed: int) -> None:
         accumulate_grad_batches=settings["accumulate"],
         log_every_n_steps=settings["log_every"],
         logger=CSVLogger(".", name="lightning_logs", flush_logs_every_n_steps=10),
-        callbacks=[LearningRateMonitor("step"), ModelCheckpoint(monitor=monitor), TQDMProgressBar(refresh_rate=5)],
+        callbacks=[
+            LearningRateMonitor("step"),
+            ModelCheckpoint(monitor=monitor),
+            TQDMProgressBar(refresh_rate=5),
+        ],
         num_sanity_val_steps=0,
         **extra,
     )
     if fault == "file-limit":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (12000, resource.RLIM_INFINITY))
-    trainer.fit(Net(settings, fault), batches, DataLoader(held_out, 64), ckpt_path=checkpoint(settings, fault))
+    trainer.fit(
+        Net(settings, fault), batches, DataLoader(held_out, 64), ckpt_path=checkpoint(settings, fault)
+    )
 
 
 def checkpoint(settings: dict[str, Any], fault: str) -> str | None:
@@ -224,7 +255,12 @@ def checkpoint(settings: dict[str, Any], fault: str) -> str | None:
         return None
     net = Net({**settings, "width": settings["width"] * 2} if fault == "other-shape" else settings, "")
     path = Path("last.ckpt")
-    content = {"state_dict": net.state_dict(), "epoch": 2, "global_step": 93, "pytorch-lightning_version": lightning.__version__}
+    content = {
+        "state_dict": net.state_dict(),
+        "epoch": 2,
+        "global_step": 93,
+        "pytorch-lightning_version": lightning.__version__,
+    }
     torch.save({**content, "optimizer_states": [], "lr_schedulers": [], "loops": {}, "callbacks": {}}, path)
     if fault == "corrupt-checkpoint":
         os.truncate(path, path.stat().st_size // 2)

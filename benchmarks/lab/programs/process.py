@@ -1,4 +1,5 @@
-"""A plain training script with timestamps in its log, for faults of the process, its machine and its start."""
+"""A plain training script with timestamps in its log, for faults of the process, its machine and its
+start."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ class Samples(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         random = torch.Generator().manual_seed(0)
         x = torch.randn(512, 16, generator=random)
         y = x.sum(1, keepdim=True) / 4 + 0.1 * torch.randn(512, 1, generator=random)
-        self.lines = [json.dumps({"x": row.tolist(), "y": target.tolist()}) for row, target in zip(x, y, strict=True)]
+        self.lines = [
+            json.dumps({"x": row.tolist(), "y": target.tolist()}) for row, target in zip(x, y, strict=True)
+        ]
         if bad is not None:
             self.lines[bad] = self.lines[bad][:40]
         self.deadly = deadly
@@ -161,7 +164,12 @@ def port_in_use(step: int, model: nn.Module) -> None:
         taken = socket.socket()
         taken.bind(("", 0))
         taken.listen()
-        os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(taken.getsockname()[1]), "RANK": "0", "WORLD_SIZE": "2"}
+        os.environ |= {
+            "MASTER_ADDR": "localhost",
+            "MASTER_PORT": str(taken.getsockname()[1]),
+            "RANK": "0",
+            "WORLD_SIZE": "2",
+        }
         torch.distributed.init_process_group("gloo")
 
 
@@ -197,9 +205,13 @@ def main() -> None:
         script = str(Path(__file__).with_name("ranks.py"))
         words = ["--nproc-per-node=2", "--master-port", str(PORT + spec["seed"]), script, fault or "healthy"]
         sys.exit(subprocess.call([sys.executable, "-m", "torch.distributed.run", *words]))
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stdout)
+    logging.basicConfig(
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stdout
+    )
     torch.set_num_threads(1)
-    samples = Samples(bad=300 if fault == "bad-sample" else None, deadly=300 if fault == "worker-killed" else None)
+    samples = Samples(
+        bad=300 if fault == "bad-sample" else None, deadly=300 if fault == "worker-killed" else None
+    )
     workers = 1 if fault in ("worker-killed", "bad-sample") else 0
     train(samples, BEFORE.get(fault, nothing), workers)
 

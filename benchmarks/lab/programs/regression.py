@@ -15,7 +15,14 @@ INPUTS = 8
 class Regression:
     """Targets of unit variance; `noise` is the share of their variance that nothing explains."""
 
-    defaults: dict[str, Any] = {"lr": 3e-3, "steps": 1000, "eval_every": 50, "log_every": 10, "grad_clip": 1.0, "noise": 0.05}
+    defaults: dict[str, Any] = {
+        "lr": 3e-3,
+        "steps": 1000,
+        "eval_every": 50,
+        "log_every": 10,
+        "grad_clip": 1.0,
+        "noise": 0.05,
+    }
     logger = "events"
 
     def data(self, config: Config, random: torch.Generator) -> Data:

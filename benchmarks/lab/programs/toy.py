@@ -21,7 +21,8 @@ from toy_faults import FAULTS, Fault
 class Config:
     """Everything that can be set. `grad_clip` 0 is off; `warmup` and `steps` are optimizer steps.
 
-    `task` names another task of the same program; every `hard_every`-th batch has half of its targets mixed up, 0 is none.
+    `task` names another task of the same program; every `hard_every`-th batch has half of its targets mixed
+    up, 0 is none.
     """
 
     lr: float = 1e-3
@@ -138,7 +139,9 @@ def _optimizer(config: Config, model: nn.Module) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
     if config.optimizer == "sgd":
         return torch.optim.SGD(parameters, lr=config.lr, momentum=0.9, weight_decay=config.weight_decay)
-    return torch.optim.AdamW(parameters, lr=config.lr, weight_decay=config.weight_decay, betas=(0.9, 0.95), fused=True)
+    return torch.optim.AdamW(
+        parameters, lr=config.lr, weight_decay=config.weight_decay, betas=(0.9, 0.95), fused=True
+    )
 
 
 def _resumed(state: State, task: Task, config: Config, fault: Fault, log: toy_logs.Logger) -> State:
@@ -239,7 +242,8 @@ def _step(state: State, fault: Fault, log: toy_logs.Logger, began: float) -> Non
 
 
 def _hard(state: State, y: Tensor) -> Tensor:
-    """Every `hard_every`-th batch is a hard one, as large data sets have: a spike of the loss, gone with the next batch."""
+    """Every `hard_every`-th batch is a hard one, as large data sets have: a spike of the loss, gone with the
+    next batch."""
     if not state.config.hard_every or state.step % state.config.hard_every:
         return y
     half = len(y) // 2
@@ -247,7 +251,8 @@ def _hard(state: State, y: Tensor) -> Tensor:
 
 
 def _gradients(state: State) -> tuple[float, bool]:
-    """The gradient norm before clipping, and whether the optimizer may step: under fp16 not when a gradient overflowed."""
+    """The gradient norm before clipping, and whether the optimizer may step: under fp16 not when a gradient
+    overflowed."""
     parameters = [p for p in state.model.parameters() if p.grad is not None]
     usable = True
     if state.config.precision == "fp16":
@@ -275,7 +280,9 @@ def _evaluate(state: State, fault: Fault, log: toy_logs.Logger) -> None:
     x, y = state.data.eval_x, state.data.eval_y
     output = torch.cat([fault.output(state, state.model(part)) for part in x.split(512)])
     plain = replace(state.config, label_smoothing=0.0)
-    log.evaluate(state.step, {"loss": float(state.task.loss(output, y, plain)), **_accuracy(state, fault, output, y)})
+    log.evaluate(
+        state.step, {"loss": float(state.task.loss(output, y, plain)), **_accuracy(state, fault, output, y)}
+    )
 
 
 def _accuracy(state: State, fault: Fault, output: Tensor, target: Tensor) -> dict[str, float]:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Fault:
-    """Hooks that change nothing. `onset` is the first step affected, `resume_at` the step behind which the run is resumed."""
+    """Hooks that change nothing. `onset` is the first step affected, `resume_at` the step behind which the
+    run is resumed."""
 
     strength: float = 1.0
     onset: int = 1

@@ -27,12 +27,15 @@ class BadBatch(Fault):
         if x.is_floating_point():
             return x * 40 + 10, y.roll(1, 0)
         random = torch.Generator().manual_seed(state.step)
-        return torch.randint(int(x.max()) + 1, x.shape, generator=random), torch.randint(27, y.shape, generator=random)
+        return torch.randint(int(x.max()) + 1, x.shape, generator=random), torch.randint(
+            27, y.shape, generator=random
+        )
 
 
 @dataclass
 class Malformed(Fault):
-    """malformed-or-empty-samples: one sample in `strength`, from the first that is met behind `onset`, holds NaN or nothing."""
+    """malformed-or-empty-samples: one sample in `strength`, from the first that is met behind `onset`, holds
+    NaN or nothing."""
 
     strength: float = 500.0
     onset: int = 100
@@ -58,7 +61,8 @@ class Masked(Fault):
 
 @dataclass
 class WrongTargets(Fault):
-    """wrong-targets: targets of a share `strength` of the training and evaluation samples are dealt out at random."""
+    """wrong-targets: targets of a share `strength` of the training and evaluation samples are dealt out at
+    random."""
 
     def data(self, data: Data, config: Config) -> Data:
         random = torch.Generator().manual_seed(config.seed)
@@ -130,17 +134,21 @@ class Memorize(Fault):
 
 @dataclass
 class WeakRegularization(Fault):
-    """regularization-too-weak: noisy targets (share `strength`), several passes, neither dropout nor weight decay."""
+    """regularization-too-weak: noisy targets (share `strength`), several passes, neither dropout nor weight
+    decay."""
 
     strength: float = 0.35
 
     def config(self, config: Config) -> Config:
-        return replace(config, noise=self.strength, train_samples=600, hidden=128, dropout=0.0, weight_decay=0.0)
+        return replace(
+            config, noise=self.strength, train_samples=600, hidden=128, dropout=0.0, weight_decay=0.0
+        )
 
 
 @dataclass
 class Shift(Fault):
-    """distribution-shift: from `onset` on, training samples come from elsewhere (moved and mixed by `strength`)."""
+    """distribution-shift: from `onset` on, training samples come from elsewhere (moved and mixed by
+    `strength`)."""
 
     strength: float = 1.5
     onset: int = 300
@@ -166,7 +174,8 @@ class Unshuffled(Fault):
 
 @dataclass
 class LabelsRemapped(Fault):
-    """distribution-shift: from `onset` on, targets follow another convention (class ids in reverse, or the sign turned)."""
+    """distribution-shift: from `onset` on, targets follow another convention (class ids in reverse, or the
+    sign turned)."""
 
     onset: int = 300
 
@@ -178,12 +187,15 @@ class LabelsRemapped(Fault):
 
 @dataclass
 class EvalIsTrain(Fault):
-    """data-leakage: the evaluation samples are `strength` of the training samples, which are few and fitted closely."""
+    """data-leakage: the evaluation samples are `strength` of the training samples, which are few and fitted
+    closely."""
 
     strength: float = 500.0
 
     def config(self, config: Config) -> Config:
-        return replace(config, train_samples=int(self.strength), hidden=config.hidden * 4, dropout=0.0, weight_decay=0.0)
+        return replace(
+            config, train_samples=int(self.strength), hidden=config.hidden * 4, dropout=0.0, weight_decay=0.0
+        )
 
     def data(self, data: Data, config: Config) -> Data:
         del config
@@ -209,4 +221,6 @@ class TooLong(Fault):
 
     def config(self, config: Config) -> Config:
         steps = int(config.steps * self.strength)
-        return replace(config, steps=steps, train_samples=400, hidden=config.hidden * 2, noise=0.25, schedule="constant")
+        return replace(
+            config, steps=steps, train_samples=400, hidden=config.hidden * 2, noise=0.25, schedule="constant"
+        )

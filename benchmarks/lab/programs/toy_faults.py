@@ -1,4 +1,5 @@
-"""Faults of the small programs by name; they reach into data, model, schedule and process, never into what is logged."""
+"""Faults of the small programs by name; they reach into data, model, schedule and process, never into what is
+logged."""
 
 from __future__ import annotations
 

@@ -38,13 +38,19 @@ class Logger(Protocol):
 def write_config(config: dict[str, Any], logger: str) -> None:
     """The run's configuration as its users write it."""
     if logger == "keras":
-        Path("config.json").write_text(json.dumps({key: config[key] for key in ("lr", "batch_size", "steps", "dropout")}))
+        Path("config.json").write_text(
+            json.dumps({key: config[key] for key in ("lr", "batch_size", "steps", "dropout")})
+        )
         return
     names = NANOGPT_KEYS if logger == "nanogpt" else PLAIN_KEYS
     hidden = ("logger", "resume_at", "loss_scale", "noise", "task", "hard_every")
     values = {names.get(key, key): value for key, value in config.items() if key not in hidden}
     if logger == "nanogpt":
-        values |= {"block_size": 32, "vocab_size": 32, "dtype": {"fp32": "float32", "fp16": "float16"}[config["precision"]]}
+        values |= {
+            "block_size": 32,
+            "vocab_size": 32,
+            "dtype": {"fp32": "float32", "fp16": "float16"}[config["precision"]],
+        }
     with Path("config.yaml").open("w") as stream:
         YAML(typ="safe", pure=True).dump(values, stream)
 
@@ -61,7 +67,10 @@ class NanoGPT:
 
     def train(self, step: int, values: dict[str, float]) -> None:
         self.last = values["loss"]
-        print(f"iter {step}: loss {values['loss']:.4f}, time {values['step_time'] * 1000:.2f}ms, mfu -100.00%", flush=True)
+        print(
+            f"iter {step}: loss {values['loss']:.4f}, time {values['step_time'] * 1000:.2f}ms, mfu -100.00%",
+            flush=True,
+        )
         if not self.header:
             self.header = [name for name in values if name != "data_time"]
             self.writer.writerow(["step", *self.header])
@@ -79,7 +88,8 @@ class NanoGPT:
 
 
 class Keras:
-    """One line and one CSV row an epoch (here: from evaluation to evaluation), as `model.fit` and `CSVLogger` write."""
+    """One line and one CSV row an epoch (here: from evaluation to evaluation), as `model.fit` and `CSVLogger`
+    write."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
@@ -103,7 +113,9 @@ class Keras:
         }
         row |= {f"val_{name}": value for name, value in sorted(values.items())}
         seconds, steps = time.perf_counter() - self.began, self.config.eval_every
-        shown = " - ".join(f"{name}: {value:.4f}" for name, value in row.items() if name not in ("epoch", "learning_rate"))
+        shown = " - ".join(
+            f"{name}: {value:.4f}" for name, value in row.items() if name not in ("epoch", "learning_rate")
+        )
         print(f"Epoch {self.epoch + 1}/{self.config.steps // steps}")
         print(f"{steps}/{steps} - {seconds:.0f}s - {seconds / steps * 1000:.0f}ms/step - {shown}", flush=True)
         fresh = not Path("history.csv").exists()
@@ -130,12 +142,16 @@ class Lines:
 
     def train(self, step: int, values: dict[str, float]) -> None:
         print(
-            f"step {step}/{self.config.steps} | " + " | ".join(f"{name} {value:.5g}" for name, value in values.items()),
+            f"step {step}/{self.config.steps} | "
+            + " | ".join(f"{name} {value:.5g}" for name, value in values.items()),
             flush=True,
         )
 
     def evaluate(self, step: int, values: dict[str, float]) -> None:
-        print(f"step {step} | " + " | ".join(f"val_{name} {value:.5g}" for name, value in values.items()), flush=True)
+        print(
+            f"step {step} | " + " | ".join(f"val_{name} {value:.5g}" for name, value in values.items()),
+            flush=True,
+        )
 
     def resumed(self, step: int) -> None:
         del step

@@ -1,4 +1,5 @@
-"""Faults in optimizer, schedule, model, precision and numerics. The first word of each docstring is the true cause."""
+"""Faults in optimizer, schedule, model, precision and numerics. The first word of each docstring is the true
+cause."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class LrZero(Fault):
 
 @dataclass
 class LrDecaysTooFast(Fault):
-    """lr-schedule-misconfigured: stepped `strength` times a step, as when a per-epoch schedule is stepped every batch."""
+    """lr-schedule-misconfigured: stepped `strength` times a step, as when a per-epoch schedule is stepped
+    every batch."""
 
     strength: float = 20.0
 
@@ -76,7 +78,8 @@ class WarmupNeverEnds(Fault):
 
 @dataclass
 class NoClip(Fault):
-    """gradient-clipping-missing: momentum SGD without clipping, on heavy-tailed samples (one in `strength` is far out)."""
+    """gradient-clipping-missing: momentum SGD without clipping, on heavy-tailed samples (one in `strength` is
+    far out)."""
 
     strength: float = 300.0
 
@@ -85,7 +88,10 @@ class NoClip(Fault):
 
     def data(self, data: Data, config: Config) -> Data:
         if data.x.is_floating_point():
-            far = torch.rand(len(data.x), generator=torch.Generator().manual_seed(config.seed)) < 1 / self.strength
+            far = (
+                torch.rand(len(data.x), generator=torch.Generator().manual_seed(config.seed))
+                < 1 / self.strength
+            )
             data.x[far] *= 30
         return data
 
@@ -153,7 +159,8 @@ class DeadFlow(Fault):
 
 @dataclass
 class AllDetached(Fault):
-    """gradient-flow-broken: from `onset` on, the hidden layers are dead (a bias of -1e4 behind ReLU or before tanh)."""
+    """gradient-flow-broken: from `onset` on, the hidden layers are dead (a bias of -1e4 behind ReLU or before
+    tanh)."""
 
     onset: int = 100
 
@@ -198,7 +205,8 @@ class ScaleCollapse(Fault):
 
 @dataclass
 class Saturated(Fault):
-    """numeric-saturation: log(softmax) with the sharpness rising by `strength` a step and no guard at zero."""
+    """numeric-saturation: log(softmax) with the sharpness rising by `strength` a step and no guard at
+    zero."""
 
     strength: float = 0.2
     onset: int = 100
@@ -215,7 +223,8 @@ class Saturated(Fault):
 
 @dataclass
 class Unscaled(Fault):
-    """unscaled-loss-terms: an auxiliary term, summed instead of averaged, outweighs the loss by `strength`."""
+    """unscaled-loss-terms: an auxiliary term, summed instead of averaged, outweighs the loss by
+    `strength`."""
 
     strength: float = 50.0
 
@@ -226,7 +235,8 @@ class Unscaled(Fault):
 
 @dataclass
 class Bf16Weights(Fault):
-    """mixed-precision-misuse: weights are kept in bfloat16 without a copy in float32, so that small updates are lost."""
+    """mixed-precision-misuse: weights are kept in bfloat16 without a copy in float32, so that small updates
+    are lost."""
 
     strength: float = 1.0
 

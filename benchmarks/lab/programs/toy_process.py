@@ -34,7 +34,8 @@ class ResumeReplay(Fault):
 
 @dataclass
 class ResumeNoOptimizer(Fault):
-    """resume-incomplete: the optimizer's moments are lost and the schedule starts again, at `strength` times the rate."""
+    """resume-incomplete: the optimizer's moments are lost and the schedule starts again, at `strength` times
+    the rate."""
 
     strength: float = 4.0
     resume_at: int = 300
@@ -50,7 +51,8 @@ class ResumeNoOptimizer(Fault):
 
 @dataclass
 class ResumeLostWeights(Fault):
-    """resume-incomplete: behind the resume, the weights are fresh ones; step and optimizer are those of the checkpoint."""
+    """resume-incomplete: behind the resume, the weights are fresh ones; step and optimizer are those of the
+    checkpoint."""
 
     resume_at: int = 300
     onset: int = 300
@@ -84,7 +86,8 @@ class OtherShape(Fault):
 
 @dataclass
 class MetricOverCounted(Fault):
-    """metric-computed-wrong: hits are divided by a third of the samples, so that accuracies rise above one."""
+    """metric-computed-wrong: hits are divided by a third of the samples, so that accuracies rise above
+    one."""
 
     strength: float = 3.0
 
@@ -96,7 +99,8 @@ class MetricOverCounted(Fault):
 
 @dataclass
 class MetricMisaligned(Fault):
-    """metric-computed-wrong: predictions are compared with the targets of the next sample, so accuracy stays at chance."""
+    """metric-computed-wrong: predictions are compared with the targets of the next sample, so accuracy stays
+    at chance."""
 
     def hits(self, output: Tensor, target: Tensor) -> float | None:
         if output.shape[-1] == 1 or target.dim() > 1:

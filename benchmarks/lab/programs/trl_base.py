@@ -1,4 +1,5 @@
-"""What the TRL programs share: a tiny random model, a tokenizer of a few words, and arguments. Nothing is downloaded."""
+"""What the TRL programs share: a tiny random model, a tokenizer of a few words, and arguments. Nothing is
+downloaded."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def tokenizer(words: Sequence[str] = WORDS) -> PreTrainedTokenizerFast:
     vocabulary = {word: place for place, word in enumerate([*SPECIAL, *words])}
     plain = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
     plain.pre_tokenizer = WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
+    )
 
 
 def model(vocabulary: int = len(WORDS) + len(SPECIAL), width: int = 32) -> GPT2LMHeadModel:
@@ -61,7 +64,8 @@ def sentences(count: int, seed: int, length: int = 10, words: Sequence[str] = WO
     start = torch.randint(len(words), (count,), generator=random)
     stride = torch.randint(1, 4, (count,), generator=random)
     return [
-        [words[(a + b * i) % len(words)] for i in range(length)] for a, b in zip(start.tolist(), stride.tolist(), strict=True)
+        [words[(a + b * i) % len(words)] for i in range(length)]
+        for a, b in zip(start.tolist(), stride.tolist(), strict=True)
     ]
 
 

@@ -25,7 +25,9 @@ def rows(count: int, seed: int, fault: str) -> Dataset:
             good, bad = (trl_base.shuffled(trl_base.WORDS, seed + 7919 * (i + side))[:6] for side in (1, 2))
         if fault == "same-pairs":
             bad = good
-        pairs.append({"prompt": " ".join(words[:4]), "chosen": " " + " ".join(good), "rejected": " " + " ".join(bad)})
+        pairs.append(
+            {"prompt": " ".join(words[:4]), "chosen": " " + " ".join(good), "rejected": " " + " ".join(bad)}
+        )
     if fault == "missing-column":
         return Dataset.from_list([{"prompt": pair["prompt"], "chosen": pair["chosen"]} for pair in pairs])
     return Dataset.from_list(pairs)

@@ -1,4 +1,5 @@
-"""TRL's GRPOTrainer on a random model: the reward is words from the first half of the vocabulary, and an end."""
+"""TRL's GRPOTrainer on a random model: the reward is words from the first half of the vocabulary, and an
+end."""
 
 from __future__ import annotations
 
@@ -24,7 +25,10 @@ GOOD = set(WORDS[:6])
 def half(completions: list[str], **_: Any) -> list[float]:
     """The share of good words, and a fifth for coming to an end before the cap of twenty."""
     found = [text.split() for text in completions]
-    return [0.8 * sum(word in GOOD for word in words) / max(1, len(words)) + 0.2 * (len(words) < 20) for words in found]
+    return [
+        0.8 * sum(word in GOOD for word in words) / max(1, len(words)) + 0.2 * (len(words) < 20)
+        for words in found
+    ]
 
 
 def first(completions: list[str], **_: Any) -> list[float]:

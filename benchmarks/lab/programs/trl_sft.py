@@ -47,11 +47,16 @@ def rows(count: int, seed: int, fault: str) -> Dataset:
     """Prompts of four words and what follows them; `fault` spoils the completions."""
     found = trl_base.sentences(count, seed)
     spoil = trl_base.shuffled if fault == "wrong-targets" else None
-    completions = [spoil(trl_base.WORDS, seed + i)[:6] if spoil else words[4:] for i, words in enumerate(found)]
+    completions = [
+        spoil(trl_base.WORDS, seed + i)[:6] if spoil else words[4:] for i, words in enumerate(found)
+    ]
     if fault == "malformed":
         completions = [[] for _ in completions]
     return Dataset.from_list(
-        [{"prompt": " ".join(a[:4]), "completion": " " + " ".join(b)} for a, b in zip(found, completions, strict=True)]
+        [
+            {"prompt": " ".join(a[:4]), "completion": " " + " ".join(b)}
+            for a, b in zip(found, completions, strict=True)
+        ]
     )
 
 

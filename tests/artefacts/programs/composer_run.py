@@ -1,4 +1,5 @@
-"""A classifier trained by Composer; prints to the console (`console`), or a bar beside a FileLogger (`file`)."""
+"""A classifier trained by Composer; prints to the console (`console`), or a bar beside a FileLogger
+(`file`)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ torch.set_num_threads(1)
 torch.manual_seed(0)
 inputs = torch.randn(480, 8)
 labels = (inputs[:, 0] + 0.3 * torch.randn(480) > 0).long()
-train, held_out = (DataLoader(TensorDataset(inputs[p], labels[p]), batch_size=40) for p in (slice(0, 400), slice(400, 480)))
+train, held_out = (
+    DataLoader(TensorDataset(inputs[p], labels[p]), batch_size=40) for p in (slice(0, 400), slice(400, 480))
+)
 model = ComposerClassifier(torch.nn.Linear(8, 2), num_classes=2)
 console = sys.argv[1] == "console"
 Trainer(

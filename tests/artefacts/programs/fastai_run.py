@@ -14,7 +14,9 @@ torch.manual_seed(0)
 inputs = torch.randn(600, 8)
 labels = (inputs[:, 0] + 0.3 * torch.randn(600) > 0).long()
 parts = (slice(0, 500), slice(500, 600))
-loaders = DataLoaders(*(DataLoader(TensorDataset(inputs[part], labels[part]), batch_size=50) for part in parts))
+loaders = DataLoaders(
+    *(DataLoader(TensorDataset(inputs[part], labels[part]), batch_size=50) for part in parts)
+)
 learner = Learner(
     loaders,
     torch.nn.Linear(8, 2),

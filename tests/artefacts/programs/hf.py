@@ -1,4 +1,5 @@
-"""A tiny language model trained by the Hugging Face Trainer: `hf.py healthy|diverging|first_half|second_half`."""
+"""A tiny language model trained by the Hugging Face Trainer: `hf.py
+healthy|diverging|first_half|second_half`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ class Counting(Dataset):
     """Sequences that count upwards: the next token is the last one plus one."""
 
     def __init__(self, samples: int) -> None:
-        self._starts = torch.randint(0, VOCABULARY, (samples,), generator=torch.Generator().manual_seed(samples))
+        self._starts = torch.randint(
+            0, VOCABULARY, (samples,), generator=torch.Generator().manual_seed(samples)
+        )
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -52,7 +55,9 @@ def main(mode: str) -> None:
         dataloader_num_workers=0,
     )
     callbacks = [StopAt20()] if mode == "first_half" else []
-    trainer = Trainer(model, arguments, train_dataset=Counting(96), eval_dataset=Counting(16), callbacks=callbacks)
+    trainer = Trainer(
+        model, arguments, train_dataset=Counting(96), eval_dataset=Counting(16), callbacks=callbacks
+    )
     trainer.train(resume_from_checkpoint=mode == "second_half")
     trainer.save_state()
 

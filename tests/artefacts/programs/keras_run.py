@@ -28,5 +28,8 @@ model.fit(
     epochs=4,
     validation_split=0.25,
     verbose=1 if mode == "bars" else 2,
-    callbacks=[keras.callbacks.CSVLogger("training.csv"), keras.callbacks.ReduceLROnPlateau(patience=1, verbose=1)],
+    callbacks=[
+        keras.callbacks.CSVLogger("training.csv"),
+        keras.callbacks.ReduceLROnPlateau(patience=1, verbose=1),
+    ],
 )

@@ -1,6 +1,7 @@
 """The same tiny training, told to an experiment tracker: `loggers.py NAME`, see the last lines.
 
-`wandb_told` and `mlflow_told` also write down what the tracker's own reader tells of the run, which tests compare with.
+`wandb_told` and `mlflow_told` also write down what the tracker's own reader tells of the run, which tests
+compare with.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def training(steps: int, lr: float) -> Iterator[tuple[int, float, float]]:
 def wandb_run(lr: float, crash: bool) -> None:
     import wandb
 
-    settings = wandb.Settings(mode="offline", x_disable_meta=True, x_disable_stats=True, disable_git=True, disable_code=True)
+    settings = wandb.Settings(
+        mode="offline", x_disable_meta=True, x_disable_stats=True, disable_git=True, disable_code=True
+    )
     run = wandb.init(project="tiny", config={**CONFIG, "lr": lr}, settings=settings)
     for step, loss, norm in training(30, lr):
         row = {"train/loss": loss, "train/grad_norm": norm, "train/lr": lr}
@@ -61,7 +64,9 @@ def mlflow_run(uri: str, lr: float) -> None:
 def trackio_run(name: str, lr: float) -> None:
     import trackio
 
-    trackio.init(project="tiny", name=name, config={**CONFIG, "lr": lr}, auto_log_cpu=False, auto_log_gpu=False)
+    trackio.init(
+        project="tiny", name=name, config={**CONFIG, "lr": lr}, auto_log_cpu=False, auto_log_gpu=False
+    )
     for step, loss, norm in training(30, lr):
         row = {"train/loss": loss, "train/grad_norm": norm, "train/lr": lr}
         if step % 10 == 9:
@@ -71,16 +76,24 @@ def trackio_run(name: str, lr: float) -> None:
 
 
 def wandb_told() -> None:
-    """An offline run with unusual values, and each item of its history as the reader of the SDK (0.22 and before) decodes it."""
+    """An offline run with unusual values, and each item of its history as the reader of the SDK (0.22 and
+    before) decodes it."""
     import wandb
     from wandb.proto import wandb_internal_pb2
     from wandb.sdk.internal.datastore import DataStore
 
-    settings = wandb.Settings(mode="offline", x_disable_meta=True, x_disable_stats=True, disable_git=True, disable_code=True)
+    settings = wandb.Settings(
+        mode="offline", x_disable_meta=True, x_disable_stats=True, disable_git=True, disable_code=True
+    )
     run = wandb.init(project="tiny", config=CONFIG, settings=settings)
     odd = [float("nan"), float("inf"), float("-inf"), 0, -1, 1e-300, 2**53, True]
-    for step, (loss, value) in enumerate(zip([2.0, 1.5, 1.25, 1.0, 0.5, 0.25, 0.125, 0.0625], odd, strict=True)):
-        run.log({"train/loss": loss, "odd": value, "deep": {"er": {"still": value}}, "text": "no number"}, step=3 * step)
+    for step, (loss, value) in enumerate(
+        zip([2.0, 1.5, 1.25, 1.0, 0.5, 0.25, 0.125, 0.0625], odd, strict=True)
+    ):
+        run.log(
+            {"train/loss": loss, "odd": value, "deep": {"er": {"still": value}}, "text": "no number"},
+            step=3 * step,
+        )
     run.log({"late": 1.0})
     run.finish()
     wandb.teardown()
@@ -91,12 +104,15 @@ def wandb_told() -> None:
         record = wandb_internal_pb2.Record()
         record.ParseFromString(data)
         if record.WhichOneof("record_type") == "history":
-            told.append([[item.key or ".".join(item.nested_key), item.value_json] for item in record.history.item])
+            told.append(
+                [[item.key or ".".join(item.nested_key), item.value_json] for item in record.history.item]
+            )
     Path("told.meta").write_text(json.dumps(told))
 
 
 def mlflow_told() -> None:
-    """Two runs in a SQLite store and in a file store, with unusual values, and what MlflowClient tells of the newer one."""
+    """Two runs in a SQLite store and in a file store, with unusual values, and what MlflowClient tells of the
+    newer one."""
     import mlflow
     from mlflow.tracking import MlflowClient
 
@@ -114,7 +130,8 @@ def mlflow_told() -> None:
         client = MlflowClient()
         found = client.get_run(active.info.run_id).data
         metrics = {
-            key: [[m.step, repr(m.value)] for m in client.get_metric_history(active.info.run_id, key)] for key in found.metrics
+            key: [[m.step, repr(m.value)] for m in client.get_metric_history(active.info.run_id, key)]
+            for key in found.metrics
         }
         Path(f"told-{name}.meta").write_text(json.dumps({"params": found.params, "metrics": metrics}))
 
@@ -130,4 +147,7 @@ elif mode == "trackio":
     trackio_run("diverging", 1e4)
     trackio_run("healthy", 0.05)
 else:
-    mlflow_run("file:./mlruns" if mode == "mlflow_files" else "sqlite:///mlflow.db", 1e4 if mode == "mlflow_sqlite" else 0.05)
+    mlflow_run(
+        "file:./mlruns" if mode == "mlflow_files" else "sqlite:///mlflow.db",
+        1e4 if mode == "mlflow_sqlite" else 0.05,
+    )

@@ -1,4 +1,5 @@
-"""A classifier trained by MMEngine's runner; prints its log and writes the same with dates and as JSON lines."""
+"""A classifier trained by MMEngine's runner; prints its log and writes the same with dates and as JSON
+lines."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ class Linear(BaseModel):
     def forward(self, rows: torch.Tensor, labels: torch.Tensor, mode: str = "tensor") -> object:
         """Losses by name to train on, else scores beside labels."""
         scores = self.layer(rows)
-        return {"loss": torch.nn.functional.cross_entropy(scores, labels)} if mode == "loss" else (scores, labels)
+        return (
+            {"loss": torch.nn.functional.cross_entropy(scores, labels)}
+            if mode == "loss"
+            else (scores, labels)
+        )
 
 
 class Accuracy(BaseMetric):

@@ -1,4 +1,5 @@
-"""Two ranks on gloo: `ranks.py crash` (rank 1 raises; run under torchrun) or `ranks.py recorder` (rank 1 skips a collective)."""
+"""Two ranks on gloo: `ranks.py crash` (rank 1 raises; run under torchrun) or `ranks.py recorder` (rank 1
+skips a collective)."""
 
 from __future__ import annotations
 

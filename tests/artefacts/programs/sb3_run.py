@@ -1,4 +1,5 @@
-"""A task of four steps, by Stable-Baselines3: `ppo` writes stdout, CSV, JSON and an event file, `dqn` stdout alone."""
+"""A task of four steps, by Stable-Baselines3: `ppo` writes stdout, CSV, JSON and an event file, `dqn` stdout
+alone."""
 
 from __future__ import annotations
 
@@ -32,7 +33,17 @@ class Guess(gymnasium.Env):
 
 
 def ppo() -> None:
-    model = PPO("MlpPolicy", Guess(), n_steps=64, batch_size=32, n_epochs=4, learning_rate=0.01, seed=0, device="cpu", verbose=1)
+    model = PPO(
+        "MlpPolicy",
+        Guess(),
+        n_steps=64,
+        batch_size=32,
+        n_epochs=4,
+        learning_rate=0.01,
+        seed=0,
+        device="cpu",
+        verbose=1,
+    )
     model.set_logger(configure("out", ["stdout", "csv", "json", "tensorboard"]))
     model.learn(512)
 

@@ -1,4 +1,5 @@
-"""A regression whose numbers go through torchtune's own loggers: `log_<unix>.txt` and the same lines on stdout."""
+"""A regression whose numbers go through torchtune's own loggers: `log_<unix>.txt` and the same lines on
+stdout."""
 
 from __future__ import annotations
 
@@ -20,7 +21,13 @@ for step in range(1, 31):
     optimizer.step()
     for logger in loggers:
         logger.log_dict(
-            {"loss": loss.item(), "lr": 0.05, "tokens_per_second_per_gpu": 400 / (step + 1), "grad_norm": norm}, step=step
+            {
+                "loss": loss.item(),
+                "lr": 0.05,
+                "tokens_per_second_per_gpu": 400 / (step + 1),
+                "grad_norm": norm,
+            },
+            step=step,
         )
 for logger in loggers:
     logger.close()

@@ -1,4 +1,5 @@
-"""A detector trained by Ultralytics on drawn squares; prints its tables and writes `results.csv` and `args.yaml`."""
+"""A detector trained by Ultralytics on drawn squares; prints its tables and writes `results.csv` and
+`args.yaml`."""
 
 from __future__ import annotations
 
@@ -25,5 +26,13 @@ for split, count in (("train", 32), ("val", 8)):
         (data / "labels" / split / f"{number}.txt").write_text(box)
 Path("data.yaml").write_text(f"path: {data}\ntrain: images/train\nval: images/val\nnames:\n  0: square\n")
 YOLO("yolov8n.yaml").train(
-    data="data.yaml", epochs=4, imgsz=64, batch=8, workers=0, plots=False, device="cpu", project=os.getcwd(), name="train"
+    data="data.yaml",
+    epochs=4,
+    imgsz=64,
+    batch=8,
+    workers=0,
+    plots=False,
+    device="cpu",
+    project=os.getcwd(),
+    name="train",
 )

@@ -86,13 +86,18 @@ def test_every_augmentation_has_its_own_identifier_in_the_group_of_its_task(sour
 def test_one_pair_of_each_training_puzzle_stays_at_the_corner(source, tmp_path):
     part = PuzzleData(build_arc([source], tmp_path / "out", num_aug=20), "train").sets[0]
     corner = (part.inputs[:, 0] > 0) & (part.labels[:, 0] > 0)
-    at_corner = [corner[a:b].sum() for a, b in zip(part.puzzle_indices, part.puzzle_indices[1:], strict=False)]
+    at_corner = [
+        corner[a:b].sum() for a, b in zip(part.puzzle_indices, part.puzzle_indices[1:], strict=False)
+    ]
     assert min(at_corner) >= 1
     assert corner.mean() < 0.6
 
 
 def test_the_seed_decides_the_dataset(source, tmp_path):
-    inputs = [PuzzleData(build_arc([source], tmp_path / "out", num_aug=3, seed=s), "train").sets[0].inputs[:] for s in (1, 1, 2)]
+    inputs = [
+        PuzzleData(build_arc([source], tmp_path / "out", num_aug=3, seed=s), "train").sets[0].inputs[:]
+        for s in (1, 1, 2)
+    ]
     assert (inputs[0] == inputs[1]).all()
     assert (inputs[0] != inputs[2]).any()
 

@@ -108,7 +108,14 @@ def test_a_missing_file_is_named(dataset, name):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x00" * 400, b"PK\x03\x04 nothing", b"\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fort", b"<html>" * 40]
+    "content",
+    [
+        b"",
+        b"\x00" * 400,
+        b"PK\x03\x04 nothing",
+        b"\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fort",
+        b"<html>" * 40,
+    ],
 )
 def test_a_damaged_array_is_named(dataset, content):
     file = dataset / "train/all__labels.npy"
@@ -161,8 +168,14 @@ def test_arrays_that_do_not_fit_together_are_named(dataset, kind, array, words):
         ("[1]", "JSON object"),
         ("{}", "lacks vocab_size"),
         ('{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1}', "lacks sets"),
-        ('{"vocab_size": "11", "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["all"]}', "vocab_size"),
-        ('{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["../../x"]}', "sets"),
+        (
+            '{"vocab_size": "11", "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["all"]}',
+            "vocab_size",
+        ),
+        (
+            '{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["../../x"]}',
+            "sets",
+        ),
     ],
 )
 def test_a_wrong_dataset_json_is_named(dataset, text, words):

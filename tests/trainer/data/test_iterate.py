@@ -80,7 +80,10 @@ def test_identifiers_belong_to_the_rows(tmp_path):
 
 def test_the_stream_follows_from_the_seed(tmp_path):
     data = write(tmp_path, groups=20, puzzles=2, examples=3)
-    streams = [[numbers(next(iterator)) for _ in range(15)] for iterator in (TrainIterator(data, 7, seed=s) for s in (3, 3, 4))]
+    streams = [
+        [numbers(next(iterator)) for _ in range(15)]
+        for iterator in (TrainIterator(data, 7, seed=s) for s in (3, 3, 4))
+    ]
     assert streams[0] == streams[1] != streams[2]
 
 

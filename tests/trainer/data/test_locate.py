@@ -28,7 +28,9 @@ def test_a_missing_folder_names_the_built_in_datasets(tmp_path: Path) -> None:
 def test_the_data_of_a_published_recipe_come_with_the_command_that_builds_them() -> None:
     with pytest.raises(ConfigError, match="not built yet") as caught:
         check_data("data/sudoku-extreme-1k-aug-1000")
-    assert "sapientinc/sudoku-extreme data/sudoku-extreme-1k-aug-1000 subsample-size=1000" in str(caught.value)
+    assert "sapientinc/sudoku-extreme data/sudoku-extreme-1k-aug-1000 subsample-size=1000" in str(
+        caught.value
+    )
 
 
 def test_a_folder_without_a_dataset_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -49,6 +51,8 @@ def test_datasets_are_checked_and_built_without_torch() -> None:
         "from hrmdoc.trainer.main import main\n"
         "sys.exit(10 * main(['dataset', '--help']) + main(['train', 'data_path=nowhere']))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 2, done.stderr
     assert "nowhere: there is no such dataset folder" in done.stderr

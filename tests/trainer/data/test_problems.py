@@ -9,10 +9,22 @@ from hrmdoc.trainer.data.problems import Problem, load_problems, prompt_of, read
 def test_both_editions_of_mbpp_are_read(tmp_path):
     lines, whole = tmp_path / "a.jsonl", tmp_path / "b.json"
     lines.write_text(
-        json.dumps({"text": "Add.", "code": "a\r\nb", "task_id": 7, "test_setup_code": "x = 1\r\n", "test_list": ["assert 1 "]})
+        json.dumps(
+            {
+                "text": "Add.",
+                "code": "a\r\nb",
+                "task_id": 7,
+                "test_setup_code": "x = 1\r\n",
+                "test_list": ["assert 1 "],
+            }
+        )
     )
-    whole.write_text(json.dumps([{"prompt": "Add.", "code": "c", "test_imports": ["import math"], "test_list": []}]))
-    assert read_problems(lines) == [Problem(7, prompt_of("Add.", ["assert 1"]), "a\nb", "x = 1\n", ("assert 1",))]
+    whole.write_text(
+        json.dumps([{"prompt": "Add.", "code": "c", "test_imports": ["import math"], "test_list": []}])
+    )
+    assert read_problems(lines) == [
+        Problem(7, prompt_of("Add.", ["assert 1"]), "a\nb", "x = 1\n", ("assert 1",))
+    ]
     assert read_problems(whole) == [Problem(1, prompt_of("Add.", []), "c", "import math", ())]
 
 
@@ -29,7 +41,8 @@ def test_problems_are_kept_beside_the_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]x", "[1]", '[{"task_id": 1}]', '[{"task_id":1,"prompt":2,"code":"","setup":"","tests":[]}]']
+    "content",
+    ["", "{", "[]x", "[1]", '[{"task_id": 1}]', '[{"task_id":1,"prompt":2,"code":"","setup":"","tests":[]}]'],
 )
 def test_damaged_problems_are_an_input_error(content, tmp_path):
     (tmp_path / "problems.json").write_text(content)

@@ -32,7 +32,9 @@ def write_csv(file, puzzles, ratings=None):
         writer = csv.writer(stream)
         writer.writerow(["source", "question", "answer", "rating"])
         for number, puzzle in enumerate(puzzles):
-            writer.writerow(["made", text(puzzle.question), text(puzzle.answer), ratings[number] if ratings else number])
+            writer.writerow(
+                ["made", text(puzzle.question), text(puzzle.answer), ratings[number] if ratings else number]
+            )
     return file
 
 
@@ -158,12 +160,16 @@ def test_too_high_a_difficulty_is_refused(repository, tmp_path):
 
 def test_one_file_is_split_without_overlap(tmp_path):
     data = build_sudoku(write_csv(tmp_path / "a.csv", TRAIN), tmp_path / "out", test_fraction=0.25)
-    train, test = ({row.tobytes() for row in PuzzleData(data, split).sets[0].inputs} for split in ("train", "test"))
+    train, test = (
+        {row.tobytes() for row in PuzzleData(data, split).sets[0].inputs} for split in ("train", "test")
+    )
     assert (len(train), len(test), len(train & test)) == (6, 2, 0)
 
 
 def test_building_again_replaces_the_dataset_and_the_seed_decides_its_bytes(repository, tmp_path):
-    hashes = [dataset_hash(build_sudoku(repository, tmp_path / "out", num_aug=2, seed=seed)) for seed in (1, 1, 2)]
+    hashes = [
+        dataset_hash(build_sudoku(repository, tmp_path / "out", num_aug=2, seed=seed)) for seed in (1, 1, 2)
+    ]
     assert hashes[0] == hashes[1] != hashes[2]
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
@@ -188,7 +194,9 @@ def test_the_small_builtin_set_is_generated_once_with_unseen_test_boards(tmp_pat
 
 
 def test_test_boards_of_side_6_are_no_symmetries_of_training_boards(monkeypatch, tmp_path):
-    monkeypatch.setitem(BUILTIN, "sudoku-6x6", Recipe(side=6, clues=20, train=12, test=4, num_aug=2, guessing=False))
+    monkeypatch.setitem(
+        BUILTIN, "sudoku-6x6", Recipe(side=6, clues=20, train=12, test=4, num_aug=2, guessing=False)
+    )
     path = builtin("sudoku-6x6", tmp_path / "d")
     train, test = (PuzzleData(path, split).sets[0] for split in ("train", "test"))
     assert (train.examples, test.examples) == (36, 4)

@@ -22,7 +22,11 @@ def words():
 def problems(folder, count=5):
     file = folder / "p.jsonl"
     rows = [
-        {"text": f"Add {n}.", "code": f"def f(x):\r\n    return x + {n}", "test_list": [f"assert f(1) == {n + 1}"]}
+        {
+            "text": f"Add {n}.",
+            "code": f"def f(x):\r\n    return x + {n}",
+            "test_list": [f"assert f(1) == {n + 1}"],
+        }
         for n in range(count)
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -79,7 +83,10 @@ def test_the_problems_lie_beside_their_rows_and_what_does_not_fit_is_left_out(tm
 
 def test_mbpps_own_split_follows_the_task_ids(tmp_path, words):
     file = tmp_path / "p.jsonl"
-    rows = [{"text": "a", "code": "b", "task_id": task, "test_list": []} for task in (10, 11, 510, 511, 600, 601, 974)]
+    rows = [
+        {"text": "a", "code": "b", "task_id": task, "test_list": []}
+        for task in (10, 11, 510, 511, 600, 601, 974)
+    ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = build_text(file, tmp_path / "d", seq_len=40, mbpp_split=True, encoding=words)
     assert [problem.task_id for problem in load_problems(path / "train")] == [601, 974]
@@ -104,7 +111,9 @@ def test_the_unigram_loss_is_the_cross_entropy_of_counting():
     assert unigram_loss(np.array([[0, 1, 2]]), np.array([[0, 1, 2]]), 3, None) == pytest.approx(np.log(3))
 
 
-@pytest.mark.parametrize(("content", "line"), [("{}\n", 1), ('{"text": "a", "code": "b"}\nnonsense\n', 2), ('"a"\n', 1)])
+@pytest.mark.parametrize(
+    ("content", "line"), [("{}\n", 1), ('{"text": "a", "code": "b"}\nnonsense\n', 2), ('"a"\n', 1)]
+)
 def test_a_line_that_is_no_problem_is_named(content, line, tmp_path):
     (tmp_path / "p.jsonl").write_text(content)
     with pytest.raises(InputError) as caught:

@@ -32,8 +32,15 @@ def test_a_right_program_passes_and_a_wrong_one_fails_with_the_assertion_that_do
 def test_the_setup_may_need_the_program_and_the_library_can_be_imported() -> None:
     assert verdict("class A:\n    x = 1\ndef f(n): return n + STEP", setup="STEP = A().x") == ("passed", "")
     assert verdict(RIGHT, setup="STEP = A().x")[0] == "error"
-    assert verdict("import re, math, heapq, collections\ndef f(x):\n    return STEP + x", setup="STEP = 1") == ("passed", "")
-    assert verdict("import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\ndef f(x): return A(x).x + 1")[0] == "passed"
+    assert verdict(
+        "import re, math, heapq, collections\ndef f(x):\n    return STEP + x", setup="STEP = 1"
+    ) == ("passed", "")
+    assert (
+        verdict(
+            "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\ndef f(x): return A(x).x + 1"
+        )[0]
+        == "passed"
+    )
     assert verdict("if __name__ == '__main__':\n    def f(x): return x + 1")[0] == "passed"
 
 
@@ -165,13 +172,17 @@ def test_the_parent_is_not_signalled_and_the_network_not_reached() -> None:
         assert verdict(f"import os\n{code}\n{RIGHT}")[0] == "error"
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        status, detail = verdict(f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)\n{RIGHT}")
+        status, detail = verdict(
+            f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)\n{RIGHT}"
+        )
     assert (status, "Error" in detail) == ("error", True)
 
 
 @linux
 def test_rights_once_taken_do_not_come_back() -> None:
-    code = "import resource as r\nfor k in (r.RLIMIT_CPU, r.RLIMIT_AS, r.RLIMIT_NPROC): r.setrlimit(k, (-1, -1))"
+    code = (
+        "import resource as r\nfor k in (r.RLIMIT_CPU, r.RLIMIT_AS, r.RLIMIT_NPROC): r.setrlimit(k, (-1, -1))"
+    )
     assert verdict(f"{code}\n{RIGHT}")[0] == "error"
 
 

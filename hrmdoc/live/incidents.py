@@ -1,0 +1,151 @@
+"""Incidents: symptoms over time. They open, change and resolve; the history outlives the watcher."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.examination.symptom import Symptom
+from hrmdoc.live.journal import Journal
+from hrmdoc.text.clean import clean, redact
+
+Change = Literal["opened", "changed", "resolved", "reopened"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One symptom at one time of the run. `at` is the wall clock, Unix seconds."""
+
+    symptom: str
+    change: Change
+    severity: str
+    title: str
+    evidence: str
+    step: int | None
+    at: float
+    cause: str = ""
+    probability: float = 0.0
+    file: str = ""
+    line: int | None = None
+    playbook: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the symptom is present after this change."""
+        return self.change != "resolved"
+
+
+class IncidentLog:
+    """The open incidents of a run, and their history as JSON lines.
+
+    A critical incident is told at once. A warning, and an incident that opens again where it began before, is
+    told once it has lasted `settle` seconds: at the start of a run many come and go within a few points.
+
+    Args:
+        path: where the history is kept; what stands there already is not told again. None, or a file that
+            cannot be written, keeps it in memory.
+        settle: seconds.
+    """
+
+    def __init__(self, path: Path | None, settle: float = 0.0) -> None:
+        self._journal = Journal(path)
+        self.settle = settle
+        self.latest: dict[str, Incident] = {}
+        self._waiting: dict[str, float] = {}
+        self._began: dict[str, int | None] = {}
+        for incident in _history(self._journal):
+            self._take(incident)
+
+    @property
+    def open(self) -> list[Incident]:
+        """Incidents that are open now, the earliest first."""
+        return sorted((one for one in self.latest.values() if one.is_open), key=lambda one: one.at)
+
+    def due(self, now: float) -> bool:
+        """Whether a warning has lasted long enough to be told."""
+        return any(now - since >= self.settle for since in self._waiting.values())
+
+    def update(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Incident]:
+        """What changed since the last look. Information never opens an incident. `closed`: no later look will
+        come."""
+        changes = [
+            change
+            for symptom in analysis.symptoms
+            if (change := self._change(analysis, symptom, now)) is not None
+        ]
+        changes = [change for change in changes if closed or self._settled(change, now)]
+        showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
+        self._waiting = {name: since for name, since in self._waiting.items() if name in showing}
+        for incident in changes:
+            self._take(incident)
+        self._journal.append(map(_plain, changes))
+        return changes
+
+    def _take(self, incident: Incident) -> None:
+        self.latest[incident.symptom] = incident
+        if incident.is_open:
+            self._began[incident.symptom] = incident.step
+
+    def _change(self, analysis: Analysis, symptom: Symptom, now: float) -> Incident | None:
+        known = self.latest.get(symptom.id)
+        severity = analysis.severity(symptom)
+        shows = symptom.state == "present" and severity != "info"
+        if not shows:
+            # A symptom that cannot be judged any more is not over.
+            if known is None or not known.is_open or symptom.state == "not_evaluated":
+                return None
+            return replace(known, change="resolved", at=now, step=symptom.last_step)
+        if known is not None and known.is_open:
+            return None if known.severity == severity else _incident(analysis, symptom, "changed", now)
+        return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
+
+    def _settled(self, change: Incident, now: float) -> bool:
+        if change.change not in ("opened", "reopened") or self.settle <= 0:
+            return True
+        wavers = self._began.get(change.symptom, -1) == change.step  # the same beginning was told before
+        if change.severity == "critical" and not wavers:
+            return True
+        if now - self._waiting.setdefault(change.symptom, now) < self.settle:
+            return False
+        del self._waiting[change.symptom]
+        return True
+
+
+def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) -> Incident:
+    leading = next(
+        (h for h in analysis.diagnosis.hypotheses if any(e.symptom == symptom.id for e in h.for_)), None
+    )
+    return Incident(
+        symptom=symptom.id,
+        change=change,
+        severity=analysis.severity(symptom),
+        title=symptom.title,
+        evidence=redact(clean(symptom.evidence)),
+        step=symptom.first_step,
+        at=now,
+        cause=leading.cause if leading else "",
+        probability=round(leading.probability, 4) if leading else 0.0,
+        file=symptom.file,
+        line=symptom.line,
+        playbook=symptom.playbook,
+    )
+
+
+def _plain(incident: Incident) -> dict[str, object]:
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value
+        for key, value in asdict(incident).items()
+    }
+
+
+def _history(journal: Journal) -> Iterator[Incident]:
+    """Incidents told before; what is no incident is passed over, since the history only saves repetition."""
+    for entry in journal.entries():
+        try:
+            yield Incident(**entry)
+        except TypeError:
+            continue

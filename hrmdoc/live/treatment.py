@@ -1,0 +1,226 @@
+"""Treats a run under the user's policy: an action while it runs, a patch of its config once it has ended;
+each is verified.
+
+Nothing is done that the policy does not allow (`[policy]` in hrmdoc.toml; by default nothing), and only for a
+likely cause. What was done stands in `deeds.jsonl` beside the incidents, so that a watch that starts again
+does not do it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.errors import ActionError, PatchError
+from hrmdoc.live.journal import Journal
+from hrmdoc.remedies import actions, store
+from hrmdoc.remedies.patch import Patch
+from hrmdoc.remedies.policy import Gate
+from hrmdoc.rulebook import Remedy
+from hrmdoc.settings import Policy
+
+Status = Literal["done", "written", "refused", "failed", "withheld", "helped", "in vain"]
+ATTEMPTS = ("done", "written", "refused", "failed")
+ANSWER_S = 20.0
+"""Seconds to wait for a run to answer: it does so at the end of its step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What was done to a run, and how it went.
+
+    Attributes:
+        reason: the cause that it is for, or the symptom that it ends.
+        status: `done` (the run executed the action), `written` (the config was patched), `refused` or
+            `failed` (with `why`), `withheld` (the policy does not allow it, `why` tells), `helped` (a later
+            look did not show the symptoms any more), `in vain` (they still showed when the run ended).
+        what: the action with its value, or the changes of the patch.
+        gone: the symptoms that showed and must be gone when it has helped.
+        files: the patched configs, none for an action.
+    """
+
+    remedy: str
+    title: str
+    reason: str
+    what: str
+    status: Status
+    at: float
+    step: int | None = None
+    why: str = ""
+    gone: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class Treatment:
+    """Acts for one run, by the causes that the doctor found.
+
+    Args:
+        policy: what may be done without asking.
+        run: the run's folder, to which actions are sent.
+        record: where deeds are kept; None, or a file that cannot be written, keeps them in memory.
+        send: sends an action; `hrmdoc.remedies.actions.send` but for tests.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        run: Path,
+        record: Path | None,
+        send: Callable[..., actions.Answer] = actions.send,
+    ) -> None:
+        self._journal = Journal(record)
+        self.deeds = list(_recorded(self._journal))
+        self._policy, self._run, self._send = policy, run, send
+        self._gate = Gate(policy, [(deed.remedy, deed.at) for deed in self.deeds if deed.status in ATTEMPTS])
+
+    def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Deed]:
+        """Verifies what was done before, then does one thing more where the policy allows it.
+
+        Args:
+            now: the wall clock, Unix seconds.
+            closed: the run has ended; then its config may be patched, and no action is sent.
+        """
+        news = self._judged(analysis, now, closed=closed)
+        if analysis.verdict in ("warning", "critical"):
+            new = self._write(analysis, now) if closed else self._act(analysis, now)
+            news += [] if new is None else [new]
+        for deed in news:
+            if deed.status != "withheld":
+                self._keep(deed)
+        return news
+
+    def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[Deed]:
+        """What became of the actions: helped as soon as their symptoms are over; in vain when the run ends
+        and they are not."""
+        over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
+        told = {deed.remedy for deed in self.deeds if deed.status in ("helped", "in vain")}
+        waiting = [
+            deed for deed in self.deeds if deed.status == "done" and deed.gone and deed.remedy not in told
+        ]
+        helped = [deed for deed in waiting if over.issuperset(deed.gone)]
+        news = [replace(deed, status="helped", at=now) for deed in helped]
+        return news + [
+            replace(deed, status="in vain", at=now) for deed in waiting if closed and deed not in helped
+        ]
+
+    def _act(self, analysis: Analysis, now: float) -> Deed | None:
+        if not (self._run / "run.json").is_file():
+            return None  # no trainer that takes actions
+        for remedy, reason in live_actions(analysis, self._policy.min_probability):
+            if self._gate.refusal(remedy, now) is None:
+                self._gate.record(remedy, now)
+                return self._sent(analysis, remedy, reason, now)
+        return None
+
+    def _sent(self, analysis: Analysis, remedy: Remedy, reason: str, now: float) -> Deed:
+        deed = _deed(analysis, remedy, reason, remedy.title, now)
+        try:
+            request = actions.from_remedy(remedy, analysis.situation.facts)
+            deed = replace(deed, what=worded(request))
+            answer = self._send(
+                self._run, request["action"], lr=request.get("lr"), reason=remedy.id, timeout=ANSWER_S
+            )
+        except ActionError as error:
+            return replace(deed, status="failed", why=error.what)
+        status: Status = (
+            "done" if answer.status == "done" else "refused" if answer.status == "refused" else "failed"
+        )
+        return replace(deed, status=status, why=answer.why, step=answer.step)
+
+    def _write(self, analysis: Analysis, now: float) -> Deed | None:
+        """Patches the config by the first remedy that is allowed; else tells of the first that is not, and
+        why."""
+        withheld: Deed | None = None
+        chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
+        for cause, group in analysis.prescriptions.items():
+            for one in group:
+                if one.patch is None or not one.patch.edits:
+                    continue
+                refusal = self._unlikely(chances[cause]) or self._gate.refusal(one.remedy, now)
+                if refusal is None:
+                    self._gate.record(one.remedy, now)
+                    return self._written(analysis, one.patch, one.remedy, cause, now)
+                withheld = withheld or replace(
+                    _patched(analysis, one.patch, one.remedy, cause, now), status="withheld", why=refusal
+                )
+        return withheld
+
+    def _unlikely(self, probability: float) -> str | None:
+        least = self._policy.min_probability
+        return (
+            None
+            if probability >= least
+            else f"{probability:.0%} is not sure enough; the policy asks for {least:.0%}"
+        )
+
+    def _written(self, analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> Deed:
+        deed = _patched(analysis, patch, remedy, reason, now)
+        try:
+            store.write(patch)
+        except PatchError as error:
+            return replace(deed, status="failed", why=error.what)
+        return deed
+
+    def _keep(self, deed: Deed) -> None:
+        self.deeds.append(deed)
+        self._journal.append([asdict(deed)])
+
+
+def live_actions(analysis: Analysis, least: float = 0.0) -> Iterator[tuple[Remedy, str]]:
+    """Actions against the causes of at least this probability, then first aid: what ends a critical symptom,
+    whatever its cause.
+
+    Yields:
+        The remedy, and the cause or symptom that it is for.
+    """
+    remedies = analysis.book.remedies
+    for cause in analysis.diagnosis.hypotheses:
+        if not cause.benign and cause.probability >= least:
+            yield from (
+                (remedies[name], cause.cause) for name in cause.remedies if remedies[name].kind == "action"
+            )
+    critical = {
+        s.id for s in analysis.symptoms if s.state == "present" and analysis.severity(s) == "critical"
+    }
+    for remedy in remedies.values():
+        ends = [name for name in remedy.verify.gone if name in critical]
+        if remedy.kind == "action" and ends:
+            yield remedy, ends[0]
+
+
+def worded(request: dict[str, object]) -> str:
+    """An action as one reads it: `set_lr lr=2e-05`."""
+    return " ".join(
+        [
+            str(request["action"]),
+            *(f"{key}={value:g}" for key, value in request.items() if isinstance(value, float)),
+        ]
+    )
+
+
+def _deed(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> Deed:
+    showing = {symptom.id for symptom in analysis.present}
+    gone = tuple(name for name in remedy.verify.gone if name in showing)
+    return Deed(remedy.id, remedy.title, reason, what, "done", now, gone=gone)
+
+
+def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> Deed:
+    what = ", ".join(f"{change.path} {change.before} -> {change.after}" for change in patch.changes)
+    return replace(
+        _deed(analysis, remedy, reason, what, now),
+        status="written",
+        files=tuple(str(edit.path) for edit in patch.edits),
+    )
+
+
+def _recorded(journal: Journal) -> Iterator[Deed]:
+    """What was done before; what is no deed is passed over."""
+    for entry in journal.entries():
+        try:
+            deed = Deed(**entry)
+            yield replace(deed, gone=tuple(deed.gone), files=tuple(deed.files), at=float(deed.at))
+        except (ValueError, TypeError):
+            continue

@@ -1,0 +1,123 @@
+"""The registry of detectors: the folder is the registry, each module that holds a detector bears its name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+
+from hrmdoc.errors import RuleError, did_you_mean
+from hrmdoc.measures.base import Detector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Detector", "Parameter", "describe", "make", "names", "parameters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a detector, as `hrmdoc explain` prints it."""
+
+    name: str
+    type: str
+    default: Any
+    text: str
+
+
+@cache
+def _class_in(module: str) -> type[Detector] | None:
+    """The detector that the module of that name holds; None for a module of helpers."""
+    found = importlib.import_module(f"{__name__}.{module}")
+    for item in vars(found).values():
+        if (
+            inspect.isclass(item)
+            and item.__module__ == found.__name__
+            and issubclass(item, Detector)
+            and hasattr(item, "NAME")
+        ):
+            return item
+    return None
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every detector, in alphabetical order. Loads them all; `make` loads the one it makes."""
+    return tuple(filter(_class_in, _modules()))
+
+
+def _class(name: str) -> type[Detector]:
+    found = _class_in(name) if name in _modules() else None
+    if found is None:
+        hint = did_you_mean(name, names()) or f"known detectors: {', '.join(names())}"
+        raise RuleError(f"there is no detector {name!r}", hint=hint)
+    return found
+
+
+@cache
+def _hints(cls: type[Detector]) -> Mapping[str, Any]:
+    """The parameters of a detector and their types, in the order of its signature."""
+    return {name: hint for name, hint in get_type_hints(cls.__init__).items() if name != "return"}
+
+
+def describe(name: str) -> str:
+    """What the detector does: the first paragraphs of its docstring.
+
+    Raises:
+        RuleError: no detector has that name.
+    """
+    return (inspect.getdoc(_class(name)) or "").split("\n\nArgs:")[0]
+
+
+@cache
+def parameters(name: str) -> tuple[Parameter, ...]:
+    """The parameters of a detector with type, default and meaning.
+
+    Raises:
+        RuleError: no detector has that name.
+    """
+    cls = _class(name)
+    texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(cls) or "", re.MULTILINE))
+    signature = inspect.signature(cls)
+    return tuple(
+        Parameter(key, str(item.annotation), item.default, re.sub(r"\s+", " ", texts.get(key, "")))
+        for key, item in signature.parameters.items()
+    )
+
+
+def make(name: str, params: Mapping[str, Any] | None = None) -> Detector:
+    """A fresh detector.
+
+    Args:
+        name: one of `names()`.
+        params: its parameters; what is left out keeps its default.
+
+    Raises:
+        RuleError: no such detector, an unknown parameter, or a value of the wrong type or range.
+    """
+    cls = _class(name)
+    hints = _hints(cls)
+    checked: dict[str, Any] = {}
+    for key, value in (params or {}).items():
+        if key not in hints:
+            hint = did_you_mean(key, hints) or f"its parameters: {', '.join(hints) or 'none'}"
+            raise RuleError(f"detector {name} has no parameter {key!r}", hint=hint)
+        try:
+            checked[key] = msgspec.convert(value, hints[key])
+        except msgspec.ValidationError as error:
+            raise RuleError(f"detector {name}, parameter {key!r}: {error}") from error
+    try:
+        return cls(**checked)
+    except ValueError as error:
+        raise RuleError(f"detector {name}: {error}") from error

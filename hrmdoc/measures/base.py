@@ -1,0 +1,71 @@
+"""What every detector is: a causal, chunk-invariant score over the points of one role, or of two roles side
+by side.
+
+A detector is a numerical method, not an opinion: thresholds live in the rules. It keeps its state between
+calls, reads no file and no clock, and gives the same scores however the series is cut into chunks. Values
+that are not finite are left out (their score is NaN), except by the detector that looks for them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+LIMIT = 1e100  # larger magnitudes are cut, so that squares and sums stay finite
+SLAB = 65536  # points handled at once: bounds memory, changes no score
+
+
+class Detector(ABC):
+    """Base of all detectors. Parameters are the keyword arguments of `__init__`, documented under `Args:`.
+
+    Attributes:
+        NAME: what rules call it; the name of its module.
+        COLUMNS: 1 for a single role, 2 for a role and the one it is compared with.
+    """
+
+    NAME: ClassVar[str]
+    COLUMNS: ClassVar[int] = 1
+    FINITE_ONLY: ClassVar[bool] = True
+
+    def update(self, steps: ArrayLike, values: ArrayLike) -> FloatArray:
+        """Scores the next points of the series.
+
+        Args:
+            steps: training steps, shape [n].
+            values: shape [n], or [n, 2] when `COLUMNS` is 2 (the role, then the one it is compared with).
+
+        Returns:
+            One score a point, shape [n]; NaN where the detector cannot judge yet or the value is not finite.
+        """
+        step = np.ascontiguousarray(steps, dtype=np.int64)
+        value = np.ascontiguousarray(values, dtype=np.float64)
+        expected = (len(step),) if self.COLUMNS == 1 else (len(step), self.COLUMNS)
+        if value.shape != expected:
+            raise ValueError(f"{self.NAME}: values of shape {value.shape}, expected {expected}")
+        scores = np.full(len(step), np.nan)
+        with np.errstate(all="ignore"):
+            for begin in range(0, len(step), SLAB):
+                piece = slice(begin, begin + SLAB)
+                scores[piece] = self._masked(step[piece], value[piece])
+        return scores
+
+    def _masked(self, steps: IntArray, values: FloatArray) -> FloatArray:
+        if not self.FINITE_ONLY:
+            return self.score(steps, values)
+        good = np.isfinite(values) if self.COLUMNS == 1 else np.isfinite(values).all(axis=1)
+        if good.all():
+            return self.score(steps, np.clip(values, -LIMIT, LIMIT))
+        scores = np.full(len(steps), np.nan)
+        if good.any():
+            scores[good] = self.score(steps[good], np.clip(values[good], -LIMIT, LIMIT))
+        return scores
+
+    @abstractmethod
+    def score(self, steps: IntArray, values: FloatArray) -> FloatArray:
+        """Scores at least one finite point, shape [n] for [n] or [n, 2] values."""

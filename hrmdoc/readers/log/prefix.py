@@ -1,0 +1,274 @@
+"""What launchers, loggers and containers write before a message: peeled off, the rank and the time are kept.
+
+A time without a zone is taken as UTC; where the year is missing (glog) it is that of the file's last change.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from msgspec import Struct
+
+from hrmdoc.text import patterns
+
+_LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
+_DATE = patterns.lazy(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)"
+)
+_US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
+_SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
+_CLOCK = patterns.lazy(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
+_GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
+_NO_DATE_GLOG = patterns.lazy(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
+_BRACKET = patterns.lazy(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]|\d\d:\d\d:\d\d\b|\d{4}-\d\d-))?")
+_MPI = patterns.lazy(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
+_RANK = patterns.lazy(
+    r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z"
+)
+_RANK_WORD = patterns.lazy(r"\brank(\d{1,5})\b")
+_WORLD = patterns.lazy(r"Rank (\d+), World Size (\d+)\Z")
+_NEMO = patterns.lazy(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
+_D2 = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
+_LEVEL_WORD = patterns.lazy(
+    rf"{_LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE
+)
+_LOGGER = patterns.lazy(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
+_LEVEL_FIRST = patterns.lazy(
+    rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
+)
+_WORD_LEVEL = (
+    patterns.lazy(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
+        rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+(?:[\s\-|]{{1,24}}+(?::\s{{1,4}}+)?+)){{0,3}}"
+        rf"(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
+    )
+)
+_AFTER_LEVEL = patterns.lazy(
+    r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) "
+    r"|[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w{1,60}\.[\w.]{1,80}: |[\w.]{1,80}:\d+ >> )"
+)
+_RAY = patterns.lazy(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
+_HOST = patterns.lazy(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
+_SRUN = patterns.lazy(
+    r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))",
+    re.IGNORECASE,
+)
+_SYSLOG = patterns.lazy(
+    r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) [\w.\-]{1,64} [\w.@/\-]{1,64}(?:\[\d{1,9}\])?: ?"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
+_K8S = patterns.lazy(r" std(?:out|err) [FP] ")
+_GLOG_LEVELS = ("I", "W", "E", "F")
+_SEPARATOR = patterns.lazy(r"[ \-|:,>]{0,4}")
+
+
+class Message(Struct):
+    """A line without its prefix. `time` is Unix seconds or NaN; `logger` the last word that named one."""
+
+    rest: str
+    time: float = math.nan
+    rank: int | None = None
+    logger: str = ""
+    world_size: int | None = None
+
+
+class Peeler:
+    """Peels prefixes until none matches; knows the year for stamps that carry none."""
+
+    def __init__(self, mtime: float) -> None:
+        self._year = datetime.fromtimestamp(mtime, UTC).year if mtime > 0 else datetime.now(UTC).year
+
+    def peel(self, text: str) -> Message:
+        """The message inside `text`."""
+        message = Message(text)
+        if text[:1] == "{":
+            return message  # a printed mapping; logs hold many
+        for _ in range(8):
+            start = message.rest.lstrip(" ")
+            if not start or not self._peel_once(message, start):
+                break
+        return message
+
+    def _peel_once(self, message: Message, start: str) -> bool:
+        first = start[0]
+        if first == "[":
+            return self._bracket(message, start)
+        if first.isdigit():
+            return self._digits(message, start)
+        if first == "(":
+            return self._cut(message, start, _RAY)
+        if first == ">":
+            return self._cut(message, start, _QUOTED)
+        if first.isupper():
+            if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
+                return True
+            return self._syslog(message, start) or self._level_first(message, start)
+        return self._cut(message, start, _HOST) if first.isalpha() else False
+
+    @staticmethod
+    def _cut(message: Message, start: str, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(start)
+        if found is None:
+            return False
+        message.rest = start[found.end() :]
+        return True
+
+    def _bracket(self, message: Message, start: str) -> bool:
+        if start[1:2] in _GLOG_LEVELS and (
+            self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)
+        ):
+            return True
+        if found := _MPI.match(start):
+            message.rank, message.rest = int(found.group(2)), start[found.end() :]
+            return True
+        found = _BRACKET.match(start)
+        if found is None:
+            return False
+        inside, rest = found.group(1), start[found.end() :]
+        if not self._inside(message, inside):
+            return False
+        message.rest = rest[1:] if rest[:1] == " " else rest
+        if not math.isnan(message.time) or _LEVEL_WORD.match(inside):
+            self._after_stamp(message)
+        return True
+
+    def _inside(self, message: Message, inside: str) -> bool:
+        """Whether the words in brackets are a prefix; notes what they say."""
+        if inside[0].isdigit():
+            return self._clock(message, inside)
+        if found := _RANK.match(inside):
+            message.rank = int(found.group(1))
+        elif found := _WORLD.match(inside):
+            message.rank, message.world_size = int(found.group(1)), int(found.group(2))
+        elif found := _NEMO.match(inside):
+            self._inside(message, found.group(1))
+            message.rank = int(found.group(2)) if found.group(2) else message.rank
+        elif _LEVEL_WORD.match(inside):
+            if date := _DATE.search(inside):
+                message.time = _iso(date)
+        elif _LOGGER.match(inside):
+            message.logger = inside
+        else:
+            return False
+        return True
+
+    def _clock(self, message: Message, inside: str) -> bool:
+        """Whether the words in brackets are a date or a time of day."""
+        if (found := _DATE.match(inside)) and found.end() == len(inside):
+            message.time = _iso(found)
+        elif found := _D2.match(inside):
+            month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(self._year, month, day, hour, minute, second, None)
+        else:
+            clock = _CLOCK.match(inside + " ")
+            return clock is not None and clock.end() == len(inside)
+        return True
+
+    def _digits(self, message: Message, start: str) -> bool:
+        if found := _DATE.match(start):
+            message.time = _iso(found)
+        elif found := _US_DATE.match(start):
+            month, day, year, hour, minute, second, fraction = found.groups()
+            message.time = _unix(
+                int(year), int(month), int(day), int(hour), int(minute), int(second), fraction
+            )
+        elif found := _SPARK_DATE.match(start):
+            year, month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(2000 + year, month, day, hour, minute, second, None)
+        elif found := _SHORT_DATE.match(start):
+            month, day, hour, minute, second = map(int, found.groups())
+            message.time = _unix(self._year, month, day, hour, minute, second, None)
+        elif (found := _CLOCK.match(start)) is None:
+            found = _SRUN.match(start)
+            if found is None:
+                return False
+            message.rank, message.rest = int(found.group(1)), start[found.end() :]
+            return True
+        rest = start[found.end() :]
+        message.rest = rest[_K8S.match(rest).end() :] if _K8S.match(rest) else rest  # type: ignore[union-attr]
+        self._after_stamp(message)
+        return True
+
+    def _after_stamp(self, message: Message) -> None:
+        """The logger's and the level's names after a time stamp, in any of the usual orders."""
+        if found := _WORD_LEVEL.match(message.rest):
+            message.logger = found.group(1) or message.logger
+            if rank := _RANK_WORD.search(found.group()):
+                message.rank = int(rank.group(1))
+            message.rest = message.rest[found.end() :]
+            self._names(message)
+        else:
+            start = message.rest
+            skipped = _SEPARATOR.match(start)
+            marked = skipped is not None and skipped.group().strip()
+            message.rest = start[skipped.end() :] if skipped and marked else start.removeprefix(" ")
+
+    @staticmethod
+    def _names(message: Message) -> None:
+        if found := _AFTER_LEVEL.match(message.rest):
+            message.logger = found.group(1) or found.group(2) or message.logger
+            message.rest = message.rest[found.end() :]
+
+    def _glog(self, message: Message, start: str) -> bool:
+        found = _GLOG.match(start)
+        if found is None:
+            return False
+        day, hour, minute, second, fraction = found.groups()
+        month, day = day[:-2], day[-2:]
+        message.time = _unix(self._year, int(month), int(day), int(hour), int(minute), int(second), fraction)
+        message.rest = start[found.end() :]
+        return True
+
+    def _syslog(self, message: Message, start: str) -> bool:
+        """`Nov 20 03:01:12 node7 train[4711]: `, as syslog and journald write it."""
+        found = _SYSLOG.match(start) if start[:3] in _MONTHS else None
+        if found is None:
+            return False
+        month, day, hour, minute, second = found.groups()
+        message.time = _unix(
+            self._year, _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), None
+        )
+        message.rest = start[found.end() :]
+        return True
+
+    def _level_first(self, message: Message, start: str) -> bool:
+        found = _LEVEL_FIRST.match(start)
+        if found is None:
+            return False
+        message.logger = found.group(1) or message.logger
+        message.rest = start[found.end() :]
+        if found.group(1) is None:
+            self._names(message)
+        return True
+
+
+def _iso(found: re.Match[str]) -> float:
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    time = _unix(int(year), int(month), int(day), int(hour), int(minute), int(second), fraction)
+    if zone and zone != "Z":
+        sign = -1 if zone[0] == "+" else 1
+        time += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
+    return time
+
+
+def _unix(
+    year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None
+) -> float:
+    """Unix seconds of a UTC time, NaN for a time that does not exist."""
+    if hour > 23 or minute > 59:
+        return math.nan
+    whole = _midnight(year, month, day) + 3600 * hour + 60 * minute + min(second, 59)
+    return whole + (float(f"0.{fraction}") if fraction else 0.0)
+
+
+@lru_cache(maxsize=64)
+def _midnight(year: int, month: int, day: int) -> float:
+    """Unix seconds of the beginning of a day in UTC, NaN for a day that does not exist."""
+    try:
+        return datetime(year, month, day, tzinfo=UTC).timestamp()
+    except ValueError:
+        return math.nan

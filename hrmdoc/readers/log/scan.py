@@ -1,0 +1,255 @@
+"""Finds the pieces of a block that may hold anything, before a line of Python looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrmdoc.readers.log.facts import FRAMEWORKS
+from hrmdoc.text.literals import Literals
+
+METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG, WANTED = 1, 2, 4, 8, 16, 32, 64, 128
+"""What a piece may hold; a piece of text is `WANTED` when a signature asks for a string in it. Case matters
+to these alone."""
+
+_WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (
+        METRIC,
+        (
+            "loss",
+            "acc",
+            "epoch",
+            "step",
+            "iter",
+            "update",
+            "reward",
+            "perplexity",
+            "ppl",
+            "mse",
+            "mae",
+            "bleu",
+            "rouge",
+        ),
+    ),
+    (
+        METRIC,
+        (
+            "learning",
+            "grad",
+            "auc",
+            "score",
+            "entropy",
+            "precision",
+            "recall",
+            "bpb",
+            "episode",
+            "_rew",
+            "kl=",
+            "kl:",
+        ),
+    ),
+    (
+        METRIC,
+        (
+            "f1",
+            "val ",
+            "train ",
+            "hella",
+            "-rmse",
+            "-error",
+            "-auc",
+            "|    ",
+            "batch=",
+            "batch:",
+            "psnr",
+            "fid",
+            "lr",
+        ),
+    ),
+    (
+        METRIC,
+        (
+            "'s l",
+            "'s r",
+            "valid",
+            "test ",
+            "core metric",
+            "sequence length",
+            "evaluat",
+            "kl ",
+            "  all  ",
+            "learn: ",
+        ),
+    ),
+    (
+        METRIC,
+        (
+            "\tbest: ",
+            "run summary:",
+            " rate, ",
+            "cost",
+            " for minibatches ",
+            "]\t",
+            '": {\n',
+            "': {\n",
+            "result for ",
+        ),
+    ),
+    (METRIC, ("eprew", "epret", "return", "dice", "miou", " iou", "val:", "train:", "test:", "training |")),
+    (METRIC, ("损失", "准确率", "学习率", "completions/")),
+    (
+        METRIC,
+        ("g   0.", "g    0.", "g     0.", "g      0.", "g       nan"),
+    ),  # YOLO's rows, `0/9  2.1G  0.08 ...`
+    (BAR, ("%|", "% ━", "% ─")),
+    (
+        TROUBLE,
+        (
+            "traceback",
+            "error",
+            "exception",
+            "interrupt",
+            "systemexit",
+            "timeout",
+            ' file "',
+            "failed",
+            "overflow",
+        ),
+    ),
+    (
+        MOMENT,
+        (
+            "resume ",
+            "resumed ",
+            "resuming ",
+            "continuing training from",
+            "restoring ",
+            "restored ",
+            "checkpoint",
+        ),
+    ),
+    (MOMENT, ("saving", "saved", "training", "fit` stopped", "restart", "early stopping")),
+    (
+        FACT,
+        (
+            "optimization steps",
+            "total steps",
+            "training s",
+            "max_steps",
+            "total_steps",
+            "num examples",
+            "num epochs",
+        ),
+    ),
+    (
+        FACT,
+        (
+            "number of epochs",
+            "total epochs",
+            "batch size",
+            "batch_size",
+            "param",
+            "version",
+            "world size",
+            "world_size",
+        ),
+    ),
+    (
+        FACT,
+        (
+            "accumulation",
+            "....",
+            "namespace(",
+            "arguments(",
+            "args(",
+            "config(",
+            "precision",
+            "using bf",
+            "using float",
+        ),
+    ),
+    (
+        FACT,
+        (
+            "using fp16",
+            "steps_per_epoch",
+            "steps per epoch",
+            "model size",
+            " --",
+            "torch==",
+            "num gpus",
+            "vocab",
+        ),
+    ),
+    (CONFIG, ("config", "hyperparameters", "hyper-parameters", "arguments", "settings", "args:")),
+)
+
+
+_TAKEN_OUT = (b"\x1b", b"\x08", b"\0")
+_LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[-1][1])))
+_SIGNS = 24
+"""Bytes of the signs that may stand behind it: six characters."""
+_IN_WORD = np.array([chr(byte).isalnum() or byte == ord("_") for byte in range(128)] + [False] * 128)
+
+
+def _folded() -> dict[bytes, int]:
+    """All words with the sum of their kinds."""
+    kinds: dict[bytes, int] = {}
+    for kind, words in (*_WORDS, *((FRAMEWORK, (word,)) for word, _, _ in FRAMEWORKS)):
+        for word in words:
+            kinds[word.encode()] = kinds.get(word.encode(), 0) | kind
+    return kinds
+
+
+_FOLDED = _folded()
+
+
+class Scanner:
+    """Looks for the words of all kinds and for what signatures ask for, in one pass where the two can be
+    joined.
+
+    Args:
+        wanted: see `Context.wanted`.
+    """
+
+    def __init__(self, wanted: Callable[[bytes], Iterable[int]]) -> None:
+        joined = isinstance(wanted, Literals)
+        self._literals = _joined(wanted.words if joined else ())  # type: ignore[attr-defined]
+        self._others = None if joined else wanted
+        self._kinds = np.array([WANTED] * len(self._literals.words) + list(_FOLDED.values()), np.uint8)
+
+    def kinds(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """What each piece may hold, as a sum of the kinds above, shape [pieces]. `ends`: where the pieces
+        end, in order."""
+        kinds = np.zeros(len(ends), np.uint8)
+        numbers, places = self._literals.find(data)
+        rows, found = np.searchsorted(ends, places), self._kinds[numbers]
+        headings = np.flatnonzero(found == CONFIG)
+        if len(headings):
+            here = rows[headings]
+            found[headings[~_closes(data, places[headings], ends[here])]] = 0
+        np.bitwise_or.at(kinds, rows, found)
+        if self._others is not None:
+            kinds[np.searchsorted(ends, np.fromiter(self._others(data), np.int64))] |= WANTED
+        return kinds
+
+
+def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether words of headings, at `places`, may close their lines, which end at `ends`; each of shape [n].
+
+    A heading ends with its word or with few signs after it, but for codes and controls that are taken out
+    later.
+    """
+    if any(mark in data for mark in _TAKEN_OUT):
+        return np.ones(len(places), np.bool_)
+    in_word = _IN_WORD[np.frombuffer(data, np.uint8)[ends - 1]]
+    return ends - places <= np.where(in_word, _LONGEST_HEADING, _LONGEST_HEADING + _SIGNS)
+
+
+@lru_cache(maxsize=4)
+def _joined(words: tuple[bytes, ...]) -> Literals:
+    """One search for all logs of a run."""
+    return Literals(words, _FOLDED)

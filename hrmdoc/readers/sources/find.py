@@ -1,0 +1,289 @@
+"""Finds what a path holds: files, folders walked to a bounded depth, standard input."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hrmdoc import readers
+from hrmdoc.errors import InputError, UsageError
+from hrmdoc.readers.sources import archives, names
+from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.support.decode import codec_of, plain_head
+from hrmdoc.record.run import Damage
+
+HEAD = 1 << 16
+_MAX_DEPTH = 8
+_MAX_FILES = 20_000
+_STATE_STEP = re.compile(rb'"global_step":\s*(\d+)')
+_AIM = "is an Aim store, which only Aim can read: export its metrics to CSV, or log to TensorBoard as well"
+_LATE_READERS = frozenset(
+    {"configs", "run_json"}
+)  # the file that a user edits has the last word on a config value
+
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+
+def discover(paths: Paths, problems: list[Damage] | None = None, *, unpacking: bool = False) -> list[Source]:
+    """Every readable source of a run, in the order in which they are to be read.
+
+    Args:
+        paths: files, folders or `-` (standard input), one or several.
+        problems: receives what was passed by although it looked like part of a run (unreadable, empty,
+            unknown, too many).
+        unpacking: a zip or tar file that was named is unpacked and walked as a folder; `logs.zip/run-2` names
+            a part of it.
+
+    Raises:
+        InputError: a named path does not exist or is no file or folder, or nothing at all can be read.
+        UsageError: an archive was named where none can be read.
+    """
+    named = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if not named:
+        raise InputError("no path was given")
+    noted: list[Damage] = []
+    found: list[Source] = []
+    seen: set[tuple[int, int]] = set()
+    for path in named:
+        found += _named(os.fspath(path), seen, noted, unpacking=unpacking)
+    if problems is not None:
+        problems += noted
+    if not found:
+        first = noted[0] if noted else None
+        raise InputError(
+            first.what if first else "holds no log, event file or table that hrmdoc can read",
+            file=first.file if first else os.fspath(named[0]),
+            hint="`hrmdoc formats` lists what can be read",
+        )
+    return sorted(_newest_states(found), key=_order)
+
+
+def _named(
+    path: str, seen: set[tuple[int, int]], noted: list[Damage], *, unpacking: bool
+) -> Iterator[Source]:
+    """Sources of one path that the user named."""
+    if path == STDIN:
+        yield Source(STDIN, "", STDIN)
+        return
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError) as error:
+        if inside := list(_one_run(path, seen, noted)):
+            yield from inside
+            return
+        if (holder := archives.holder_of(path)) and _is_archive(holder[0]):
+            yield from _packed(*holder, seen, noted, unpacking=unpacking)
+            return
+        raise InputError(
+            "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
+            file=path,
+        ) from error
+    if stat.S_ISDIR(status.st_mode):
+        yield from _walk(path, seen, noted)
+    elif stat.S_ISREG(status.st_mode) and _is_archive(path):
+        yield from _packed(path, "", seen, noted, unpacking=unpacking)
+    elif stat.S_ISREG(status.st_mode):
+        yield from _file(path, status, seen, noted, explicit=True)
+    else:
+        raise InputError(
+            "is a pipe, socket or device, not a file",
+            file=path,
+            hint="to read a stream, pass `-` and redirect it to standard input",
+        )
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        return archives.is_archive(path, _read_head(path))
+    except OSError:
+        return False
+
+
+def _packed(
+    archive: str, place: str, seen: set[tuple[int, int]], noted: list[Damage], *, unpacking: bool
+) -> Iterator[Source]:
+    """Sources inside an archive, by names that begin with its own."""
+    if not unpacking:
+        raise UsageError("is an archive, which does not grow", file=archive, hint=f"hrmdoc analyze {archive}")
+    from hrmdoc.readers.sources.unpack import unpacked  # few logs come as archives
+
+    root = os.fspath(unpacked(archive, noted))
+    inside = os.path.normpath(os.path.join(root, place))
+    if not os.path.exists(inside) or not (inside + os.sep).startswith(root + os.sep):
+        raise InputError(f"holds no {place!r} that may be a record", file=archive)
+    met: list[Damage] = []
+    found = (
+        _walk(inside, seen, met)
+        if os.path.isdir(inside)
+        else _file(inside, os.stat(inside), seen, met, explicit=True)
+    )
+    for source in found:
+        if hasattr(readers.reader(source.reader), "runs"):
+            met.append(Damage(source.path, None, "a database inside an archive is not read; unpack it first"))
+            continue
+        path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
+        yield replace(source, path=path, logger=logger, stored=source.path)
+    noted += [Damage(one.file.replace(root, archive, 1), one.line, one.what) for one in met]
+
+
+def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
+    """The database that holds a run which the user named as `mlflow.db#first-try`; nothing when there is
+    none."""
+    file, mark, part = path.rpartition("#")
+    if mark and os.path.isfile(file):
+        for source in _file(file, os.stat(file), seen, noted, explicit=True):
+            if hasattr(readers.reader(source.reader), "runs"):
+                yield replace(source, part=part)
+
+
+def _walk(root: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
+    real_root = os.path.realpath(root)
+    looked_at = 0
+    for folder, depth in _folders(root, noted):
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: names.natural(entry.name))
+        except OSError as error:
+            noted.append(Damage(folder, None, f"the folder cannot be read: {error.strerror}"))
+            continue
+        for entry in entries:
+            looked_at += 1
+            if looked_at > _MAX_FILES:
+                noted.append(
+                    Damage(root, None, f"holds more than {_MAX_FILES} files; the rest was not looked at")
+                )
+                return
+            if names.is_no_log(entry.name):
+                continue
+            try:
+                if entry.is_symlink() and not os.path.realpath(entry.path).startswith(real_root + os.sep):
+                    continue
+                if entry.is_file():
+                    yield from _file(entry.path, entry.stat(), seen, noted, explicit=False)
+            except OSError as error:
+                noted.append(Damage(entry.path, None, f"cannot be read: {error.strerror}"))
+        del depth
+
+
+def _folders(root: str, noted: list[Damage]) -> Iterator[tuple[str, int]]:
+    """`root` and the folders below it that may hold records, parents first. Links to folders are not
+    followed."""
+    waiting = [(root, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        if os.path.basename(os.path.abspath(folder)) == ".aim":
+            noted.append(Damage(folder, None, _AIM))
+            continue
+        yield folder, depth
+        try:
+            inner = [
+                e.name
+                for e in os.scandir(folder)
+                if e.is_dir(follow_symlinks=False) and not names.is_no_log_folder(e.name)
+            ]
+        except OSError:
+            continue
+        if depth == _MAX_DEPTH:
+            if inner:
+                noted.append(
+                    Damage(folder, None, f"folders deeper than {_MAX_DEPTH} levels were not looked at")
+                )
+            continue
+        inner = _without_old_checkpoints(folder, sorted(inner, key=names.natural, reverse=True))
+        waiting += [(os.path.join(folder, name), depth + 1) for name in inner]
+
+
+def _without_old_checkpoints(folder: str, entries: list[str]) -> list[str]:
+    """Of all `checkpoint-N` only the newest one that holds a state, since each repeats the history of those
+    before."""
+    numbers = {name: number for name in entries if (number := names.checkpoint_number(name)) is not None}
+    if len(numbers) < 2:
+        return entries
+    newest_first = sorted(numbers, key=lambda name: numbers[name], reverse=True)
+    whole = (
+        name for name in newest_first if os.path.exists(os.path.join(folder, name, "trainer_state.json"))
+    )
+    keep = next(whole, newest_first[0])
+    return [name for name in entries if name == keep or name not in numbers]
+
+
+def _file(
+    path: str, status: os.stat_result, seen: set[tuple[int, int]], noted: list[Damage], *, explicit: bool
+) -> Iterator[Source]:
+    """The source that one file is, or nothing. A file that the user named gets a note when nobody wants
+    it."""
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    try:
+        head = _read_head(path)
+    except OSError as error:
+        noted.append(Damage(path, None, f"cannot be read: {error.strerror}"))
+        return
+    plain = plain_head(head)
+    chosen = readers.choose(Path(names.plain_name(path)), plain) if plain else None
+    if chosen is None:
+        if not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
+            noted.append(Damage(path, None, "is empty"))
+        elif explicit:
+            noted.append(
+                Damage(
+                    path,
+                    None,
+                    "is in no format that hrmdoc knows" + (" (binary data)" if b"\0" in head else ""),
+                )
+            )
+        return
+    slashed = path.replace(os.sep, "/")
+    yield Source(
+        path=path,
+        reader=chosen.NAME,
+        logger=names.logger_of(slashed, chosen.NAME),
+        rank=names.rank_in(slashed),
+        started=names.started_in(slashed) or status.st_mtime,
+        mtime=status.st_mtime,
+        size=status.st_size,
+        codec=codec_of(head),
+    )
+
+
+def _read_head(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read(HEAD)
+
+
+def _newest_states(found: list[Source]) -> list[Source]:
+    """Of several `trainer_state.json` of one run only the one that went furthest."""
+    best: dict[str, tuple[int, Source]] = {}
+    for source in found:
+        if source.reader == "hf_state":
+            step = _state_step(os.fspath(source.file))
+            if source.logger not in best or step > best[source.logger][0]:
+                best[source.logger] = step, source
+    return [source for source in found if source.reader != "hf_state" or best[source.logger][1] is source]
+
+
+def _state_step(path: str) -> int:
+    try:
+        step = _STATE_STEP.search(_read_head(path))
+    except OSError:
+        return -1
+    return int(step[1]) if step else -1
+
+
+def _order(source: Source) -> tuple[bool, float, str, int, int, tuple[tuple[int, int, str], ...]]:
+    """Configs last; else by start, then the parts of one logger from old to new."""
+    late = source.reader in _LATE_READERS
+    return (
+        late,
+        source.started,
+        source.logger,
+        names.attempt(source.path),
+        -names.rotation(source.path),
+        names.natural(source.path),
+    )

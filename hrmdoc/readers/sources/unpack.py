@@ -1,0 +1,203 @@
+"""Unpacks archives of logs: what a cluster, a tracker or a colleague hands over as one zip or tar file,
+packed or not.
+
+The files that may be records are unpacked into a folder of their own, which is removed when the process ends.
+Nothing of an archive is trusted: names are made harmless, links and devices are left out, and what grows
+beyond all measure is cut.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple, cast
+
+from hrmdoc.errors import InputError
+from hrmdoc.readers.sources import names
+from hrmdoc.readers.support.decode import PIECE, codec_of, decoder
+from hrmdoc.record.run import Damage
+
+_MOST_FILES = 5_000
+_MOST_BYTES = 8 << 30
+_RATIO = 300
+_COPIED = 512  # what a cut takes with it: tarfile gives a whole read or none
+_SMALL = 64 << 20
+
+_kept: dict[tuple[str, float, int], tuple[Path, list[Damage]]] = {}
+
+
+class Member(NamedTuple):
+    """A file inside: its name there, when it was written (Unix seconds), and how to read it."""
+
+    name: str
+    written: float
+    open: Callable[[], IO[bytes]]
+
+
+def unpacked(path: str, problems: list[Damage]) -> Path:
+    """The folder that holds what may be records of the archive `path`; unpacked once in a process.
+
+    Raises:
+        InputError: it cannot be unpacked at all.
+    """
+    status = os.stat(path)
+    key = os.path.realpath(path), status.st_mtime, status.st_size
+    if key not in _kept:
+        folder = Path(tempfile.mkdtemp(prefix="hrmdoc-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        noted: list[Damage] = []
+        _unpack(path, folder, noted)
+        _kept[key] = folder, noted
+    folder, noted = _kept[key]
+    problems += [one for one in noted if one not in problems]
+    return folder
+
+
+def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
+    taken, left = 0, _MOST_BYTES
+    try:
+        for member in _members(path):
+            place = _harmless(member.name)
+            if place is None:
+                continue
+            if taken == _MOST_FILES or left <= 0:
+                noted.append(
+                    Damage(
+                        path,
+                        None,
+                        f"holds more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB; cut there",
+                    )
+                )
+                return
+            target = folder.joinpath(*place.parts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            taken += 1
+            with closing(member.open()) as source, target.open("wb") as copy:
+                while left > 0 and (piece := source.read(min(_COPIED, left))):
+                    copy.write(piece)
+                    left -= len(piece)
+            with suppress(OSError, OverflowError):
+                os.utime(target, (member.written, member.written))
+    except (
+        InputError,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
+        why = error.what if isinstance(error, InputError) else error
+        if not taken:
+            raise InputError(f"the archive cannot be unpacked: {why}", file=path) from error
+        noted.append(
+            Damage(path, None, f"the archive is damaged within or after its file number {taken}: {why}")
+        )
+
+
+def _harmless(name: str) -> PurePosixPath | None:
+    """Where a member may lie; None for what points outside, and for what is no record of a run."""
+    place = PurePosixPath(name.replace("\\", "/"))
+    parts = place.parts
+    if (
+        not parts
+        or place.is_absolute()
+        or ".." in parts
+        or ":" in parts[0]
+        or "\0" in name
+        or len(name) > 1000
+    ):
+        return None
+    if names.is_no_log(parts[-1]) or any(names.is_no_log_folder(part) for part in parts[:-1]):
+        return None
+    return place
+
+
+def _members(path: str) -> Iterator[Member]:
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+        file.seek(0)
+        yield from _in_zip(path, file) if head.startswith(b"PK") else _in_tar(file, codec_of(head))
+
+
+def _in_zip(path: str, file: IO[bytes]) -> Iterator[Member]:
+    with zipfile.ZipFile(file) as archive:
+        if any(info.filename.endswith("/data.pkl") for info in archive.infolist()):
+            raise InputError("it holds the weights of a PyTorch checkpoint, not logs", file=path)
+        for info in archive.infolist():
+            if info.is_dir() or (info.external_attr >> 16) & 0o170000 not in (0, 0o100000):
+                continue
+            if info.flag_bits & 1:
+                raise InputError("it is encrypted; unpack it first", file=path)
+            if info.file_size > _SMALL + _RATIO * info.compress_size:
+                raise InputError(f"{info.filename!r} expands more than {_RATIO} times", file=path)
+            written = 0.0  # a month of 0, as some tools write it, is no reason to leave a file out
+            with suppress(ValueError, OverflowError):
+                written = datetime(*info.date_time).timestamp()
+            yield Member(info.filename, written, partial(archive.open, info))
+
+
+def _in_tar(file: IO[bytes], codec: str) -> Iterator[Member]:
+    stream = _Plain(file, codec)
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for info in archive:
+                if info.isreg():
+                    yield Member(info.name, float(info.mtime), partial(_one_of, archive, info))
+    except tarfile.TarError:
+        if stream.error is None:
+            raise
+    if stream.error is not None:
+        raise stream.error
+
+
+def _one_of(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    """What lies in the archive, unbuffered: a buffer takes more than is asked for, and a cut takes the
+    buffer."""
+    found = archive.extractfile(info)
+    return cast("IO[bytes]", found.raw) if isinstance(found, io.BufferedReader) else io.BytesIO()
+
+
+class _Plain(io.RawIOBase):
+    """The bytes of a packed file as a stream that is read once; it ends where they are damaged, and `error`
+    says so."""
+
+    def __init__(self, file: IO[bytes], codec: str) -> None:
+        self.error: InputError | None = None
+        self._pieces = self._plain(file, codec)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Exactly `size` bytes, fewer at the end."""
+        parts: list[bytes] = []
+        wanted = size if size >= 0 else _MOST_BYTES
+        while wanted > 0:
+            self._rest = self._rest or next(self._pieces, b"")
+            if not self._rest:
+                break
+            part, self._rest = self._rest[:wanted], self._rest[wanted:]
+            parts.append(part)
+            wanted -= len(part)
+        return b"".join(parts)
+
+    def _plain(self, file: IO[bytes], codec: str) -> Iterator[bytes]:
+        plain = decoder(codec)
+        try:
+            while block := file.read(PIECE):
+                yield from (piece for piece in plain.feed(block) if piece)
+            yield from (piece for piece in plain.close() if piece)
+        except InputError as error:
+            self.error = error

@@ -1,0 +1,65 @@
+"""JSON documents of other programs, laid out as the reader of histories expects them: lists of numbers by
+name, or rows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hrmdoc.text import patterns
+
+TRAINED = patterns.lazy(r"loss|reward|perplexity|ppl", re.IGNORECASE)
+"""Names of what is trained on; classes have scores by their numbers, but seldom these."""
+
+
+def of_pandas(tree: Any) -> Any:
+    """What pandas makes of a table, as lists by name: columns of cells by their index, or the names and then
+    the rows."""
+    if not isinstance(tree, dict) or not tree:
+        return tree
+    names, rows = tree.get("columns"), tree.get("data")
+    if (
+        isinstance(names, list)
+        and isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    ):
+        return {str(name): [row[at] for row in rows] for at, name in enumerate(names)}
+    columns = list(tree.values())
+    if not all(
+        isinstance(column, dict) and len(column) > 1 and column.keys() == columns[0].keys()
+        for column in columns
+    ):
+        return tree
+    if list(columns[0]) != [str(at) for at in range(len(columns[0]))] or not any(map(TRAINED.search, tree)):
+        return tree
+    return {name: list(column.values()) for name, column in tree.items()}
+
+
+def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
+    """CatBoost's `{"meta": {"learn_metrics": [...]}, "iterations": [{"learn": [0.6], ...}]}` as rows of named
+    values."""
+    meta, rows = tree.get("meta"), tree.get("iterations")
+    if (
+        not isinstance(meta, dict)
+        or not isinstance(rows, list)
+        or not isinstance(meta.get("learn_metrics"), list)
+    ):
+        return tree
+    listed = {split: meta.get(f"{split}_metrics") for split in ("learn", "test")}
+    names = {
+        split: [str(one.get("name", "loss")) for one in found if isinstance(one, dict)]
+        if isinstance(found, list)
+        else []
+        for split, found in listed.items()
+    }
+    told: list[dict[str, Any]] = []
+    for row in rows:
+        if isinstance(row, dict):
+            told.append({"step": row.get("iteration")})
+            for split, prefix in (("learn", "train"), ("test", "val")):
+                values = row.get(split)
+                told[-1] |= {
+                    f"{prefix}_{n}": v
+                    for n, v in zip(names[split], values if isinstance(values, list) else (), strict=False)
+                }
+    return {"history": told}

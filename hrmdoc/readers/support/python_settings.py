@@ -1,0 +1,300 @@
+"""Settings in Python source, read from its syntax alone: nothing of it is imported or run.
+
+Two kinds of files hold settings. A *config* is nothing but values under names (nanoGPT's `config/*.py`,
+OpenMMLab's configs): each value has one place and may be edited there. A *program* mentions settings among
+its code: module constants, fields of classes, defaults of command-line options, arguments of
+`TrainingArguments(...)`, `AdamW(...)` and the like. A setting to which a program gives different values in
+different places is left out, since only a run tells which holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from hrmdoc.errors import InputError
+
+Plain = str | int | float | bool | None
+Route = tuple[str | int, ...]
+
+BIGGEST = 1 << 20
+"""Characters; longer files are generated data."""
+_DEEPEST = 12
+_MOST = 5000
+_LONGEST = 1000  # characters of a word that may be a setting
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_SETTERS = frozenset({"Trainer", "DataLoader", "EarlyStopping", "EarlyStoppingCallback", "Accelerator"})
+"""Classes and functions whose keyword arguments are settings, beside those named `...Arguments` and
+`...Config`."""
+_OPTIMIZERS = frozenset(
+    {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adafactor", "Lion", "LAMB"}
+)
+_OPTIONS = frozenset({"add_argument", "option", "add_option"})
+_BAGS = frozenset(
+    {
+        "args",
+        "cfg",
+        "conf",
+        "config",
+        "hparams",
+        "hyperparameters",
+        "hyperparams",
+        "hps",
+        "opt",
+        "params",
+        "self",
+    }
+)
+"""Names of objects that stand for all settings: `config.lr` is `lr`."""
+_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+class Setting(NamedTuple):
+    """One value. `start` and `end` are character offsets of its text, both -1 where it is computed; `line` is
+    1-based."""
+
+    value: Plain
+    line: int
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a file sets, by route. `config`: it holds values under names and nothing else."""
+
+    values: dict[Route, Setting]
+    config: bool
+
+
+def read(text: str, path: str) -> Settings:
+    """The settings in Python source.
+
+    Raises:
+        InputError: it is no Python, or too long for a file of settings.
+    """
+    if len(text) > BIGGEST:
+        raise InputError(f"is longer than {BIGGEST >> 20} MiB, too long for a file of settings", file=path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        raise InputError(f"is no valid Python: {error.msg}", file=path, line=error.lineno) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"is no valid Python: {str(error) or 'nested too deeply'}", file=path) from error
+    reader = _Reader(text)
+    config = all(map(_only_sets, tree.body))
+    try:
+        found = reader.of_config(tree) if config else reader.of_program(tree)
+    except RecursionError as error:
+        raise InputError("is nested too deeply", file=path) from error
+    return Settings(found, config)
+
+
+def _only_sets(node: ast.stmt) -> bool:
+    """Whether a statement of a module does nothing but give a value to a name, or tell something to
+    readers."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return isinstance(node, ast.Import | ast.ImportFrom)
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    calls = (part for part in ast.walk(node.value) if isinstance(part, ast.Call))
+    return all(isinstance(target, ast.Name) for target in targets) and all(
+        _name(call.func) == "dict" for call in calls
+    )
+
+
+class _Reader:
+    """Finds settings in one syntax tree."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = _LINE.findall(text)
+        self._starts = list(accumulate(map(len, self._lines), initial=0))
+        self._known: dict[str, Plain] = {}
+
+    def of_config(self, tree: ast.Module) -> dict[Route, Setting]:
+        """Every value of a config; the last one of a name holds, as in Python."""
+        found: dict[Route, Setting] = {}
+        for node in tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                for name in _targets(node):
+                    for route in [route for route in found if route[0] == name]:
+                        del found[route]
+                    found.update(self._flat((name,), node.value, 0))
+                    self._keep(name, node.value)
+        return dict(list(found.items())[:_MOST])
+
+    def of_program(self, tree: ast.Module) -> dict[Route, Setting]:
+        """Values that the program gives to one name in one way."""
+        for node in tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                for name in _targets(node):
+                    self._keep(name, node.value)
+        found: dict[Route, Setting] = {}
+        unsure: set[Route] = set()
+        for route, setting in self._mentioned(tree):
+            if route in found and (found[route].value, type(found[route].value)) != (
+                setting.value,
+                type(setting.value),
+            ):
+                unsure.add(route)
+            found[route] = setting
+            if len(found) >= _MOST:
+                break
+        return {route: setting for route, setting in found.items() if route not in unsure}
+
+    def _mentioned(self, tree: ast.Module) -> Iterator[tuple[Route, Setting]]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                for name in _targets(node):
+                    yield from self._flat(() if name in _BAGS else (name,), node.value, 0)
+            elif isinstance(node, ast.Call):
+                yield from self._of_call(node)
+
+    def _of_call(self, node: ast.Call) -> Iterator[tuple[Route, Setting]]:
+        name = _name(node.func)
+        if name in _OPTIONS:
+            flag = next(filter(None, map(_flag, node.args)), None)
+            default = next((word.value for word in node.keywords if word.arg == "default"), None)
+            if flag is not None and default is not None:
+                yield from self._flat((flag,), default, 0)
+            return
+        if name in _OPTIMIZERS:
+            yield ("optimizer",), Setting(name, node.lineno)
+            if len(node.args) > 1:
+                yield from self._flat(("lr",), node.args[1], 0)
+        elif name not in _SETTERS and not name.endswith(("Arguments", "Config")):
+            return
+        for word in node.keywords:
+            if word.arg is not None:
+                yield from self._flat((word.arg,), word.value, 0)
+
+    def _flat(self, route: Route, node: ast.expr, depth: int) -> Iterator[tuple[Route, Setting]]:
+        """The leaves below `node`; values that only a run could tell are passed over."""
+        members = _members(node)
+        if members is None:
+            setting = self._setting(node)
+            if setting is not None and route:
+                yield route, setting
+        elif depth < _DEEPEST:
+            for key, value in members:
+                yield from self._flat((*route, key), value, depth + 1)
+
+    def _setting(self, node: ast.expr) -> Setting | None:
+        try:
+            value = self._value(node)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return None
+        plain = isinstance(node, ast.Constant) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+        )
+        if not plain or node.end_lineno is None or node.end_col_offset is None:
+            return Setting(value, node.lineno)
+        return Setting(
+            value,
+            node.lineno,
+            self._offset(node.lineno, node.col_offset),
+            self._offset(node.end_lineno, node.end_col_offset),
+        )
+
+    def _value(self, node: ast.expr) -> Plain:
+        """The value of an expression of constants.
+
+        Raises:
+            ValueError: it needs more than constants.
+        """
+        if isinstance(node, ast.Constant):
+            if node.value is None or (
+                isinstance(node.value, str | int | float) and len(str(node.value)) <= _LONGEST
+            ):
+                return node.value
+        elif isinstance(node, ast.Name) and node.id in self._known:
+            return self._known[node.id]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -_number(self._value(node.operand))
+        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+            return _OPERATIONS[type(node.op)](
+                _number(self._value(node.left)), _number(self._value(node.right))
+            )
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            base, power = _number(self._value(node.left)), _number(self._value(node.right))
+            if abs(base) <= 1e6 and abs(power) <= 64:
+                return float(base**power) if power < 0 or isinstance(power, float) else base**power
+        raise ValueError("no constant")
+
+    def _keep(self, name: str, node: ast.expr) -> None:
+        self._known.pop(name, None)
+        setting = self._setting(node)
+        if setting is not None:
+            self._known[name] = setting.value
+
+    def _offset(self, line: int, column: int) -> int:
+        """Characters before a place that the parser tells in bytes of UTF-8."""
+        mark = int(line == 1 and self._lines[0].startswith("\ufeff"))
+        return (
+            self._starts[line - 1]
+            + mark
+            + len(self._lines[line - 1][mark:].encode()[:column].decode(errors="replace"))
+        )
+
+
+def _members(node: ast.expr) -> list[tuple[str | int, ast.expr]] | None:
+    """Keys and values of a dictionary, a `dict(...)`, a list or a tuple; None for anything else."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return [
+            (key.value, value)
+            for key, value in pairs
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        ]
+    if isinstance(node, ast.Call) and _name(node.func) == "dict":
+        return [(word.arg, word.value) for word in node.keywords if word.arg is not None]
+    if isinstance(node, ast.List | ast.Tuple):
+        return list(enumerate(node.elts))
+    return None
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    """Names that an assignment sets, `lr` also for `config.lr` and `args["lr"]`."""
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Name):
+            yield target.id
+        elif isinstance(target, ast.Attribute) and _name(target.value) in _BAGS:
+            yield target.attr
+        elif (
+            isinstance(target, ast.Subscript)
+            and _name(target.value) in _BAGS
+            and isinstance(target.slice, ast.Constant)
+        ):
+            yield str(target.slice.value)
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of `a.b.c`, "" for what has no name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _flag(node: ast.expr) -> str:
+    """`batch_size` for `"--batch-size"`, "" for anything else."""
+    word = node.value if isinstance(node, ast.Constant) else None
+    return word[2:].replace("-", "_") if isinstance(word, str) and word.startswith("--") else ""
+
+
+def _number(value: Plain) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("no number")
+    return value

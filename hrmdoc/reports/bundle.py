@@ -1,0 +1,135 @@
+"""A support bundle: everything a helper asks for first, in one archive, with secrets removed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import zipfile
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from hrmdoc import __version__
+from hrmdoc.analysis import Analysis
+from hrmdoc.errors import InputError
+from hrmdoc.remedies.prescribe import config_files
+from hrmdoc.reports import as_json, review
+from hrmdoc.text.clean import clean, redact, strip_ansi
+
+PACKAGES = (
+    "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed", "flash-attn",
+    "lightning", "wandb", "mlflow", "tensorboard", "triton", "bitsandbytes", "vllm", "hrmdoc",
+)  # fmt: skip
+VARIABLES = (
+    "CUDA_", "NCCL_", "TORCH_", "PYTORCH_", "OMP_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_", "HF_HUB_",
+    "TOKENIZERS_",
+)  # fmt: skip
+SMALLER = "data.batch_size: 1 or 2, one device, 20 steps, logging every step, no resume: the smallest run that shows it"
+MOST_LOGS, BLOCK = 12, 4 << 20
+
+
+def write(analysis: Analysis, target: Path, lines: int) -> list[str]:
+    """Writes the archive and returns the names in it.
+
+    Args:
+        lines: how many last lines are kept of each text log.
+
+    Raises:
+        InputError: the archive cannot be written.
+    """
+    parts = dict(_parts(analysis, lines))
+    try:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in parts.items():
+                archive.writestr(name, text)
+    except OSError as error:
+        raise InputError(f"the archive cannot be written: {error.strerror or error}", file=target) from error
+    return list(parts)
+
+
+def _parts(analysis: Analysis, lines: int) -> Iterator[tuple[str, str]]:
+    yield "diagnosis.json", as_json.dumps(analysis)
+    yield "report.html", review.html([analysis])
+    yield "environment.json", json.dumps(environment(), indent=2)
+    facts = {f"{fact.scope}:{fact.key}": as_json.plain(fact.value) for fact in analysis.run.facts.values()}
+    yield "facts.json", json.dumps(facts, indent=2, ensure_ascii=False)
+    for index, path in enumerate(config_files(analysis.run, analysis.situation, analysis.book)):
+        yield f"config/{index}-{path.name}", _redacted(path.read_text("utf-8", errors="replace"))
+    yield "reproduce.md", _reproduction(analysis)
+    for index, path in enumerate(_logs(analysis)):
+        yield f"logs/{index}-{path.name}", _redacted(_tail(path, lines))
+
+
+def environment() -> dict[str, object]:
+    """Versions, platform and the environment variables that matter to training; values are redacted."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    variables = {key: redact(value) for key, value in os.environ.items() if key.startswith(VARIABLES)}
+    return {
+        "hrmdoc": __version__,
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "packages": versions,
+        "environment": variables,
+        "gpus": _gpus(),
+    }
+
+
+def _gpus() -> list[str]:
+    """One line a GPU as `nvidia-smi` tells it; empty without an NVIDIA driver."""
+    query = "--query-gpu=index,name,driver_version,memory.total,memory.used,utilization.gpu,ecc.errors.uncorrected.volatile.total"
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", query, "--format=csv"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [clean(line) for line in done.stdout.splitlines()]
+
+
+def _reproduction(analysis: Analysis) -> str:
+    leading = next((h for h in analysis.diagnosis.hypotheses if not h.benign), None)
+    keys = (
+        "optimizer.lr",
+        "schedule.warmup_steps",
+        "data.batch_size",
+        "precision",
+        "optimizer.grad_clip",
+        "seed",
+        "model.hidden_size",
+    )
+    known = "\n".join(
+        f"- {key}: {analysis.situation.facts[key]}" for key in keys if key in analysis.situation.facts
+    )
+    suspected = f"Suspected: {leading.title} ({leading.probability:.0%})\n\n" if leading else ""
+    return f"# To reproduce\n\n{suspected}Values of this run:\n\n{known or '- none known'}\n\nReduce to: {SMALLER}.\n"
+
+
+def _logs(analysis: Analysis) -> list[Path]:
+    named = dict.fromkeys(line.file for line in analysis.run.lines)
+    named.update(dict.fromkeys(file for series in analysis.run.series.values() for file in series.files))
+    found = [Path(file) for file in named if file and file != "-"]
+    return [path for path in found if path.is_file() and path.suffix in (".log", ".out", ".err", ".txt", "")][
+        :MOST_LOGS
+    ]
+
+
+def _tail(path: Path, lines: int) -> str:
+    """The last lines of a file, of its last 4 MiB."""
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - BLOCK))
+        return "\n".join(deque(file.read().decode("utf-8", errors="replace").splitlines(), lines))
+
+
+def _redacted(text: str) -> str:
+    return redact(strip_ansi(text))

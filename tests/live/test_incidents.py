@@ -1,0 +1,89 @@
+"""Incidents over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hrmdoc.examination.symptom import State, Symptom
+from hrmdoc.live.incidents import IncidentLog
+
+
+def analysis(state: State, severity: str = "warning", step: int = 5) -> Any:
+    """As much of an analysis as the log looks at."""
+    symptom = Symptom("loss-plateau", severity=severity, state=state, first_step=step, last_step=9)  # type: ignore[arg-type]
+    return SimpleNamespace(
+        symptoms=[symptom],
+        severity=lambda one: one.severity,
+        diagnosis=SimpleNamespace(hypotheses=()),
+        run=SimpleNamespace(path=""),
+    )
+
+
+def changes(log: IncidentLog, state: State, now: float, **more: Any) -> list[str]:
+    return [incident.change for incident in log.update(analysis(state, **more), now)]
+
+
+def test_a_warning_that_is_gone_before_it_settled_is_never_told() -> None:
+    log = IncidentLog(None, settle=1.0)
+    assert changes(log, "present", 0.0) == []
+    assert changes(log, "resolved", 0.5) == []
+    assert not log.due(9.0)
+    assert changes(log, "present", 10.0, step=20) == []
+
+
+def test_a_warning_that_lasts_is_told_once() -> None:
+    log = IncidentLog(None, settle=1.0)
+    assert changes(log, "present", 0.0) == []
+    assert log.due(1.0)
+    assert changes(log, "present", 1.0) == ["opened"]
+    assert changes(log, "present", 2.0) == []
+
+
+def test_the_end_of_a_run_does_not_wait() -> None:
+    log = IncidentLog(None, settle=1.0)
+    found = log.update(analysis("present"), 0.0, closed=True)
+    assert [incident.change for incident in found] == ["opened"]
+
+
+def test_critical_is_told_at_once() -> None:
+    assert changes(IncidentLog(None, settle=1.0), "present", 0.0, severity="critical") == ["opened"]
+
+
+def test_information_opens_nothing() -> None:
+    assert changes(IncidentLog(None), "present", 0.0, severity="info") == []
+
+
+def test_it_changes_and_resolves_and_what_cannot_be_judged_is_not_over() -> None:
+    log = IncidentLog(None)
+    assert changes(log, "present", 0.0) == ["opened"]
+    assert changes(log, "not_evaluated", 1.0) == []
+    assert changes(log, "present", 2.0, severity="critical") == ["changed"]
+    assert changes(log, "absent", 3.0) == ["resolved"]
+
+
+def test_a_critical_judgement_that_wavers_waits_and_one_with_a_new_beginning_does_not() -> None:
+    log = IncidentLog(None, settle=1.0)
+    assert changes(log, "present", 0.0, severity="critical") == ["opened"]
+    assert changes(log, "absent", 1.0) == ["resolved"]
+    assert changes(log, "present", 2.0, severity="critical") == []
+    assert changes(log, "absent", 2.5) == []
+    assert changes(log, "present", 3.0, severity="critical", step=50) == ["reopened"]
+
+
+def test_the_history_survives_torn_and_foreign_lines(tmp_path: Path) -> None:
+    path = tmp_path / "incidents.jsonl"
+    assert changes(IncidentLog(path), "present", 0.0) == ["opened"]
+    with path.open("a") as file:
+        file.write('{"other": 1}\n[]\n\0\n{"symptom": "loss-pl')
+    assert [one.symptom for one in IncidentLog(path).open] == ["loss-plateau"]
+
+
+@pytest.mark.parametrize("place", ["gone/incidents.jsonl", "."])
+def test_a_history_that_cannot_be_written_stays_in_memory(tmp_path: Path, place: str) -> None:
+    log = IncidentLog(tmp_path / place)
+    assert changes(log, "present", 0.0) == ["opened"]
+    assert [one.symptom for one in log.open] == ["loss-plateau"]

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.live.journal import Journal
+
+
+def test_what_was_appended_is_there_for_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    Journal(path).append([])
+    assert not path.exists()
+    Journal(path).append([{"n": 1, "text": "ü\n\u2028"}, {"n": 2}])
+    Journal(path).append([{"n": 3}])
+    assert list(Journal(path).entries()) == [{"n": 1, "text": "ü\n\u2028"}, {"n": 2}, {"n": 3}]
+
+
+@pytest.mark.parametrize("damage", [b'{"n": 2', b"\xff\0", b"[1]\n3\n", b"[" * 100_000, b'{"n": 2}\r\nNaN'])
+def test_a_torn_or_foreign_line_takes_no_entry_with_it(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    Journal(path).append([{"n": 1}])
+    path.write_bytes(path.read_bytes() + damage)
+    Journal(path).append([{"n": 4}])
+    assert [entry["n"] for entry in Journal(path).entries() if entry["n"] != 2] == [1, 4]
+
+
+@pytest.mark.parametrize("place", ["gone/a.jsonl", "."])
+def test_a_place_that_cannot_be_written_keeps_nothing_and_raises_nothing(tmp_path: Path, place: str) -> None:
+    journal = Journal(tmp_path / place)
+    journal.append([{"n": 1}])
+    journal.append([{"n": 2}])
+    assert list(journal.entries()) == []
+
+
+def test_a_journal_without_a_file_is_empty() -> None:
+    journal = Journal(None)
+    journal.append([{"n": 1}])
+    assert list(journal.entries()) == []

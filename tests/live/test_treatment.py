@@ -1,0 +1,179 @@
+"""What the policy lets the doctor do to a run, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.errors import ActionError
+from hrmdoc.live.treatment import Treatment, live_actions
+from hrmdoc.remedies.actions import Answer
+from hrmdoc.settings import Policy
+
+ANY = Policy(auto=("safe", "guarded"), cooldown_s=60.0)
+Send = Callable[..., Answer]
+
+
+def healthy(last: int) -> str:
+    return "".join(f"step {i} | loss {2 - i / 200} | grad_norm 1.0 | lr 5e-05\n" for i in range(last))
+
+
+def sick(last: int) -> str:
+    return healthy(last) + "".join(
+        f"step {i} | loss nan | grad_norm nan | lr 5e-05\n" for i in range(last, last + 4)
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "state": "running"}')
+    return folder
+
+
+def look(run: Path, text: str, *, closed: bool = False) -> Analysis:
+    (run / "train.log").write_text(text)
+    patient = Patient(str(run))
+    patient.read([str(run)])
+    return patient.look(closed=closed)
+
+
+class Trainer:
+    """Stands in for a live run: notes what is sent and answers."""
+
+    def __init__(self, status: str = "done", why: str = "") -> None:
+        self.asked: list[tuple[str, float | None, str]] = []
+        self._answer = (status, why)
+
+    def __call__(self, folder: Path, action: str, *, lr: float | None, reason: str, timeout: float) -> Answer:
+        assert folder.is_dir()
+        assert timeout > 0
+        self.asked.append((action, lr, reason))
+        return Answer("1", action, self._answer[0], 54, self._answer[1])
+
+
+def test_by_default_nothing_is_done(run: Path) -> None:
+    trainer = Trainer()
+    assert Treatment(Policy(), run, None, trainer).look(look(run, sick(50)), 1.0) == []
+    assert trainer.asked == []
+
+
+def test_a_healthy_run_is_left_alone(run: Path) -> None:
+    trainer = Trainer()
+    assert Treatment(ANY, run, None, trainer).look(look(run, healthy(50)), 1.0) == []
+    assert trainer.asked == []
+
+
+def test_a_run_whose_trainer_takes_no_actions_gets_none(run: Path) -> None:
+    (run / "run.json").unlink()
+    trainer = Trainer()
+    assert Treatment(ANY, run, None, trainer).look(look(run, sick(50)), 1.0) == []
+    assert trainer.asked == []
+
+
+def test_a_critical_symptom_gets_first_aid_once_and_is_told_when_it_is_over(run: Path) -> None:
+    trainer = Trainer()
+    treatment = Treatment(ANY, run, None, trainer)
+    (deed,) = treatment.look(look(run, sick(50)), 100.0)
+    assert (deed.remedy, deed.status, deed.step, deed.what) == ("roll-back", "done", 54, "rollback")
+    assert deed.gone == ("loss-nonfinite",)
+    assert trainer.asked == [("rollback", None, "roll-back")]
+    assert treatment.look(look(run, sick(50)), 1000.0) == [], "the same is not done twice"
+    (after,) = treatment.look(look(run, healthy(80)), 1010.0)
+    assert (after.remedy, after.status) == ("roll-back", "helped")
+    assert treatment.look(look(run, healthy(90)), 1020.0) == []
+
+
+def test_what_still_shows_at_the_end_was_in_vain(run: Path) -> None:
+    treatment = Treatment(ANY, run, None, Trainer())
+    treatment.look(look(run, sick(50)), 100.0)
+    analysis = look(run, sick(50), closed=True)
+    assert [deed.status for deed in treatment.look(analysis, 200.0, closed=True)] == ["in vain"]
+
+
+@pytest.mark.parametrize("status", ["refused", "failed"])
+def test_a_refusal_is_told_and_not_asked_again(run: Path, status: str) -> None:
+    trainer = Trainer(status, "no good checkpoint")
+    treatment = Treatment(ANY, run, None, trainer)
+    (deed,) = treatment.look(look(run, sick(50)), 100.0)
+    assert (deed.status, deed.why) == (status, "no good checkpoint")
+    assert treatment.look(look(run, sick(50)), 1000.0) == []
+    assert len(trainer.asked) == 1
+
+
+def test_a_run_that_does_not_answer_is_told(run: Path) -> None:
+    def silent(*_: Any, **__: Any) -> Answer:
+        raise ActionError("no answer within 20 s; the action was taken back")
+
+    (deed,) = Treatment(ANY, run, None, silent).look(look(run, sick(50)), 100.0)
+    assert (deed.status, deed.why) == ("failed", "no answer within 20 s; the action was taken back")
+
+
+def test_what_was_done_is_remembered_beside_the_run(run: Path, tmp_path: Path) -> None:
+    record = tmp_path / "deeds.jsonl"
+    Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)
+    record.write_text(record.read_text() + '{"remedy": "torn')
+    trainer = Trainer()
+    again = Treatment(ANY, run, record, trainer)
+    assert [(deed.remedy, deed.gone) for deed in again.deeds] == [("roll-back", ("loss-nonfinite",))]
+    assert again.look(look(run, sick(50)), 1000.0) == []
+    assert trainer.asked == []
+
+
+def test_a_record_that_cannot_be_written_ends_no_treatment(run: Path, tmp_path: Path) -> None:
+    (deed,) = Treatment(ANY, run, tmp_path, Trainer()).look(look(run, sick(50)), 100.0)
+    assert deed.status == "done"
+
+
+def out_of_memory(run: Path) -> Analysis:
+    """A run that ended for want of memory on the device, with its config."""
+    (run / "run.json").unlink()
+    steps = "".join(
+        f"{{'loss': {2 - i / 50}, 'learning_rate': 2e-05, 'epoch': {i / 50}}}\n" for i in range(1, 20)
+    )
+    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB"
+    (run / "train.log").write_text(f"{steps}{said} of which 1.50 GiB is free.\n")
+    (run / "training_args.yaml").write_text(
+        "learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n"
+    )
+    patient = Patient(str(run))
+    patient.read([str(run)])
+    return patient.look(closed=True)
+
+
+def test_an_unlikely_cause_is_not_treated_and_the_reason_told(run: Path) -> None:
+    analysis = out_of_memory(run)
+    before = (run / "training_args.yaml").read_bytes()
+    (deed,) = Treatment(Policy(auto=("safe", "guarded"), min_probability=1.0), run, None).look(
+        analysis, 1.0, closed=True
+    )
+    assert deed.status == "withheld"
+    assert "the policy asks for 100%" in deed.why
+    assert (run / "training_args.yaml").read_bytes() == before
+
+
+def test_the_config_of_a_run_that_has_ended_is_patched_with_a_way_back(run: Path) -> None:
+    from hrmdoc.remedies import store
+
+    analysis = out_of_memory(run)
+    before = (run / "training_args.yaml").read_bytes()
+    policy = Policy(auto=("safe", "guarded"), min_probability=0.01)
+    (deed,) = Treatment(policy, run, None).look(analysis, 1.0, closed=True)
+    assert deed.status == "written"
+    assert (run / "training_args.yaml").read_bytes() != before
+    (file,) = deed.files
+    store.undo(file)
+    assert (run / "training_args.yaml").read_bytes() == before
+
+
+def test_first_aid_follows_the_actions_against_likely_causes(run: Path) -> None:
+    offered = list(live_actions(look(run, sick(50))))
+    assert ("roll-back", "loss-nonfinite") in [(remedy.id, reason) for remedy, reason in offered]
+    assert all(remedy.kind == "action" for remedy, _ in offered)
+    assert list(live_actions(look(run, healthy(50)))) == []

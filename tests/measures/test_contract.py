@@ -1,0 +1,158 @@
+"""What holds for every detector in the folder, also for those added later."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hrmdoc import measures
+from hrmdoc.errors import RuleError
+from hrmdoc.measures.trigger import Trigger
+
+# parameters without which a detector has nothing to say
+NEEDED = {
+    "chance": {"classes": 9},
+    "initial": {"expected": 2.3},
+    "run": {"at_most": 2.5},
+    "share": {"above": 2.5},
+    "schedule": {"total": 400},
+}
+
+
+def series(seed: int, n: int, columns: int, *, dirty: bool) -> np.ndarray:
+    """A falling, noisy curve with a jump, a constant stretch and, when `dirty`, values that are no
+    numbers."""
+    rng = np.random.default_rng(seed)
+    curve = 0.5 + 3.0 * np.exp(-np.arange(n) / max(1, n / 4)) + 0.1 * rng.standard_normal((columns, n))
+    curve[:, n // 2 : n // 2 + n // 10] *= rng.uniform(1, 10)
+    curve[:, n // 3 : n // 3 + n // 8] = 1.0
+    if dirty and n:
+        curve[:, rng.integers(0, n, max(1, n // 20))] = rng.choice([np.nan, np.inf, -np.inf, 0.0, 1e308])
+    return curve[0] if columns == 1 else curve.T
+
+
+def fresh(name: str) -> measures.Detector:
+    return measures.make(name, NEEDED.get(name, {}))
+
+
+def columns_of(name: str) -> int:
+    return fresh(name).COLUMNS
+
+
+def test_the_folder_holds_detectors() -> None:
+    assert {"level", "spike", "plateau"} <= set(measures.names())
+
+
+@pytest.mark.parametrize("name", measures.names())
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 700),
+    cuts=st.lists(st.integers(0, 700), max_size=12),
+    dirty=st.booleans(),
+)
+def test_scores_and_episodes_do_not_depend_on_how_the_series_is_cut(
+    name: str, seed: int, n: int, cuts: list[int], dirty: bool
+) -> None:
+    values, steps = series(seed, n, columns_of(name), dirty=dirty), np.arange(n) * 10
+    whole = fresh(name).update(steps, values)
+    borders = [0, *sorted(min(cut, n) for cut in cuts), n]
+    detector, triggers = fresh(name), (Trigger(1.0, 0.5, 2, 2), Trigger(1.0, 0.5, 2, 2))
+    parts = []
+    for begin, end in itertools.pairwise(borders):
+        parts.append(detector.update(steps[begin:end], values[begin:end]))
+        triggers[0].update(parts[-1])
+    triggers[1].update(whole)
+    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-9, atol=1e-9)
+    assert triggers[0].episodes == triggers[1].episodes
+    assert triggers[0].evaluated == triggers[1].evaluated
+
+
+@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("n", [1, 5, 64, 200, 3000])
+def test_one_point_at_a_time_gives_the_same_scores_as_all_at_once(name: str, n: int) -> None:
+    values, steps = series(n, n, columns_of(name), dirty=True), np.arange(n)
+    detector = fresh(name)
+    single = np.concatenate([detector.update(steps[i : i + 1], values[i : i + 1]) for i in range(n)])
+    np.testing.assert_allclose(single, fresh(name).update(steps, values), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_a_score_never_depends_on_later_points(name: str) -> None:
+    values, steps = series(7, 500, columns_of(name), dirty=False), np.arange(500)
+    other = values.copy()
+    other[300:] = 77.0
+    first, second = fresh(name).update(steps, values), fresh(name).update(steps, other)
+    np.testing.assert_array_equal(first[:300], second[:300])
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_an_empty_chunk_gives_no_scores_and_changes_nothing(name: str) -> None:
+    columns = columns_of(name)
+    values, steps = series(3, 100, columns, dirty=False), np.arange(100)
+    detector = fresh(name)
+    empty = np.empty(0) if columns == 1 else np.empty((0, columns))
+    assert len(detector.update(np.empty(0, np.int64), empty)) == 0
+    np.testing.assert_array_equal(detector.update(steps, values), fresh(name).update(steps, values))
+
+
+@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-300, 1e308, -1e308, np.inf, np.nan])
+def test_a_constant_series_of_any_value_raises_nothing_and_scores_no_infinity(
+    name: str, value: float
+) -> None:
+    columns = columns_of(name)
+    values = np.full(200 if columns == 1 else (200, columns), value)
+    scores = fresh(name).update(np.arange(200), values)
+    assert scores.shape == (200,)
+    assert not np.isinf(scores).any()
+
+
+@pytest.mark.parametrize("name", [name for name in measures.names() if name != "nonfinite"])
+def test_points_that_are_no_numbers_are_not_judged_and_leave_the_others_alone(name: str) -> None:
+    columns = columns_of(name)
+    clean, steps = series(11, 300, columns, dirty=False), np.arange(300)
+    holes = np.arange(0, 300, 7)
+    dirty = np.insert(clean, holes, np.nan, axis=0)
+    inside = np.isfinite(dirty).reshape(len(dirty), -1).all(axis=1)
+    all_steps = np.insert(steps, holes, steps[holes])
+    scores = fresh(name).update(all_steps, dirty)
+    assert np.isnan(scores[~inside]).all()
+    np.testing.assert_array_equal(scores[inside], fresh(name).update(steps, clean))
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_values_of_the_wrong_shape_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="shape"):
+        fresh(name).update(np.arange(4), np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_every_detector_and_each_of_its_parameters_is_described(name: str) -> None:
+    assert measures.describe(name)
+    for parameter in measures.parameters(name):
+        assert parameter.text, f"{name}: {parameter.name} has no words"
+
+
+def test_an_unknown_detector_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(RuleError, match="did you mean 'spike'"):
+        measures.make("spikes")
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(RuleError, match="did you mean 'window'"):
+        measures.make("spike", {"windo": 4})
+
+
+def test_a_parameter_of_the_wrong_type_is_refused_by_name() -> None:
+    with pytest.raises(RuleError, match="parameter 'window'"):
+        measures.make("spike", {"window": "wide"})
+
+
+def test_a_parameter_out_of_range_is_refused() -> None:
+    with pytest.raises(RuleError, match="window is at least 8"):
+        measures.make("spike", {"window": 2})

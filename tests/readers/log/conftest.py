@@ -1,0 +1,32 @@
+"""How these tests read a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from hrmdoc.readers import text
+from hrmdoc.readers.base import Context
+from hrmdoc.record.run import Run
+
+Read = Callable[..., Run]
+
+
+@pytest.fixture
+def read() -> Read:
+    """Reads a log's text or bytes, in one piece or in the given ones, into a run."""
+
+    def _read(log: str | bytes, cuts: Iterable[int] = (), **context: object) -> Run:
+        data = log.encode() if isinstance(log, str) else log
+        session = text.open_session(Context("train.log", mtime=1_767_300_000.0, **context))  # type: ignore[arg-type]
+        run = Run("train.log")
+        start = 0
+        for cut in sorted(cuts):
+            run.extend(session.feed(data[start:cut]))
+            start = cut
+        run.extend(session.feed(data[start:]))
+        run.extend(session.close())
+        return run
+
+    return _read

@@ -1,0 +1,104 @@
+"""Facts that logs print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hrmdoc.readers.log.facts import literal
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("  Num examples = 1,000", "data.samples", 1000),
+        ("  Total train batch size (w. parallel, distributed & accumulation) = 16", "data.batch_size", 16),
+        ("  Gradient Accumulation steps = 2", "data.grad_accum", 2),
+        (
+            "trainable params: 4,194,304 || all params: 6,742,609,920 || trainable%: 0.06",
+            "model.trainable_parameters",
+            4194304,
+        ),
+        (
+            "trainable params: 4,194,304 || all params: 6,742,609,920 || trainable%: 0.06",
+            "model.parameters",
+            6742609920,
+        ),
+        ("number of parameters: 124.44M", "model.parameters", 124440000),
+        ("using world size: 16, data-parallel-size: 4, tensor-model-parallel size: 4", "world_size", 16),
+        (">> padded vocab (size: 50257); vocab_size=50304, n_embd=768", "data.vocab_size", 50304),
+        ("Using 16bit Automatic Mixed Precision (AMP)", "precision", "fp16"),
+        ("using torch.float16 for parameters ... using bfloat16", "precision", "bf16"),
+        ("   \\\\   /|    Num examples = 1,000 | Num Epochs = 1 | Total steps = 60", "run.total_steps", 60),
+        ("[Rank 0, World Size 8]: Epoch 0", "world_size", 8),
+        ("[Rank 0, World Size 8]: Epoch 0", "run.framework", "hrm"),
+        ("[2026-01-02 03:04:05,678] [INFO] [axolotl.cli] hello", "run.framework", "axolotl"),
+    ],
+)
+def test_a_printed_number_becomes_a_canonical_fact(text: str, key: str, value: object, read: Any) -> None:
+    assert read(text + "\n").facts["run", key].value == value
+
+
+def test_parameters_that_are_not_trained_are_no_trainable_parameters(read: Any) -> None:
+    assert ("run", "model.trainable_parameters") not in read("Non-trainable params: 0\n").facts
+
+
+def test_versions_are_kept_by_package(read: Any) -> None:
+    log = "PyTorch version: 2.4.0+cu121\nNCCL version 2.21.5+cuda12.4\nwandb: Tracking run with wandb version 0.31.0\n"
+    facts = read(log).facts
+    assert {key: fact.value for (scope, key), fact in facts.items() if scope == "version"} == {
+        "torch": "2.4.0+cu121",
+        "nccl": "2.21.5+cuda12.4",
+        "wandb": "0.31.0",
+    }
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Config",
+        "config:",
+        "---- Training configuration ----",
+        "Hyper-Parameters:\r",
+        "\x1b[1;38;5;214mModel config:\x1b[0m\x1b[39m",
+        "arguments\x08\x08\x08\x08\x08\x08\x08\x08:" + "\0" * 60,
+        "settings »»»»»",
+    ],
+)
+def test_a_heading_is_known_whatever_signs_and_codes_stand_behind_it(heading: str, read: Any) -> None:
+    assert ("config", "beta1") in read(f"{heading}\n  beta1: 0.9\n").facts
+
+
+def test_a_word_of_headings_amid_a_line_opens_no_configuration(read: Any) -> None:
+    assert read("config read from run_7\n  beta1: 0.9\n").facts == {}
+
+
+def test_rows_below_a_configuration_heading_are_config_facts(read: Any) -> None:
+    run = read(
+        "INFO:__main__:Configuration:\nINFO:__main__:  beta1: 0.9\nINFO:__main__:  amp: false\nother\n  not_config: 3\n"
+    )
+    assert {key: fact.value for (_, key), fact in run.facts.items()} == {"beta1": 0.9, "amp": False}
+
+
+def test_the_more_particular_framework_wins(read: Any) -> None:
+    record = "{'loss': 0.1, 'epoch': 0.1}\n"
+    assert read(record).facts["run", "run.framework"].value == "hf-trainer"
+    trl = "{'loss': 0.1, 'frac_reward_zero_std': 0.5, 'epoch': 0.1}\n"
+    assert read(record + trl + record).facts["run", "run.framework"].value == "trl"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-4", 1e-4),
+        ("24", 24),
+        ("True", True),
+        ("None", None),
+        ("'adamw'", "adamw"),
+        ("1.2.3", "1.2.3"),
+        ("", None),
+    ],
+)
+def test_a_printed_word_stands_for_its_value(text: str, value: object) -> None:
+    assert literal(text) == value

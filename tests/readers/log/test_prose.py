@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.readers.log.metrics import points
+
+
+def test_arguments_and_prose_are_no_metrics(read: Any) -> None:
+    log = (
+        "  lr .............................................. 0.0003\n  num_layers ...................................... 24\n"
+        "Namespace(lr=0.0005, epochs=3)\n+ python train.py --lr 1e-4 --loss-scale 128 --train-iters 500\n"
+        "**Step 1: First Two Weeks**\nStep 2:\n* In step 3 she needs a score of 85 to pass with accuracy 4.\n"
+        "The student scores 82, 91 and 76.\n{'lr': 0.001, 'batch_size': 32, 'loss': 'mse'}\n"
+    )
+    run = read(log)
+    assert run.points == 0
+    assert run.facts["config", "num_layers"].value == 24
+    assert run.facts["config", "epochs"].value == 3
+    assert run.facts["config", "train_iters"].value == 500
+
+
+def test_what_a_shell_says_that_it_does_is_no_metric(read: Any) -> None:
+    run = read(
+        "++ return 0\n+ sleep 5\niteration 1 loss: 2.0\n++ return 0\n+++ local score 3\niteration 2 loss: 1.9\n"
+    )
+    assert {key.metric for key in run.series} == {"loss"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Skipping nan loss 3 times",
+        "found nan loss in rank 3",
+        "nan grad norm 5 skipped",
+        "step 7 saw a nan loss",
+    ],
+)
+def test_a_nan_in_a_sentence_is_no_value(read: Any, line: str) -> None:
+    run = read(f"step 6 loss 1.5\n{line}\n")
+    assert all(math.isfinite(value) for series in run.series.values() for value in series.values)
+
+
+def test_a_gradient_norm_that_is_no_number_counts_when_it_is_said_once(read: Any) -> None:
+    run = read(
+        "1/50epoch started\n(trainer:647) WARNING: The grad norm is nan. Skipping updating the model.\nThe grad norm is 1.5\n"
+    )
+    assert [value for _, value in points(run, "grad norm") if math.isfinite(value)] == []
+    assert len(points(run, "grad norm")) == 1
+
+
+def test_a_nan_between_two_names_without_signs_is_a_value(read: Any) -> None:
+    run = read("step 6 loss 1.5 grad_norm 2.0 lr 1e-3\nstep 7 loss nan grad_norm inf lr 1e-3\n")
+    assert [step for step, value in points(run, "loss") if math.isnan(value)] == [7]
+    assert points(run, "grad_norm") == [(6, 2.0), (7, math.inf)]
+    assert {key.metric for key in run.series} == {"loss", "grad_norm", "lr"}

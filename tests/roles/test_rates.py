@@ -1,0 +1,161 @@
+"""Usual learning rates: wide ranges by optimizer, kind and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hrmdoc.roles.rates import (
+    FULL_FINE_TUNE,
+    LORA,
+    SGD,
+    SGD_FROM_SCRATCH,
+    optimizer_family,
+    suited_rate,
+    suited_to_size,
+    typical_rate,
+    usual_facts,
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "usual"),
+    [
+        ({"run.kind": "sft"}, FULL_FINE_TUNE),
+        ({"run.kind": "sft", "lora.rank": 8}, LORA),
+        ({"run.kind": "classification", "optimizer.name": "SGD"}, SGD),
+        ({"run.kind": "pretraining", "optimizer.name": "torch.optim.SGD"}, SGD_FROM_SCRATCH),
+    ],
+)
+def test_the_guides_ranges_hold_for_the_runs_that_they_speak_of(
+    facts: dict[str, Any], usual: tuple[float, float]
+) -> None:
+    assert typical_rate(facts) == usual
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "prodigyopt.Prodigy", "muon", "DAdaptAdam"])
+def test_optimizers_that_scale_the_rate_themselves_have_no_usual_rate(name: str) -> None:
+    assert typical_rate({"run.kind": "pretraining", "optimizer.name": name}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("", ""),
+        ("adamw_torch_fused", "adam"),
+        ("AdamATan2", "adam"),
+        ("lion_8bit", "lion"),
+        ("sgd", "sgd"),
+        ("own-optimizer", ""),
+    ],
+)
+def test_an_optimizer_is_told_by_its_name(name: str, family: str) -> None:
+    assert optimizer_family(name) == family
+
+
+def test_larger_models_take_smaller_rates_and_never_none_at_all() -> None:
+    assert suited_to_size(3e4) > suited_to_size(1e8) > suited_to_size(1e12) > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rate"),
+    [
+        (1.25e8, 6e-4),
+        (3.5e8, 3e-4),
+        (7.6e8, 2.5e-4),
+        (1.3e9, 2e-4),
+        (2.7e9, 1.6e-4),
+        (6.7e9, 1.2e-4),
+        (1.3e10, 1e-4),
+        (1.75e11, 6e-5),
+    ],
+)
+def test_the_rate_for_a_size_is_that_of_gpt_3s_sizes_within_a_factor_of_one_and_a_half(
+    parameters: float, rate: float
+) -> None:
+    assert rate / 1.5 < suited_to_size(parameters) < rate * 1.5
+
+
+def test_a_tiny_model_may_take_a_high_rate_and_is_not_held_to_it() -> None:
+    tiny = {"run.kind": "pretraining", "model.parameters": 30_000, "optimizer.name": "adamw"}
+    assert suited_rate(tiny) == 6e-3
+    low, high = typical_rate(tiny) or (0.0, 0.0)
+    assert low <= 3e-4 < 6e-3 < high
+
+
+def test_a_rate_of_an_unknown_optimizer_may_be_that_of_sgd() -> None:
+    low, high = typical_rate({"run.kind": "classification"}) or (0.0, 0.0)
+    assert low < 1e-4 < SGD[1] == high
+
+
+def test_a_policy_that_writes_no_text_takes_the_rates_of_small_models() -> None:
+    low, high = typical_rate({"run.kind": "rl", "run.framework": "stable-baselines3"}) or (0.0, 0.0)
+    assert low < 3e-4 < 1e-3 < high
+    assert high > 50 * (typical_rate({"run.kind": "rl", "run.framework": "trl"}) or (0.0, 0.0))[1]
+
+
+def test_a_small_model_is_not_held_to_the_rates_of_fine_tuning() -> None:
+    small = typical_rate({"run.kind": "rl", "model.parameters": 1_000_000})
+    large = typical_rate({"run.kind": "rl", "model.parameters": 7_000_000_000})
+    assert small is not None
+    assert large is not None
+    assert small[1] > 100 * large[1]
+
+
+def test_a_language_model_is_as_small_as_its_width_and_depth_say() -> None:
+    tiny = {"run.kind": "preference", "model.hidden_size": 64, "model.layers": 2, "data.vocab_size": 100}
+    assert typical_rate(tiny) == typical_rate({"run.kind": "preference", "model.parameters": 105_000})
+    usual = typical_rate({"run.kind": "preference"})
+    assert typical_rate(tiny | {"model.hidden_size": 4096, "model.layers": 32}) == usual
+    assert typical_rate(tiny | {"model.parameters": 7e9}) == usual
+    assert typical_rate(tiny | {"model.layers": "auto"}) == usual
+
+
+def test_words_where_numbers_belong_are_passed_by() -> None:
+    assert typical_rate({"run.kind": "pretraining", "model.parameters": "many"}) == typical_rate(
+        {"run.kind": "pretraining"}
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["sft", "rl", "preference", "hrm", "pretraining", "classification", "unknown"]
+)
+@pytest.mark.parametrize("size", [None, 30_000, 7_000_000_000])
+def test_the_rate_to_start_from_lies_in_the_usual_range(kind: str, size: int | None) -> None:
+    facts = {"run.kind": kind, "model.parameters": size}
+    found = usual_facts(facts)
+    assert found["optimizer.lr_usual_low"] <= found["optimizer.lr_suited"] <= found["optimizer.lr_usual_high"]
+    assert found["optimizer.lr_suited"] == suited_rate(facts)
+
+
+def test_a_rate_is_extreme_where_the_optimizer_moves_each_weight_by_it() -> None:
+    known = {
+        name: usual_facts({"optimizer.name": name}).get("optimizer.lr_extreme")
+        for name in ("adamw", "lion", "sgd", "")
+    }
+    assert known["adamw"] == 0.1
+    assert known["lion"] == pytest.approx(0.02)
+    assert known["sgd"] is known[""] is None
+
+
+def test_a_large_rate_names_the_optimizer_of_a_language_model_where_nothing_else_does() -> None:
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1.0}) == SGD
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1e-3}) == FULL_FINE_TUNE
+    assert typical_rate({"run.kind": "sft", "optimizer.lr": 1.0, "optimizer.name": "adamw"}) == FULL_FINE_TUNE
+
+
+def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
+    assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}
+
+
+def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told_otherwise() -> None:
+    usual = typical_rate({"run.framework": "hf-trainer"})
+    assert usual == typical_rate({"optimizer.name": "adamw"})
+    assert usual != typical_rate({"run.framework": "keras"})
+    assert typical_rate({"run.framework": "hf-trainer", "optimizer.name": "sgd"}) == SGD
+
+
+def test_sgd_from_scratch_starts_from_a_tenth_and_a_fine_tune_from_less() -> None:
+    assert suited_rate({"run.kind": "pretraining", "optimizer.name": "sgd"}) == 0.1
+    assert suited_rate({"run.kind": "classification", "optimizer.name": "sgd"}) == 0.02
