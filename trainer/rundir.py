@@ -34,7 +34,7 @@ from hrmdoc.errors import ConfigError
 from .files import write_atomic
 from .tb import EventFile, Row
 
-SCHEMA = "hrmdoc.record.run/1"
+SCHEMA = "hrmdoc.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
 HEARTBEAT_S = 1.0
 BUSY_LIMIT_S = 1800.0  # no model takes longer to compile

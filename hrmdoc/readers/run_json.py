@@ -70,8 +70,8 @@ def sniff(path: Path, head: bytes) -> float:
     """By its name and the schema inside."""
     if path.name == "heartbeat.json":
         return 1.0 if head.lstrip().startswith(b"{") else 0.0
-    if path.name == "run.json" or b'"hrmdoc.record.run/' in head[:200]:
-        return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.record.run/" in head else 0.0
+    if path.name == "run.json" or b'"hrmdoc.run/' in head[:200]:
+        return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.run/" in head else 0.0
     return 0.0
 
 

@@ -31,7 +31,7 @@ def run(apart: Path) -> Path:
     """A run of hrmdoc's own trainer whose loss climbs away, with its config."""
     folder = apart / "run"
     folder.mkdir()
-    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "id": "run", "framework": "hrm"}')
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "run", "framework": "hrm"}')
     (folder / "config.yaml").write_text(CONFIG)
     losses = [1.5 - i / 100 for i in range(60)] + [1.0 + i / 20 for i in range(80)]
     lines = (
@@ -256,7 +256,7 @@ def test_a_watch_that_may_act_says_what_it_did(hrmdoc: Command, apart: Path, sic
     (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe", "guarded"]\n')
     folder = apart / "live"
     folder.mkdir()
-    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "state": "stopped"}')
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "stopped"}')
     (folder / "train.log").write_bytes(sick.read_bytes())
     done = hrmdoc("watch", "--once", "--act", folder)
     assert "failed" in done.out
@@ -344,7 +344,7 @@ def test_the_config_that_the_run_was_started_with_is_patched_wherever_it_lies(
     mine.parent.mkdir()
     mine.write_text(CONFIG)
     (run / "run.json").write_text(
-        json.dumps({"schema": "hrmdoc.record.run/1", "framework": "hrm", "config_source": str(mine)})
+        json.dumps({"schema": "hrmdoc.run/1", "framework": "hrm", "config_source": str(mine)})
     )
     assert hrmdoc("apply", run, "--write").status == 0
     assert "lr: 1e-2" not in mine.read_text()

@@ -145,7 +145,7 @@ _PLAIN: dict[str, bytes] = {
     "notebook": b'{"cells": [{"cell_type": "code", "source": "lr = 1", "outputs": [{"output_type": "stream", "text": "a 1"}]}]}',
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 97\n",
     "trackio": _trackio(),
-    "run_json": b'{"schema": "hrmdoc.record.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
+    "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
 }
 
 

@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "state": "running"}')
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "running"}')
     return folder
 
 

@@ -147,7 +147,7 @@ def test_a_file_that_vanishes_is_told_and_the_rest_kept(tmp_path: Path) -> None:
 def test_the_watch_ends_with_the_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    (run / "run.json").write_text('{"schema": "hrmdoc.record.run/1", "id": "x"}')
+    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "x"}')
     (run / "train.log").write_text(points(0, 30))
     (run / "events.jsonl").write_text(
         '{"event": "ended", "state": "finished", "step": 30, "time": 1700000000.0}\n'

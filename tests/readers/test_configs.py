@@ -90,7 +90,7 @@ def test_sniff(name: str, text: str, taken: bool) -> None:
 
 def test_run_json_states_canonical_facts_versions_and_environment() -> None:
     tree = {
-        "schema": "hrmdoc.record.run/1",
+        "schema": "hrmdoc.run/1",
         "id": "x",
         "seed": 3,
         "samples": 1000,

@@ -33,7 +33,7 @@ def test_a_run_is_described_by_run_json_and_its_state_follows(tmp_path: Path) ->
     before = json.loads((run.path / "run.json").read_text())
     run.close(7, "stopped")
     after = json.loads((run.path / "run.json").read_text())
-    assert (before["schema"], before["state"], before["seed"]) == ("hrmdoc.record.run/1", "running", 3)
+    assert (before["schema"], before["state"], before["seed"]) == ("hrmdoc.run/1", "running", 3)
     assert after == {**before, "state": "stopped"}
     assert (run.path / "config.yaml").read_text() == "lr: 1e-4\n"
 
