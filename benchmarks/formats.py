@@ -19,7 +19,7 @@ ARTEFACTS = ROOT / "tests" / "artefacts"
 sys.path.insert(0, str(ROOT))
 
 from hrmdoc import readers  # noqa: E402
-from hrmdoc.analysis import Patient  # noqa: E402
+from hrmdoc.analysis import AnalysisSession  # noqa: E402
 from hrmdoc.readers import Source  # noqa: E402
 from hrmdoc.record.run import Points  # noqa: E402
 
@@ -92,9 +92,9 @@ def measure(folder: Path) -> Row:
             where = Path(temporary)
             for path in packed:
                 (where / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
-        patient = Patient(str(where))
-        patient.read([str(where)])
-        analysis = patient.look(closed=True, prescriptions=False)
+        session = AnalysisSession(str(where))
+        session.read([str(where)])
+        analysis = session.look(closed=True, prescriptions=False)
         sources = readers.discover(where)
         tail = {source.reader: _grows(source) for source in sources}
     run = analysis.run

@@ -93,7 +93,7 @@ class Analysis:
         return self.diagnosis.severities.get(symptom.id, symptom.severity)
 
 
-class Patient:
+class AnalysisSession:
     """A run under examination: feed it bytes or records, look at it when you like.
 
     Args:
@@ -244,7 +244,7 @@ def analyze(
     paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
     if not paths:
         raise InputError("no path given")
-    patient = Patient(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
+    patient = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
     patient.read(paths)
     return patient.look(closed=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import rulebook, settings
-from hrmdoc.analysis import Patient
+from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import ConfigError
 from hrmdoc.rulebook import Rulebook, SymptomRule, Variant, When
 from hrmdoc.settings import Acknowledgement, Settings, Threshold
@@ -127,11 +127,11 @@ def test_an_acknowledged_symptom_is_shown_as_information(
     log.write_text(
         "".join(f"step {i} | loss {2 - i / 100 if i < 40 else 'nan'} | lr 1e-4\n" for i in range(60))
     )
-    patient = Patient(
+    session = AnalysisSession(
         str(log), settings=Settings(acknowledge=(Acknowledgement("loss-nonfinite", "known", until),))
     )
-    patient.read([str(log)])
-    analysis = patient.look(closed=True)
+    session.read([str(log)])
+    analysis = session.look(closed=True)
     symptom = next(one for one in analysis.symptoms if one.id == "loss-nonfinite")
     assert (symptom.state, analysis.severity(symptom)) == ("present", severity)
 
@@ -139,6 +139,6 @@ def test_an_acknowledged_symptom_is_shown_as_information(
 def test_a_disabled_symptom_is_not_looked_for(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("".join(f"step {i} | loss nan | lr 1e-4\n" for i in range(20)))
-    patient = Patient(str(log), settings=Settings(disable=("loss-nonfinite",)))
-    patient.read([str(log)])
-    assert "loss-nonfinite" not in [symptom.id for symptom in patient.look(closed=True).symptoms]
+    session = AnalysisSession(str(log), settings=Settings(disable=("loss-nonfinite",)))
+    session.read([str(log)])
+    assert "loss-nonfinite" not in [symptom.id for symptom in session.look(closed=True).symptoms]

@@ -191,11 +191,11 @@ def bare(*modules: str) -> dict[str, Any]:
 
 def analyze(path: str) -> dict[str, Any]:
     """Everything that `hrmdoc analyze` does, but the words."""
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
 
-    patient = Patient(path)
-    patient.read([path])
-    analysis = patient.look(closed=True)
+    session = AnalysisSession(path)
+    session.read([path])
+    analysis = session.look(closed=True)
     return {"points": analysis.run.points, "verdict": analysis.verdict}
 
 

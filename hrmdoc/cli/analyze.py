@@ -11,7 +11,7 @@ from hrmdoc.cli.options import (
     run_options,
     stated_facts,
     status,
-    tell_of_other_runs,
+    note_other_runs,
 )
 
 
@@ -38,12 +38,12 @@ def command(
     PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one
     run. Of a database the newest run is read, or the one that is named behind it: `mlflow.db#first-try`.
     """
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
 
-    patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    patient.try_to_read(paths)
-    tell_of_other_runs(patient.other_runs)
-    analysis = patient.look(closed=True)
+    session = AnalysisSession(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    session.try_to_read(paths)
+    note_other_runs(session.other_runs)
+    analysis = session.look(closed=True)
     if as_json:
         from hrmdoc.reports.as_json import dumps
 
@@ -52,4 +52,4 @@ def command(
         from hrmdoc.reports.terminal import show
 
         show(analysis, console(), verbose=verbose)
-    return status(analysis.verdict, fail_on or patient.settings.fail_on)
+    return status(analysis.verdict, fail_on or session.settings.fail_on)

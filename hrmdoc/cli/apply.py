@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, tell_of_other_runs
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, note_other_runs
 from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from hrmdoc.analysis import Analysis, Patient
+    from hrmdoc.analysis import Analysis, AnalysisSession
     from hrmdoc.record.run import Run
     from hrmdoc.remedies.patch import Patch
     from hrmdoc.remedies.prescribe import Prescription
@@ -68,10 +68,10 @@ def command(
     if mode == "undo":
         return _undo(Path(path), config, force=force)
     if mode == "live":
-        return _send(_patient(path, roles, kind, facts, remedy), path, remedy)
+        return _send(_session(path, roles, kind, facts, remedy), path, remedy)
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
-    analysis, possible, chosen = _choose(_patient(path, roles, kind, facts, remedy), path, remedy, config)
+    analysis, possible, chosen = _choose(_session(path, roles, kind, facts, remedy), path, remedy, config)
     assert chosen.patch is not None
     if mode == "write" and not force:
         for one in possible[
@@ -107,26 +107,26 @@ def _again(path: str, remedy: str | None, config: Path | None) -> str:
     return f"hrmdoc apply {typed(path)}{named}" + (f" --config {typed(str(config))}" if config else "")
 
 
-def _patient(
+def _session(
     path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None
-) -> Patient:
+) -> AnalysisSession:
     """The run at `path` as the user described it, not read yet.
 
     Raises:
         UsageError: there is no such remedy.
     """
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
 
-    patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    if remedy is not None and remedy not in patient.book.remedies:
+    session = AnalysisSession(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    if remedy is not None and remedy not in session.book.remedies:
         raise UsageError(
-            f"no remedy {remedy!r}", hint=did_you_mean(remedy, patient.book.remedies) or "`hrmdoc rules list`"
+            f"no remedy {remedy!r}", hint=did_you_mean(remedy, session.book.remedies) or "`hrmdoc rules list`"
         )
-    return patient
+    return session
 
 
 def _choose(
-    patient: Patient, path: str, remedy: str | None, config: Path | None
+    session: AnalysisSession, path: str, remedy: str | None, config: Path | None
 ) -> tuple[Analysis, list[Prescription], Prescription]:
     """The analysis, every patch that fits, and the one to apply.
 
@@ -139,11 +139,11 @@ def _choose(
     from hrmdoc.reports.layout import typed
 
     program = config is not None and is_program(config)
-    patient.read([path] if config is None or program else [path, str(config)])
+    session.read([path] if config is None or program else [path, str(config)])
     if config is not None and program:
-        patient.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
-    tell_of_other_runs(patient.other_runs)
-    analysis = patient.look(closed=True)
+        session.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
+    note_other_runs(session.other_runs)
+    analysis = session.look(closed=True)
     offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
     every = [one for group in offered.values() for one in group if remedy in (None, one.remedy.id)]
     possible = [one for one in every if one.patch is not None]
@@ -170,15 +170,15 @@ def _choose(
     raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
 
 
-def _send(patient: Patient, path: str, remedy: str | None) -> int:
+def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
     from hrmdoc.live.treatment import live_actions, worded
     from hrmdoc.remedies import actions
     from hrmdoc.reports.layout import typed
 
-    patient.read([path])
-    tell_of_other_runs(patient.other_runs)
-    analysis = patient.look(closed=False, prescriptions=False)
+    session.read([path])
+    note_other_runs(session.other_runs)
+    analysis = session.look(closed=False, prescriptions=False)
     offered = (
         (one.id for one, _ in live_actions(analysis))
         if analysis.verdict in ("warning", "critical")
@@ -260,13 +260,13 @@ def _undo(path: Path, config: Path | None, *, force: bool) -> int:
 
 def _patched_config(path: Path) -> Path:
     """The config of the run at `path` that was patched last."""
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.remedies import store
     from hrmdoc.remedies.prescribe import config_files
 
-    patient = Patient(str(path))
-    patient.read([str(path)])
-    analysis = patient.look(closed=True, prescriptions=False)
+    session = AnalysisSession(str(path))
+    session.read([str(path)])
+    analysis = session.look(closed=True, prescriptions=False)
     for candidate in config_files(analysis.run, analysis.situation, analysis.book):
         if store.history(candidate):
             return candidate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, run_options, stated_facts, tell_of_other_runs
+from hrmdoc.cli.options import metric_roles, run_options, stated_facts, note_other_runs
 
 
 @click.command("bundle")
@@ -36,13 +36,13 @@ def command(
 ) -> int:
     """Collect what a helper needs into one archive: diagnosis, report, versions, configs, last lines. Secrets
     are removed."""
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.reports.bundle import write
 
-    patient = Patient(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    patient.read([path])
-    tell_of_other_runs(patient.other_runs)
-    analysis = patient.look(closed=True)
+    session = AnalysisSession(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    session.read([path])
+    note_other_runs(session.other_runs)
+    analysis = session.look(closed=True)
     target = output or Path("hrmdoc-bundle.zip")
     for name in write(analysis, target, lines):
         click.echo(name)

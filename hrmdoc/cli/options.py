@@ -99,7 +99,7 @@ def console(*, err: bool = False) -> Any:
     return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
-def tell_of_other_runs(note: str) -> None:
+def note_other_runs(note: str) -> None:
     """Says on standard error that a folder held several runs; nothing when it held one."""
     if note:
         click.echo(f"hrmdoc: {note}", err=True)

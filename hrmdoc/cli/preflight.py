@@ -35,12 +35,12 @@ def command(
 
     CONFIG is a YAML, JSON or Python file, or a file of key=value words. Nothing of yours is imported or run.
     """
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.preflight import preflight
 
-    patient = Patient(config or "", facts=stated_facts(kind, facts))
-    patient.run.extend(preflight(config, data))
-    analysis = patient.checks()
+    session = AnalysisSession(config or "", facts=stated_facts(kind, facts))
+    session.run.extend(preflight(config, data))
+    analysis = session.checks()
     if as_json:
         from hrmdoc.reports.as_json import dumps
 
@@ -49,4 +49,4 @@ def command(
         from hrmdoc.reports.checklist import show
 
         show(analysis, console(), verbose=verbose)
-    return status(analysis.verdict, fail_on or patient.settings.fail_on)
+    return status(analysis.verdict, fail_on or session.settings.fail_on)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, run_options, stated_facts, tell_of_other_runs
+from hrmdoc.cli.options import metric_roles, run_options, stated_facts, note_other_runs
 from hrmdoc.errors import InputError, UsageError
 
 
@@ -33,21 +33,21 @@ def command(
 
     The page is self-contained; secrets are removed.
     """
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.reports import review
 
     analyses = []
     for group in [list(paths)] if one_run else [[path] for path in paths]:
-        patient = Patient(group[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+        session = AnalysisSession(group[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
         try:
-            patient.read(group)
+            session.read(group)
         except InputError as error:
             if len(paths) == 1 or one_run:
                 raise
             click.echo(f"hrmdoc: passed over: {error}", err=True)
             continue
-        tell_of_other_runs(patient.other_runs)
-        analyses.append(patient.look(closed=True))
+        note_other_runs(session.other_runs)
+        analyses.append(session.look(closed=True))
     if not analyses:
         raise InputError("none of the runs could be read")
     target = output or Path("report.html")

@@ -48,7 +48,7 @@ def command(
     from hrmdoc.live.incidents import Incident
     from hrmdoc.live.supervise import supervise
     from hrmdoc.reports.layout import safe
-    from hrmdoc.reports.terminal import show, tell_deed
+    from hrmdoc.reports.terminal import show, show_action
 
     arguments = list(words[1:] if words[0] == "--" else words)
     if not arguments:
@@ -77,7 +77,7 @@ def command(
             settings,
             stop_on=stop_on,
             tell=tell,
-            tell_deed=lambda deed: tell_deed(deed, screen),
+            show_action=lambda action: show_action(action, screen),
         )
     else:
         outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, tell_of_other_runs
+from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts, note_other_runs
 from hrmdoc.errors import UsageError
 
 
@@ -34,20 +34,20 @@ def command(
     Correct a wrong role with `--role train.loss=my_metric`, here and in every other command, or in
     hrmdoc.toml.
     """
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
 
-    patient = Patient(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    patient.read(paths)
-    tell_of_other_runs(patient.other_runs)
+    session = AnalysisSession(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
+    session.read(paths)
+    note_other_runs(session.other_runs)
     if output is not None:
-        _export(patient.run.frame(), output)
+        _export(session.run.frame(), output)
         return 0
-    patient.look(
+    session.look(
         closed=True, prescriptions=False
     )  # some names mean what they do in the framework that wrote the run
-    _table(patient)
+    _table(session)
     if show_facts:
-        _facts(patient)
+        _facts(session)
     return 0
 
 
@@ -55,17 +55,17 @@ MINIMUM = {"metric": 18, "source": 10}
 """Widths, in characters, below which a column tells nothing."""
 
 
-def _table(patient: object) -> None:
+def _table(session: object) -> None:
     import numpy as np
     from rich.table import Table
 
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.sparkline import sparkline
 
-    assert isinstance(patient, Patient)
+    assert isinstance(session, AnalysisSession)
     out = console()
-    several = len({series.key.source for series in patient.run.series.values()}) > 1
+    several = len({series.key.source for series in session.run.series.values()}) > 1
     shown = {"range": out.width >= 90, "source": several and out.width >= 110}
     columns = [
         name
@@ -80,7 +80,7 @@ def _table(patient: object) -> None:
             no_wrap=column != "metric",
             min_width=MINIMUM.get(column),
         )
-    for series in sorted(patient.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
+    for series in sorted(session.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
         finite = series.values[np.isfinite(series.values)]
         low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
         broken = len(series) - len(finite)
@@ -97,24 +97,24 @@ def _table(patient: object) -> None:
             "source": safe(series.key.source.rpartition("/")[2] or series.key.source, 40),
         }
         table.add_row(*(cells[column] for column in columns))
-    if not patient.run.series:
+    if not session.run.series:
         click.echo("no metric was read", err=True)
         return
     out.print(table)
     console(err=True).print("a role with ? is a guess; correct it with --role ROLE=METRIC", style="dim")
 
 
-def _facts(patient: object) -> None:
+def _facts(session: object) -> None:
     from rich.table import Table
 
-    from hrmdoc.analysis import Patient
+    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.reports.layout import safe
 
-    assert isinstance(patient, Patient)
+    assert isinstance(session, AnalysisSession)
     table = Table(box=None, pad_edge=False, header_style="bold", title="facts", title_justify="left")
     for column in ("scope", "key", "value", "where"):
         table.add_column(column, overflow="fold")
-    for fact in sorted(patient.run.facts.values(), key=lambda f: (f.scope, f.key)):
+    for fact in sorted(session.run.facts.values(), key=lambda f: (f.scope, f.key)):
         where = safe(fact.file, 80) + (f":{fact.line}" if fact.line else "")
         table.add_row(fact.scope, safe(fact.key, 80), safe(str(fact.value), 80), where)
     console().print(table)

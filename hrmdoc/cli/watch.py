@@ -58,7 +58,7 @@ def command(
     from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import show, tell, tell_deed
+    from hrmdoc.reports.terminal import show, tell, show_action
 
     copy = None
     if path == "-":
@@ -73,10 +73,10 @@ def command(
         act=act,
     )
     if act:
-        check_policy(watch.patient.settings)
+        check_policy(watch.session.settings)
     if copy is not None:
         copy(watch.stop)
-    alerter = Alerter(watch.patient.settings.alerts, path)
+    alerter = Alerter(watch.session.settings.alerts, path)
     interrupted: list[int] = []
 
     def end(number: int, frame: object) -> None:
@@ -90,16 +90,16 @@ def command(
     out = console()
     already = ", ".join(incident.symptom for incident in watch.incidents.open)
     _say(out, f"watching {path}" + (f", where it is known already: {already}" if already else ""))
-    if watch.patient.other_runs:
-        _say(out, watch.patient.other_runs)
+    if watch.session.other_runs:
+        _say(out, watch.session.other_runs)
     analysis = None
     for look in watch.looks(once=once):
         if look.moved:
             _say(out, f"{path} names another run now: {watch.following}")
         for incident in look.changes:
             tell(incident, out)
-        for deed in look.deeds:
-            tell_deed(deed, out)
+        for action in look.actions:
+            show_action(action, out)
         alerter.tell(look.changes)
         analysis = look.analysis
     if analysis is None:
@@ -108,7 +108,7 @@ def command(
     show(analysis, out)
     if interrupted:
         return 130
-    return status(analysis.verdict, fail_on or watch.patient.settings.fail_on)
+    return status(analysis.verdict, fail_on or watch.session.settings.fail_on)
 
 
 def _say(out: Any, text: str) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.supervise import Outcome, supervise
-from hrmdoc.live.treatment import Deed, Treatment
+from hrmdoc.live.treatment import TakenAction, Treatment
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
 
@@ -32,14 +32,14 @@ def heal(
     *,
     stop_on: str | None = None,
     tell: Callable[[Incident], None] = lambda _: None,
-    tell_deed: Callable[[Deed], None] = lambda _: None,
+    show_action: Callable[[TakenAction], None] = lambda _: None,
 ) -> Outcome:
     """Supervises `command` until it ends without a fault, or until the policy allows no further remedy.
 
     Args:
         log: the output of the first run; the next ones are kept beside it, as `<name>-2.log` and so on.
         configs: the files that may be patched, read by the command each time it starts.
-        tell, tell_deed: called with every incident, and with everything that is done.
+        tell, show_action: called with every incident, and with everything that is done.
 
     Returns:
         The outcome of the last run, examined together with its config.
@@ -59,26 +59,26 @@ def heal(
     sick = last = run(1)
     number = 1
     while True:
-        deed = next(iter(treatment.look(sick.analysis, time.time(), closed=True)), None)
-        if deed is not None:
-            tell_deed(deed)
-        if deed is None or deed.status != "written":
+        action = next(iter(treatment.look(sick.analysis, time.time(), closed=True)), None)
+        if action is not None:
+            show_action(action)
+        if action is None or action.status != "written":
             return last
         number += 1
         last = run(number)
         showing = {symptom.id for symptom in last.analysis.symptoms if symptom.state == "present"}
-        in_vain = last.status != 0 or not showing.isdisjoint(deed.gone)
+        ineffective = last.status != 0 or not showing.isdisjoint(action.gone)
         if (
-            in_vain
+            ineffective
         ):  # the config is again what the sick run was examined with, so its other remedies still fit
-            for file in deed.files:
+            for file in action.files:
                 store.undo(file)
         else:
             sick = last
-        tell_deed(replace(deed, status="in vain" if in_vain else "helped", at=time.time()))
+        show_action(replace(action, status="ineffective" if ineffective else "helped", at=time.time()))
 
 
 def _examined(log: Path, configs: Sequence[Path], settings: Settings) -> Analysis:
-    patient = Patient(str(log), settings=settings)
-    patient.try_to_read([str(log), *map(str, configs)])
-    return patient.look(closed=True)
+    session = AnalysisSession(str(log), settings=settings)
+    session.try_to_read([str(log), *map(str, configs)])
+    return session.look(closed=True)

@@ -2,7 +2,7 @@
 each is verified.
 
 Nothing is done that the policy does not allow (`[policy]` in hrmdoc.toml; by default nothing), and only for a
-likely cause. What was done stands in `deeds.jsonl` beside the incidents, so that a watch that starts again
+likely cause. What was done stands in `actions.jsonl` beside the incidents, so that a watch that starts again
 does not do it twice.
 """
 
@@ -22,21 +22,24 @@ from hrmdoc.remedies.policy import Gate
 from hrmdoc.rulebook import Remedy
 from hrmdoc.settings import Policy
 
-Status = Literal["done", "written", "refused", "failed", "withheld", "helped", "in vain"]
+Status = Literal["done", "written", "refused", "failed", "withheld", "helped", "ineffective"]
+FORMER_NAME = "deeds.jsonl"
+FORMER_STATUS: dict[object, Status] = {"in vain": "ineffective"}
+"""What stood for it before: an action log that an older watch wrote is still read."""
 ATTEMPTS = ("done", "written", "refused", "failed")
 ANSWER_S = 20.0
 """Seconds to wait for a run to answer: it does so at the end of its step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class TakenAction:
     """What was done to a run, and how it went.
 
     Attributes:
         reason: the cause that it is for, or the symptom that it ends.
         status: `done` (the run executed the action), `written` (the config was patched), `refused` or
             `failed` (with `why`), `withheld` (the policy does not allow it, `why` tells), `helped` (a later
-            look did not show the symptoms any more), `in vain` (they still showed when the run ended).
+            look did not show the symptoms any more), `ineffective` (they still showed when the run ended).
         what: the action with its value, or the changes of the patch.
         gone: the symptoms that showed and must be gone when it has helped.
         files: the patched configs, none for an action.
@@ -60,7 +63,7 @@ class Treatment:
     Args:
         policy: what may be done without asking.
         run: the run's folder, to which actions are sent.
-        record: where deeds are kept; None, or a file that cannot be written, keeps them in memory.
+        record: where actions are kept; None, or a file that cannot be written, keeps them in memory.
         send: sends an action; `hrmdoc.remedies.actions.send` but for tests.
     """
 
@@ -72,11 +75,13 @@ class Treatment:
         send: Callable[..., actions.Answer] = actions.send,
     ) -> None:
         self._journal = Journal(record)
-        self.deeds = list(_recorded(self._journal))
+        self.taken = list(_recorded(record))
         self._policy, self._run, self._send = policy, run, send
-        self._gate = Gate(policy, [(deed.remedy, deed.at) for deed in self.deeds if deed.status in ATTEMPTS])
+        self._gate = Gate(
+            policy, [(action.remedy, action.at) for action in self.taken if action.status in ATTEMPTS]
+        )
 
-    def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Deed]:
+    def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
 
         Args:
@@ -87,26 +92,30 @@ class Treatment:
         if analysis.verdict in ("warning", "critical"):
             new = self._write(analysis, now) if closed else self._act(analysis, now)
             news += [] if new is None else [new]
-        for deed in news:
-            if deed.status != "withheld":
-                self._keep(deed)
+        for action in news:
+            if action.status != "withheld":
+                self._keep(action)
         return news
 
-    def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[Deed]:
-        """What became of the actions: helped as soon as their symptoms are over; in vain when the run ends
+    def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
+        """What became of the actions: helped as soon as their symptoms are over; ineffective when the run ends
         and they are not."""
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
-        told = {deed.remedy for deed in self.deeds if deed.status in ("helped", "in vain")}
+        told = {action.remedy for action in self.taken if action.status in ("helped", "ineffective")}
         waiting = [
-            deed for deed in self.deeds if deed.status == "done" and deed.gone and deed.remedy not in told
+            action
+            for action in self.taken
+            if action.status == "done" and action.gone and action.remedy not in told
         ]
-        helped = [deed for deed in waiting if over.issuperset(deed.gone)]
-        news = [replace(deed, status="helped", at=now) for deed in helped]
+        helped = [action for action in waiting if over.issuperset(action.gone)]
+        news = [replace(action, status="helped", at=now) for action in helped]
         return news + [
-            replace(deed, status="in vain", at=now) for deed in waiting if closed and deed not in helped
+            replace(action, status="ineffective", at=now)
+            for action in waiting
+            if closed and action not in helped
         ]
 
-    def _act(self, analysis: Analysis, now: float) -> Deed | None:
+    def _act(self, analysis: Analysis, now: float) -> TakenAction | None:
         if not (self._run / "run.json").is_file():
             return None  # no trainer that takes actions
         for remedy, reason in live_actions(analysis, self._policy.min_probability):
@@ -115,25 +124,25 @@ class Treatment:
                 return self._sent(analysis, remedy, reason, now)
         return None
 
-    def _sent(self, analysis: Analysis, remedy: Remedy, reason: str, now: float) -> Deed:
-        deed = _deed(analysis, remedy, reason, remedy.title, now)
+    def _sent(self, analysis: Analysis, remedy: Remedy, reason: str, now: float) -> TakenAction:
+        action = _taken(analysis, remedy, reason, remedy.title, now)
         try:
             request = actions.from_remedy(remedy, analysis.situation.facts)
-            deed = replace(deed, what=worded(request))
+            action = replace(action, what=worded(request))
             answer = self._send(
                 self._run, request["action"], lr=request.get("lr"), reason=remedy.id, timeout=ANSWER_S
             )
         except ActionError as error:
-            return replace(deed, status="failed", why=error.what)
+            return replace(action, status="failed", why=error.what)
         status: Status = (
             "done" if answer.status == "done" else "refused" if answer.status == "refused" else "failed"
         )
-        return replace(deed, status=status, why=answer.why, step=answer.step)
+        return replace(action, status=status, why=answer.why, step=answer.step)
 
-    def _write(self, analysis: Analysis, now: float) -> Deed | None:
+    def _write(self, analysis: Analysis, now: float) -> TakenAction | None:
         """Patches the config by the first remedy that is allowed; else tells of the first that is not, and
         why."""
-        withheld: Deed | None = None
+        withheld: TakenAction | None = None
         chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
         for cause, group in analysis.prescriptions.items():
             for one in group:
@@ -156,17 +165,19 @@ class Treatment:
             else f"{probability:.0%} is not sure enough; the policy asks for {least:.0%}"
         )
 
-    def _written(self, analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> Deed:
-        deed = _patched(analysis, patch, remedy, reason, now)
+    def _written(
+        self, analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float
+    ) -> TakenAction:
+        action = _patched(analysis, patch, remedy, reason, now)
         try:
             store.write(patch)
         except PatchError as error:
-            return replace(deed, status="failed", why=error.what)
-        return deed
+            return replace(action, status="failed", why=error.what)
+        return action
 
-    def _keep(self, deed: Deed) -> None:
-        self.deeds.append(deed)
-        self._journal.append([asdict(deed)])
+    def _keep(self, action: TakenAction) -> None:
+        self.taken.append(action)
+        self._journal.append([asdict(action)])
 
 
 def live_actions(analysis: Analysis, least: float = 0.0) -> Iterator[tuple[Remedy, str]]:
@@ -201,26 +212,32 @@ def worded(request: dict[str, object]) -> str:
     )
 
 
-def _deed(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> Deed:
+def _taken(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> TakenAction:
     showing = {symptom.id for symptom in analysis.present}
     gone = tuple(name for name in remedy.verify.gone if name in showing)
-    return Deed(remedy.id, remedy.title, reason, what, "done", now, gone=gone)
+    return TakenAction(remedy.id, remedy.title, reason, what, "done", now, gone=gone)
 
 
-def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> Deed:
+def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> TakenAction:
     what = ", ".join(f"{change.path} {change.before} -> {change.after}" for change in patch.changes)
     return replace(
-        _deed(analysis, remedy, reason, what, now),
+        _taken(analysis, remedy, reason, what, now),
         status="written",
         files=tuple(str(edit.path) for edit in patch.edits),
     )
 
 
-def _recorded(journal: Journal) -> Iterator[Deed]:
-    """What was done before; what is no deed is passed over."""
-    for entry in journal.entries():
-        try:
-            deed = Deed(**entry)
-            yield replace(deed, gone=tuple(deed.gone), files=tuple(deed.files), at=float(deed.at))
-        except (ValueError, TypeError):
-            continue
+def _recorded(record: Path | None) -> Iterator[TakenAction]:
+    """What was done before, also by the name that the log of actions once had; what is no action is passed
+    over."""
+    if record is None:
+        return
+    for path in (record.with_name(FORMER_NAME), record):
+        for entry in Journal(path).entries():
+            try:
+                action = TakenAction(
+                    **{**entry, "status": FORMER_STATUS.get(entry["status"], entry["status"])}
+                )
+                yield replace(action, gone=tuple(action.gone), files=tuple(action.files), at=float(action.at))
+            except (KeyError, ValueError, TypeError):
+                continue

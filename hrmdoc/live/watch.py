@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.follow import Follower, Waker
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.state import replace_text, state_folder
-from hrmdoc.live.treatment import Deed, Treatment
+from hrmdoc.live.treatment import TakenAction, Treatment
 from hrmdoc.record.run import Tick
 from hrmdoc.settings import Settings
 
@@ -30,7 +30,7 @@ class Look:
     analysis: Analysis
     changes: list[Incident]
     moved: bool = False
-    deeds: list[Deed] = field(default_factory=list)
+    actions: list[TakenAction] = field(default_factory=list)
 
 
 class Watch:
@@ -69,16 +69,16 @@ class Watch:
     def _admit(self) -> None:
         """Starts over with the run that the path names now."""
         self._real = Path(self.path).resolve()
-        self.patient = Patient(self.path, **self._options)
-        self._follower = Follower([str(self._real)], self.patient.run, self.patient.matcher.wanted)
+        self.session = AnalysisSession(self.path, **self._options)
+        self._follower = Follower([str(self._real)], self.session.run, self.session.matcher.wanted)
         self._follower.find()
-        self.patient.other_runs = self._follower.other_runs
+        self.session.other_runs = self._follower.other_runs
         followed = Path(self._follower.folder or self._real)
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker()
-        record = self.folder / "deeds.jsonl" if self.folder else None
-        self._treatment = Treatment(self.patient.settings.policy, followed, record) if self._acts else None
+        record = self.folder / "actions.jsonl" if self.folder else None
+        self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
 
     def stop(self) -> None:
         """Ends the watch after the look in progress (signal handlers call this)."""
@@ -91,7 +91,7 @@ class Watch:
         while not self._stop:
             moved = self._has_moved()
             self._follower.poll()
-            started, run = time.monotonic(), self.patient.run
+            started, run = time.monotonic(), self.session.run
             due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
             if (
                 due
@@ -134,8 +134,8 @@ class Watch:
     def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
         now = self._now()
         if not closed:
-            self.patient.run.clock = Tick(now)
-        analysis = self.patient.look(closed=closed, prescriptions=closed)
+            self.session.run.clock = Tick(now)
+        analysis = self.session.look(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
@@ -144,7 +144,7 @@ class Watch:
                 self.folder = None
         return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
 
-    def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[Deed]:
+    def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
         """What is done about it. A watch may end before its run does, and only the config of a run that has
         ended is patched."""
         if self._treatment is None or (closed and analysis.state not in ("finished", "crashed")):

@@ -72,9 +72,9 @@ def ledger(analysis: Analysis) -> Ledger:
     if timed.sum() < 2:
         return Ledger(math.nan, (), _crashes(analysis) + len(_falls(series)))
     times = series.times[timed]
-    in_vain = [*_after_critical(analysis, series), *_since_checkpoint(analysis, series)]
+    wasted = [*_after_critical(analysis, series), *_since_checkpoint(analysis, series)]
     waited = _waited(analysis, series)
-    losses = [*_restarts(series), *sorted(in_vain, key=lambda loss: -loss.seconds)[:1], *waited]
+    losses = [*_restarts(series), *sorted(wasted, key=lambda loss: -loss.seconds)[:1], *waited]
     duration = float(times.max() - times.min()) + sum(loss.seconds for loss in waited)
     return Ledger(duration, tuple(losses), _crashes(analysis) + len(_falls(series)))
 

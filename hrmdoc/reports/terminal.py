@@ -21,7 +21,7 @@ from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, like
 
 if TYPE_CHECKING:
     from hrmdoc.live.incidents import Incident
-    from hrmdoc.live.treatment import Deed
+    from hrmdoc.live.treatment import TakenAction
 
 COLOURS = {
     "critical": "bold red",
@@ -65,21 +65,25 @@ def tell(incident: Incident, console: Console) -> None:
     put(console, body, lead=lead)
 
 
-def tell_deed(deed: Deed, console: Console) -> None:
+def show_action(action: TakenAction, console: Console) -> None:
     """Prints what was done to a run, and what became of it, as `watch --act` tells it."""
-    went = deed.status in ("done", "written", "helped")
+    went = action.status in ("done", "written", "helped")
     icon, colour = ("✓", "green") if went else ("!", "yellow")
-    at = time.strftime("%H:%M:%S", time.localtime(deed.at))
-    lead = Text(f"{at}  ", style="dim").append(f"{icon} {deed.status:<9}", style=colour)
-    body = Text(deed.remedy, style="bold").append(f": {safe(deed.what)}, for {deed.reason}", style="not bold")
-    body.append("" if deed.step is None else f", at step {deed.step}", style="not bold")
-    body.append(f": {safe(deed.why)}" if deed.why else "", style="not bold")
-    if deed.status == "written":
-        back = "; ".join(f"hrmdoc apply {typed(file)} --undo" for file in deed.files)
+    at = time.strftime("%H:%M:%S", time.localtime(action.at))
+    lead = Text(f"{at}  ", style="dim").append(f"{icon} {action.status:<9}", style=colour)
+    body = Text(action.remedy, style="bold").append(
+        f": {safe(action.what)}, for {action.reason}", style="not bold"
+    )
+    body.append("" if action.step is None else f", at step {action.step}", style="not bold")
+    body.append(f": {safe(action.why)}" if action.why else "", style="not bold")
+    if action.status == "written":
+        back = "; ".join(f"hrmdoc apply {typed(file)} --undo" for file in action.files)
         body.append(f"; to take it back: {back}", style="not bold dim")
-    elif deed.status in ("helped", "in vain"):
-        verb = "is" if len(deed.gone) == 1 else "are"
-        body.append(f"; {', '.join(deed.gone)} {verb} {'over' if went else 'not over'}", style="not bold dim")
+    elif action.status in ("helped", "ineffective"):
+        verb = "is" if len(action.gone) == 1 else "are"
+        body.append(
+            f"; {', '.join(action.gone)} {verb} {'over' if went else 'not over'}", style="not bold dim"
+        )
     put(console, body, lead=lead)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hrmdoc.analysis import Patient
+from hrmdoc.analysis import AnalysisSession
 from hrmdoc.examination.examine import in_order
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import SymptomRule, When
 
 
 def _found(path: Path) -> dict[str, Symptom]:
-    patient = Patient(str(path))
-    patient.read([str(path)])
-    return {one.id: one for one in patient.look(closed=True).symptoms if one.seen}
+    session = AnalysisSession(str(path))
+    session.read([str(path)])
+    return {one.id: one for one in session.look(closed=True).symptoms if one.seen}
 
 
 def _present(path: Path) -> set[str]:

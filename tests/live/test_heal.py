@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.live.heal import configs_in, heal
-from hrmdoc.live.treatment import Deed
+from hrmdoc.live.treatment import TakenAction
 from hrmdoc.settings import Policy, Settings
 
 SETTINGS = Settings(
@@ -35,11 +35,11 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "config.yaml"
 
 
-def healed(config: Path, program: str) -> list[Deed]:
-    deeds: list[Deed] = []
+def healed(config: Path, program: str) -> list[TakenAction]:
+    actions: list[TakenAction] = []
     command = [sys.executable, "-c", program, str(config)]
-    heal(command, config.with_name("run.log"), configs_in(command), SETTINGS, tell_deed=deeds.append)
-    return deeds
+    heal(command, config.with_name("run.log"), configs_in(command), SETTINGS, show_action=actions.append)
+    return actions
 
 
 def test_config_files_are_found_among_the_words_of_a_command(config: Path) -> None:
@@ -57,23 +57,23 @@ def test_a_healthy_command_runs_once(config: Path) -> None:
 
 
 def test_what_helps_stays(config: Path) -> None:
-    deeds = healed(config, PROGRAM.format(room=32))
-    assert [deed.status for deed in deeds] == ["written", "helped"]
+    actions = healed(config, PROGRAM.format(room=32))
+    assert [action.status for action in actions] == ["written", "helped"]
     assert "batch_size: 64" not in config.read_text()
     assert "# hopeful" in config.read_text()
     assert config.with_name("run-2.log").exists()
 
 
 def test_what_does_not_help_is_taken_back_and_the_next_one_tried(config: Path) -> None:
-    deeds = healed(config, PROGRAM.format(room=0))
-    assert [deed.status for deed in deeds[:4]] == ["written", "in vain", "written", "in vain"]
-    assert deeds[0].remedy == deeds[1].remedy != deeds[2].remedy
+    actions = healed(config, PROGRAM.format(room=0))
+    assert [action.status for action in actions[:4]] == ["written", "ineffective", "written", "ineffective"]
+    assert actions[0].remedy == actions[1].remedy != actions[2].remedy
     assert config.read_text() == CONFIG
     assert config.with_name("run-3.log").exists()
 
 
 def test_a_command_that_fails_in_another_way_after_the_patch_was_not_helped(config: Path) -> None:
     other = "\nif size <= 32:\n    sys.exit('the cluster went away')\n"
-    deeds = healed(config, PROGRAM.format(room=32) + other)
-    assert deeds[1].status == "in vain"
+    actions = healed(config, PROGRAM.format(room=32) + other)
+    assert actions[1].status == "ineffective"
     assert config.read_text() == CONFIG

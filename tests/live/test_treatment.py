@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.errors import ActionError
 from hrmdoc.live.treatment import Treatment, live_actions
 from hrmdoc.remedies.actions import Answer
@@ -39,9 +39,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def look(run: Path, text: str, *, closed: bool = False) -> Analysis:
     (run / "train.log").write_text(text)
-    patient = Patient(str(run))
-    patient.read([str(run)])
-    return patient.look(closed=closed)
+    session = AnalysisSession(str(run))
+    session.read([str(run)])
+    return session.look(closed=closed)
 
 
 class Trainer:
@@ -80,9 +80,9 @@ def test_a_run_whose_trainer_takes_no_actions_gets_none(run: Path) -> None:
 def test_a_critical_symptom_gets_first_aid_once_and_is_told_when_it_is_over(run: Path) -> None:
     trainer = Trainer()
     treatment = Treatment(ANY, run, None, trainer)
-    (deed,) = treatment.look(look(run, sick(50)), 100.0)
-    assert (deed.remedy, deed.status, deed.step, deed.what) == ("roll-back", "done", 54, "rollback")
-    assert deed.gone == ("loss-nonfinite",)
+    (action,) = treatment.look(look(run, sick(50)), 100.0)
+    assert (action.remedy, action.status, action.step, action.what) == ("roll-back", "done", 54, "rollback")
+    assert action.gone == ("loss-nonfinite",)
     assert trainer.asked == [("rollback", None, "roll-back")]
     assert treatment.look(look(run, sick(50)), 1000.0) == [], "the same is not done twice"
     (after,) = treatment.look(look(run, healthy(80)), 1010.0)
@@ -90,19 +90,19 @@ def test_a_critical_symptom_gets_first_aid_once_and_is_told_when_it_is_over(run:
     assert treatment.look(look(run, healthy(90)), 1020.0) == []
 
 
-def test_what_still_shows_at_the_end_was_in_vain(run: Path) -> None:
+def test_what_still_shows_at_the_end_was_ineffective(run: Path) -> None:
     treatment = Treatment(ANY, run, None, Trainer())
     treatment.look(look(run, sick(50)), 100.0)
     analysis = look(run, sick(50), closed=True)
-    assert [deed.status for deed in treatment.look(analysis, 200.0, closed=True)] == ["in vain"]
+    assert [action.status for action in treatment.look(analysis, 200.0, closed=True)] == ["ineffective"]
 
 
 @pytest.mark.parametrize("status", ["refused", "failed"])
 def test_a_refusal_is_told_and_not_asked_again(run: Path, status: str) -> None:
     trainer = Trainer(status, "no good checkpoint")
     treatment = Treatment(ANY, run, None, trainer)
-    (deed,) = treatment.look(look(run, sick(50)), 100.0)
-    assert (deed.status, deed.why) == (status, "no good checkpoint")
+    (action,) = treatment.look(look(run, sick(50)), 100.0)
+    assert (action.status, action.why) == (status, "no good checkpoint")
     assert treatment.look(look(run, sick(50)), 1000.0) == []
     assert len(trainer.asked) == 1
 
@@ -111,24 +111,34 @@ def test_a_run_that_does_not_answer_is_told(run: Path) -> None:
     def silent(*_: Any, **__: Any) -> Answer:
         raise ActionError("no answer within 20 s; the action was taken back")
 
-    (deed,) = Treatment(ANY, run, None, silent).look(look(run, sick(50)), 100.0)
-    assert (deed.status, deed.why) == ("failed", "no answer within 20 s; the action was taken back")
+    (action,) = Treatment(ANY, run, None, silent).look(look(run, sick(50)), 100.0)
+    assert (action.status, action.why) == ("failed", "no answer within 20 s; the action was taken back")
 
 
 def test_what_was_done_is_remembered_beside_the_run(run: Path, tmp_path: Path) -> None:
-    record = tmp_path / "deeds.jsonl"
+    record = tmp_path / "actions.jsonl"
     Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)
     record.write_text(record.read_text() + '{"remedy": "torn')
     trainer = Trainer()
     again = Treatment(ANY, run, record, trainer)
-    assert [(deed.remedy, deed.gone) for deed in again.deeds] == [("roll-back", ("loss-nonfinite",))]
+    assert [(action.remedy, action.gone) for action in again.taken] == [("roll-back", ("loss-nonfinite",))]
     assert again.look(look(run, sick(50)), 1000.0) == []
     assert trainer.asked == []
 
 
+def test_what_an_older_watch_did_is_known_by_its_former_names(run: Path, tmp_path: Path) -> None:
+    record = tmp_path / "actions.jsonl"
+    Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)
+    old = record.rename(tmp_path / "deeds.jsonl").read_text()
+    (tmp_path / "deeds.jsonl").write_text(old + old.replace('"done"', '"in vain"'))
+    again = Treatment(ANY, run, record, Trainer())
+    assert [action.status for action in again.taken] == ["done", "ineffective"]
+    assert again.look(look(run, sick(50)), 1000.0) == []
+
+
 def test_a_record_that_cannot_be_written_ends_no_treatment(run: Path, tmp_path: Path) -> None:
-    (deed,) = Treatment(ANY, run, tmp_path, Trainer()).look(look(run, sick(50)), 100.0)
-    assert deed.status == "done"
+    (action,) = Treatment(ANY, run, tmp_path, Trainer()).look(look(run, sick(50)), 100.0)
+    assert action.status == "done"
 
 
 def out_of_memory(run: Path) -> Analysis:
@@ -142,19 +152,19 @@ def out_of_memory(run: Path) -> Analysis:
     (run / "training_args.yaml").write_text(
         "learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n"
     )
-    patient = Patient(str(run))
-    patient.read([str(run)])
-    return patient.look(closed=True)
+    session = AnalysisSession(str(run))
+    session.read([str(run)])
+    return session.look(closed=True)
 
 
 def test_an_unlikely_cause_is_not_treated_and_the_reason_told(run: Path) -> None:
     analysis = out_of_memory(run)
     before = (run / "training_args.yaml").read_bytes()
-    (deed,) = Treatment(Policy(auto=("safe", "guarded"), min_probability=1.0), run, None).look(
+    (action,) = Treatment(Policy(auto=("safe", "guarded"), min_probability=1.0), run, None).look(
         analysis, 1.0, closed=True
     )
-    assert deed.status == "withheld"
-    assert "the policy asks for 100%" in deed.why
+    assert action.status == "withheld"
+    assert "the policy asks for 100%" in action.why
     assert (run / "training_args.yaml").read_bytes() == before
 
 
@@ -164,10 +174,10 @@ def test_the_config_of_a_run_that_has_ended_is_patched_with_a_way_back(run: Path
     analysis = out_of_memory(run)
     before = (run / "training_args.yaml").read_bytes()
     policy = Policy(auto=("safe", "guarded"), min_probability=0.01)
-    (deed,) = Treatment(policy, run, None).look(analysis, 1.0, closed=True)
-    assert deed.status == "written"
+    (action,) = Treatment(policy, run, None).look(analysis, 1.0, closed=True)
+    assert action.status == "written"
     assert (run / "training_args.yaml").read_bytes() != before
-    (file,) = deed.files
+    (file,) = action.files
     store.undo(file)
     assert (run / "training_args.yaml").read_bytes() == before
 

@@ -209,6 +209,6 @@ def test_only_the_config_of_a_run_that_has_ended_is_patched(
     before = config.read_bytes()
     settings = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01))
     followed = Followed(tmp_path / "run", settings=settings, act=True)
-    deeds = [deed for look in (followed.look(), *followed.end()) for deed in look.deeds]
-    assert [deed.status for deed in deeds] == (["written"] if patched else [])
+    actions = [action for look in (followed.look(), *followed.end()) for action in look.actions]
+    assert [action.status for action in actions] == (["written"] if patched else [])
     assert (config.read_bytes() != before) is patched

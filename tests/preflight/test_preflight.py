@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hrmdoc.analysis import Patient
+from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
 from hrmdoc.preflight import Machine, preflight
 from hrmdoc.preflight.config import config_facts
@@ -123,9 +123,9 @@ def test_values_have_the_type_that_their_text_says(tmp_path: Path) -> None:
 
 
 def test_the_findings_come_from_the_rulebook(config: Path) -> None:
-    patient = Patient(str(config))
-    patient.run.extend(preflight(config, environment=MACHINE))
-    found = {symptom.id: symptom.state for symptom in patient.checks().symptoms}
+    session = AnalysisSession(str(config))
+    session.run.extend(preflight(config, environment=MACHINE))
+    found = {symptom.id: symptom.state for symptom in session.checks().symptoms}
     assert found["token-id-out-of-range"] == "present"
     assert found["heads-do-not-divide-hidden"] == "present"
     assert found["seed-missing"] == "absent", "HRM has a seed of its own"

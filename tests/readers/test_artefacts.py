@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hrmdoc.analysis import Analysis, Patient
+from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.record.run import Series
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 
 
 def examine(path: Path) -> Analysis:
-    patient = Patient(str(path))
-    patient.read([str(path)])
-    return patient.look(closed=True, prescriptions=False)
+    session = AnalysisSession(str(path))
+    session.read([str(path)])
+    return session.look(closed=True, prescriptions=False)
 
 
 def best(analysis: Analysis, role: str) -> Series:
@@ -273,9 +273,9 @@ def test_a_real_trackio_project_gives_its_newest_run(tmp_path: Path) -> None:
     config = {key: fact.value for (scope, key), fact in analysis.run.facts.items() if scope == "config"}
     assert config == {"lr": 0.05, "batch_size": 16, "model.width": 8}
     assert not analysis.run.damages
-    patient = Patient("older")
-    patient.read([f"{tmp_path / 'tiny.db'}#diverging"])
-    assert not math.isfinite(best(patient.look(closed=True), "train.loss").values[-1])
+    session = AnalysisSession("older")
+    session.read([f"{tmp_path / 'tiny.db'}#diverging"])
+    assert not math.isfinite(best(session.look(closed=True), "train.loss").values[-1])
 
 
 def test_stable_baselines_tables_csv_json_and_events_agree() -> None:

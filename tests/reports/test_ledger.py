@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.analysis import Patient
+from hrmdoc.analysis import AnalysisSession
 from hrmdoc.reports.ledger import Ledger, Loss, ledger
 
 START = 1_700_000_000.0
@@ -23,9 +23,9 @@ def told(folder: Path, points: Iterable[tuple[int, float, float | None]]) -> Led
     ]
     log = folder / "metrics.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    patient = Patient(str(log))
-    patient.read([str(log)])
-    return ledger(patient.look(closed=True, prescriptions=False))
+    session = AnalysisSession(str(log))
+    session.read([str(log)])
+    return ledger(session.look(closed=True, prescriptions=False))
 
 
 def falling(step: int) -> float:
@@ -86,9 +86,9 @@ WATCHDOG = (
 
 def of_log(folder: Path, text: str) -> Ledger:
     (folder / "train.log").write_text(text)
-    patient = Patient(str(folder / "train.log"))
-    patient.read([str(folder / "train.log")])
-    return ledger(patient.look(closed=True, prescriptions=False))
+    session = AnalysisSession(str(folder / "train.log"))
+    session.read([str(folder / "train.log")])
+    return ledger(session.look(closed=True, prescriptions=False))
 
 
 def test_a_broken_run_loses_its_work_since_the_last_checkpoint_and_the_wait_of_its_watchdog(

@@ -26,7 +26,7 @@ _NO_LOG_NAMES = frozenset(
     requirements.txt package.json package-lock.json adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml
     input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners
     pnpm-lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
-    diagnosis.json incidents.jsonl deeds.jsonl meta.json
+    diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl meta.json
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_FOLDERS = frozenset(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.analysis import Patient
+from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
 from hrmdoc.readers import discover, runs_in, told
 from tests.readers.feeding import database
@@ -103,12 +103,12 @@ def test_tasks_of_a_slurm_array_are_runs(tmp_path: Path) -> None:
 
 def test_runs_in_a_database_are_named_so_that_they_can_be_typed(tmp_path: Path) -> None:
     path = database(tmp_path / "mlflow.db")
-    patient = Patient(str(path))
-    patient.read([str(path)])
-    assert patient.other_runs.startswith(f"2 runs are in {path}; this is the newest, {path}#new.")
-    other = patient.other_runs.rpartition(" ")[2]
+    session = AnalysisSession(str(path))
+    session.read([str(path)])
+    assert session.other_runs.startswith(f"2 runs are in {path}; this is the newest, {path}#new.")
+    other = session.other_runs.rpartition(" ")[2]
     assert other == f"{path}#old"
-    older = Patient(other)
+    older = AnalysisSession(other)
     older.read([other])
     assert older.other_runs == ""
     assert [series.values.tolist() for series in older.run.series.values()] == [[9.0]]
@@ -122,12 +122,12 @@ def test_a_file_that_is_no_database_holds_no_runs_by_name(tmp_path: Path) -> Non
 
 def test_a_patient_reads_the_newest_run_and_names_the_others(tmp_path: Path) -> None:
     lay(tmp_path, "lightning_logs/version_0/metrics.csv", "lightning_logs/version_1/metrics.csv")
-    patient = Patient(str(tmp_path))
-    patient.read([str(tmp_path)])
-    assert len(patient.run.series) == 1
-    assert "2 runs lie here" in patient.other_runs
-    assert patient.other_runs.endswith("version_0")
-    both = Patient(str(tmp_path))
+    session = AnalysisSession(str(tmp_path))
+    session.read([str(tmp_path)])
+    assert len(session.run.series) == 1
+    assert "2 runs lie here" in session.other_runs
+    assert session.other_runs.endswith("version_0")
+    both = AnalysisSession(str(tmp_path))
     both.read([str(tmp_path / "lightning_logs/version_0"), str(tmp_path / "lightning_logs/version_1")])
     assert both.other_runs == ""
     assert len(both.run.series) == 2
@@ -170,20 +170,20 @@ def test_a_resumed_training_of_lightning_is_one_run_with_its_resumes(tmp_path: P
     version(tmp_path, 5, range(104, 200, 5))
     version(tmp_path, 6, range(204, 300, 5))
     assert folders(tmp_path) == ["lightning_logs/version_3", "lightning_logs/version_6"]
-    patient = Patient(str(tmp_path))
-    patient.read([str(tmp_path)])
-    loss = patient.run.best("train.loss")
+    session = AnalysisSession(str(tmp_path))
+    session.read([str(tmp_path)])
+    loss = session.run.best("train.loss")
     assert loss is not None
     assert loss.steps.tolist() == list(range(4, 100, 5)) + list(range(104, 200, 5)) + list(range(204, 300, 5))
-    assert [event.step for event in patient.run.events if event.kind == "resume"] == [104, 204]
-    assert "version_6 goes on where" in patient.other_runs
+    assert [event.step for event in session.run.events if event.kind == "resume"] == [104, 204]
+    assert "version_6 goes on where" in session.other_runs
 
 
 def test_weights_that_a_resume_into_the_next_version_lost_are_noticed(tmp_path: Path) -> None:
     version(tmp_path, 0, range(4, 400, 5))
     version(tmp_path, 1, range(404, 600, 5), above=1.5)
-    patient = Patient(str(tmp_path))
-    patient.read([str(tmp_path)])
+    session = AnalysisSession(str(tmp_path))
+    session.read([str(tmp_path)])
     assert {"resume-loss-jump", "loss-begins-anew"} & {
-        symptom.id for symptom in patient.look(closed=True).present
+        symptom.id for symptom in session.look(closed=True).present
     }
