@@ -8,10 +8,10 @@ from hrmdoc.cli.options import (
     console,
     fail_on_option,
     metric_roles,
+    note_other_runs,
     run_options,
     stated_facts,
     status,
-    note_other_runs,
 )
 
 

@@ -58,7 +58,7 @@ def command(
     from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import show, tell, show_action
+    from hrmdoc.reports.terminal import show, show_action, tell
 
     copy = None
     if path == "-":

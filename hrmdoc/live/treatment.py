@@ -98,8 +98,8 @@ class Treatment:
         return news
 
     def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
-        """What became of the actions: helped as soon as their symptoms are over; ineffective when the run ends
-        and they are not."""
+        """What became of the actions: helped as soon as their symptoms are over; ineffective when the run
+        ends and they are not."""
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
         told = {action.remedy for action in self.taken if action.status in ("helped", "ineffective")}
         waiting = [
