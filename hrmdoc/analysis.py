@@ -23,7 +23,7 @@ from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.record.run import Damage, Run, Sighting, Tick
-from hrmdoc.roles import RoleMap
+from hrmdoc.roles import RoleMap, absent_metrics, check_stated
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 
@@ -44,6 +44,7 @@ class Analysis:
         diagnosis: the ranked causes.
         prescriptions: for each cause among the first three, its remedies as they apply to this run.
         acknowledged: symptoms that the user knows of, with the reason; they count as info.
+        notes: what the user stated and the run does not bear out, a sentence each.
     """
 
     run: Run
@@ -54,6 +55,7 @@ class Analysis:
     state: RunState
     prescriptions: Mapping[str, Sequence[Prescription]] = field(default_factory=dict)
     acknowledged: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     @property
     def verdict(self) -> str:
@@ -114,6 +116,9 @@ class AnalysisSession:
         self.settings = own_settings.load(Path.cwd()) if settings is None else settings
         book = rulebook.load(Path(folder) for folder in self.settings.rules)
         self.book = own_settings.adjusted(book, self.settings)
+        origin = self.settings.origin or None
+        check_stated(self.book, self.settings.roles, self.settings.facts, origin)
+        check_stated(self.book, metric_roles or {}, facts or {})
         self.matcher = SignatureMatcher(self.book)
         self.other_runs = ""
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
@@ -182,7 +187,8 @@ class AnalysisSession:
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, closed=closed)
-        return Analysis(self.run, self.book, situation, judged, result, state, offered, known)
+        notes = absent_metrics(self.run) if closed else ()
+        return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
     def checks(self) -> Analysis:
         """Examines facts alone, before there is a run: the rules that are a check over facts, and nothing

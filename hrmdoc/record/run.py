@@ -388,6 +388,11 @@ class Run:
         return max((time for time in times if math.isfinite(time)), default=math.nan)
 
     @property
+    def metrics(self) -> set[str]:
+        """The names of all metrics."""
+        return {key.metric for key in self.series}
+
+    @property
     def points(self) -> int:
         """How many points were read, all sources counted."""
         return sum(len(series) for series in self.series.values())

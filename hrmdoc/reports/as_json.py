@@ -49,6 +49,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
             for symptom in analysis.not_evaluated
         ],
         "input_errors": [{"file": _text(d.file), "line": d.line, "what": _text(d.what)} for d in run.damages],
+        "notes": [_text(note) for note in analysis.notes],
         "next_check": _text(analysis.diagnosis.next_check),
     }
 

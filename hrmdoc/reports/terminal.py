@@ -113,6 +113,8 @@ def _verdict(analysis: Analysis, console: Console) -> None:
         put(console, Text(blamed), lead=" " * lead.cell_len)
     if told := of_ranks(analysis):
         put(console, Text(told), lead=" " * lead.cell_len)
+    for note in analysis.notes:
+        put(console, Text(safe(note)), lead=Text("Note: ", style="yellow"))
 
 
 def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:

@@ -10,5 +10,15 @@ from hrmdoc.roles.canonical import canonical
 from hrmdoc.roles.framework import detect
 from hrmdoc.roles.kind import infer_kind, infer_phase
 from hrmdoc.roles.metrics import RoleMap, settle
+from hrmdoc.roles.stated import absent_metrics, check_stated
 
-__all__ = ["RoleMap", "canonical", "detect", "infer_kind", "infer_phase", "settle"]
+__all__ = [
+    "RoleMap",
+    "absent_metrics",
+    "canonical",
+    "check_stated",
+    "detect",
+    "infer_kind",
+    "infer_phase",
+    "settle",
+]

@@ -8,7 +8,7 @@ last by its final word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hrmdoc.record.run import RoleGuess
@@ -137,7 +137,7 @@ class RoleMap:
 
     def __init__(self, book: Rulebook, overrides: Mapping[str, str] | None = None) -> None:
         self._own = dict(overrides or {})
-        self._taken = frozenset(role for role in self._own.values() if role)
+        self._taken: frozenset[str] = frozenset()
         self._exact, self._patterns = _tables(book.frameworks.values())
         self._frameworks = book.frameworks
         self._here: dict[str, RoleGuess] = {}
@@ -150,14 +150,24 @@ class RoleMap:
             known = self._seen[metric] = self._stated(metric) or self._look_up(metric)
         return known
 
-    def settle(self, framework: str) -> bool:
-        """Takes in which framework wrote the run; says whether names mean something else than before."""
+    def settle(self, framework: str, metrics: Collection[str] = ()) -> bool:
+        """Takes in which framework wrote the run and which metrics it has; says whether names mean something
+        else than before.
+
+        A role that the user gave to a metric is taken from all others once the run has that metric: a name
+        that is absent must not leave the role without any.
+        """
         known = self._frameworks.get(framework)
         here = {normalised(name): _guess(role) for name, role in known.own_metrics.items()} if known else {}
-        if here == self._here:
+        taken = frozenset(role for metric, role in self._own.items() if role and metric in metrics)
+        if here == self._here and taken == self._taken:
             return False
-        self._here, self._seen = here, {}
+        self._here, self._taken, self._seen = here, taken, {}
         return True
+
+    def absent(self, metrics: Collection[str]) -> dict[str, str]:
+        """The roles that the user gave to metrics that the run does not have: metric -> role."""
+        return {metric: role for metric, role in self._own.items() if metric not in metrics}
 
     def _stated(self, metric: str) -> RoleGuess | None:
         if metric in self._own:
@@ -211,7 +221,7 @@ class RoleMap:
 def settle(run: Run, framework: str) -> None:
     """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said
     otherwise."""
-    if isinstance(run.role_of, RoleMap) and run.role_of.settle(framework):
+    if isinstance(run.role_of, RoleMap) and run.role_of.settle(framework, run.metrics):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1
