@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types format smoke fuzz bench accuracy calibrate clean
+.PHONY: help setup demo test test-slow lint types format smoke fuzz bench accuracy clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -62,9 +62,6 @@ soak: $(READY) ## kill a training run 200 times and see it come back
 
 accuracy: $(READY) ## how often the doctor is right, on the fault lab
 	$(BIN)/python -m benchmarks.lab --matrix small
-
-calibrate: $(READY) ## rules/rates.yaml from the runs that `make accuracy` examined last
-	$(BIN)/python -m benchmarks.calibrate
 
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -8,8 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
-
 import hrmdoc
 from benchmarks.lab.effects import Outcome, effect, outcome_of
 from benchmarks.lab.faults import onset_of
@@ -23,7 +21,6 @@ from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 
 TABLE = RUNS / "verdicts.parquet"
-EXAMINED = RUNS / "examined.jsonl"
 SERIOUS = ("warning", "critical")
 STEPS_PER_EPOCH = 40
 """Of the classifier, whose logs count epochs."""
@@ -31,7 +28,7 @@ STEPS_PER_EPOCH = 40
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A run's symptoms and situation: enough to rank its causes again with other rates."""
+    """A run's symptoms and situation: enough to rank its causes."""
 
     key: str
     kind: str
@@ -85,7 +82,7 @@ class Verdict:
 
 
 def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
-    """Examines kept runs with the public `hrmdoc.analyze`; also keeps what `make calibrate` needs."""
+    """Examines kept runs with the public `hrmdoc.analyze`."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from hrmdoc import rulebook
 
@@ -93,12 +90,6 @@ def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
     with ProcessPoolExecutor(processes) as pool:
         pairs = list(pool.map(examine, specs, chunksize=4))
     examined = [one for one, _ in pairs]
-    EXAMINED.parent.mkdir(parents=True, exist_ok=True)
-    EXAMINED.write_bytes(
-        b"\n".join(
-            msgspec.json.encode((_plain(spec), one)) for spec, one in zip(specs, examined, strict=True)
-        )
-    )
     outcomes = {one.key: outcome for one, outcome in pairs}
     effects = [_effect(spec, outcomes) for spec in specs]
     return [verdict_of(spec, one, book, did) for spec, one, did in zip(specs, examined, effects, strict=True)]
@@ -107,17 +98,6 @@ def judge(specs: Sequence[Spec], processes: int = 2) -> list[Verdict]:
 def _effect(spec: Spec, outcomes: dict[str, Outcome]) -> str | None:
     twin = None if spec.healthy else outcomes.get(twin_of(spec).key())
     return None if twin is None else effect(spec.fault, onset_of(spec), outcomes[spec.key()], twin)
-
-
-def load_examined() -> list[tuple[Spec, Examined]]:
-    """What the last `judge` kept."""
-    rows = (msgspec.json.decode(row) for row in EXAMINED.read_bytes().splitlines())
-    return [(Spec(**{**spec, "causes": tuple(spec["causes"])}), _examined(one)) for spec, one in rows]
-
-
-def _examined(data: dict[str, Any]) -> Examined:
-    symptoms = tuple(Symptom(**{**one, "missing": tuple(one["missing"])}) for one in data["symptoms"])
-    return Examined(**{**data, "symptoms": symptoms, "steps": tuple(data["steps"])})
 
 
 def examine(spec: Spec) -> tuple[Examined, Outcome]:
@@ -143,7 +123,7 @@ def examine(spec: Spec) -> tuple[Examined, Outcome]:
 
 
 def ranked(one: Examined, book: Rulebook) -> Diagnosis:
-    """The diagnosis of an examined run by the rates of `book`."""
+    """The diagnosis of an examined run by `book`."""
     framework = "" if one.framework == "unknown" else one.framework
     return diagnose(one.symptoms, book, kind=one.kind, facts=one.facts, framework=framework)
 
@@ -230,13 +210,6 @@ def _delay(spec: Spec, one: Examined, serious: Sequence[Symptom], book: Rulebook
 
 
 def _light(symptom: Symptom) -> Symptom:
-    """Without what ranking does not need; some values are not JSON."""
+    """Without what ranking does not need: less to hand from one process to the other."""
     role = symptom.values.get("role")
     return replace(symptom, values={"role": role} if role else {}, score=None)
-
-
-def _plain(spec: Spec) -> dict[str, Any]:
-    return {
-        name: getattr(spec, name)
-        for name in ("program", "fault", "causes", "seed", "settings", "strength", "onset", "note")
-    }

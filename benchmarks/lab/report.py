@@ -27,7 +27,7 @@ are somewhat too narrow. How it does on logs that others wrote is in [corpus.md]
 - *did harm*: {criterion}
   The last figures of a row (found of these, named first, among three, MRR) are those of the faults that did.
 - *false alarm*: a healthy run whose verdict is `warning` or `critical`.
-- *learnt on*: {training}, the programs that `make calibrate` may learn rates from.
+- *learnt on*: {training}, the programs whose runs were looked at while rules were written.
   Nothing is estimated from the others, the *held out*, but rules have been changed after looking at single runs of them.
 - *came after the rules*: the programs {blind}, which train through the real libraries,
   and the faults {new}.

@@ -12,7 +12,7 @@ import numpy as np
 
 from hrmdoc.diagnosis.network import FloatArray, Observed
 from hrmdoc.examination.symptom import LADDER
-from hrmdoc.rulebook import EVERY_SYMPTOM, Rate, supposed
+from hrmdoc.rulebook import EVERY_SYMPTOM, supposed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Set
@@ -162,7 +162,7 @@ def _arises(symptom: Symptom, seen: Set[str], book: Rulebook) -> bool:
 
 def _leak(symptom: Symptom, book: Rulebook) -> float:
     rule = book.symptoms.get(symptom.id)
-    return (rule.leak if rule else Rate(0.01, 0.0, 0.05)).p
+    return rule.leak if rule else 0.01
 
 
 def _consequences(seen: Iterable[Symptom]) -> set[str]:

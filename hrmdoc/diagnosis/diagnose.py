@@ -331,7 +331,7 @@ def _joined(
 
 def _leak_of(symptom: Symptom, book: Rulebook) -> float:
     rule = book.symptoms.get(symptom.id)
-    return rule.leak.p if rule else 0.01
+    return rule.leak if rule else 0.01
 
 
 def _verdict(

@@ -11,9 +11,10 @@ import os
 import re
 import threading
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -36,8 +37,6 @@ from hrmdoc.rulebook.schema import (
     Needs,
     Number,
     Phase,
-    Rate,
-    Rates,
     Remedy,
     Rulebook,
     Severity,
@@ -65,8 +64,6 @@ __all__ = [
     "Needs",
     "Number",
     "Phase",
-    "Rate",
-    "Rates",
     "Remedy",
     "Rulebook",
     "Severity",
@@ -91,26 +88,23 @@ FOLDERS: dict[str, type[RuleFile]] = {
     "remedies": Remedy,
     "frameworks": Framework,
 }
-RATES = "rates.yaml"
 STATES_KEPT = 8
 _LOADING = threading.Lock()
 """msgspec 0.22 crashes the process where two threads are the first to meet a class."""
 
 
-def load(extra: Iterable[Path] = (), *, measured: bool = True) -> Rulebook:
+def load(extra: Iterable[Path] = ()) -> Rulebook:
     """The built-in rules, extended and overridden by the folders in `extra` (later wins).
 
     Args:
         extra: the user's rule folders.
-        measured: take measured rates (`rates.yaml`) where there are some, rather than those written in the
-            rules.
 
     Raises:
         RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not
             exist.
     """
     roots = [data_dir("rules"), *(folder.absolute() for folder in extra)]
-    files = [entry for root in roots for entry in _rule_files(root) if measured or entry.name != RATES]
+    files = [entry for root in roots for entry in _rule_files(root)]
     state = _state(files)
     cached = _cache_file(state)
     with _LOADING:
@@ -141,7 +135,6 @@ def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
                 (entry for entry in os.scandir(folder) if entry.name.endswith(".yaml")),
                 key=lambda entry: entry.name,
             )
-    yield from (entry for entry in os.scandir(root) if entry.name == RATES and entry.is_file())
 
 
 def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
@@ -153,7 +146,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 7"]
+    lines = [f"{__version__} 8"]
     for entry in files:
         try:
             found = entry.stat()
@@ -193,9 +186,6 @@ def _store(path: Path, blob: bytes) -> None:
 def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
     book = Rulebook()
     for path, blob in blobs:
-        if path.name == RATES:
-            _set_rates(book, convert(path, blob, Rates))
-            continue
         parsed = parse(path, blob)
         if isinstance(parsed, SignatureFile):
             for signature in parsed.signatures:
@@ -210,19 +200,6 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
         else:
             book.frameworks[parsed.id] = parsed
     return book
-
-
-def _set_rates(book: Rulebook, rates: Rates) -> None:
-    """Puts measured rates into the rules read so far; rules of later folders stand as they are written."""
-    for name, leak in rates.leaks.items():
-        if name in book.symptoms:
-            book.symptoms[name] = msgspec.structs.replace(book.symptoms[name], leak=leak)
-    for name, weights in rates.weights.items():
-        if name in book.causes:
-            known = {symptom: rate.p for symptom, rate in weights.items() if symptom in book.symptoms}
-            book.causes[name] = msgspec.structs.replace(
-                book.causes[name], produces={**book.causes[name].produces, **known}
-            )
 
 
 _ASKED = re.compile(r"""\b(?:seen|present|episodes|peak)\(\s*['"]([\w-]+)['"]\s*\)""")
@@ -266,19 +243,11 @@ def good_signs(book: Rulebook) -> frozenset[str]:
     )
 
 
-def with_rates(
-    book: Rulebook, leaks: Mapping[str, Rate], weights: Mapping[str, Mapping[str, Rate]]
-) -> Rulebook:
-    """A copy of `book` with other rates; those of symptoms and causes that it does not have are passed by."""
-    copy = Rulebook(
-        dict(book.symptoms),
-        dict(book.signatures),
-        dict(book.causes),
-        dict(book.remedies),
-        dict(book.frameworks),
-    )
-    _set_rates(copy, Rates(dict(leaks), {name: dict(found) for name, found in weights.items()}))
-    return copy
+def _older_forms(tree: dict[str, Any]) -> dict[str, Any]:
+    """A leak with its interval, `{p, low, high, basis}`, counts as the number `p`: rules of users may still
+    have it."""
+    leak = tree.get("leak")
+    return {**tree, "leak": leak["p"]} if isinstance(leak, dict) and "p" in leak else tree
 
 
 def parse(path: Path, blob: bytes) -> RuleFile:
@@ -292,7 +261,7 @@ def parse(path: Path, blob: bytes) -> RuleFile:
         raise RuleError(
             f"a rule lies in one of the folders {', '.join(FOLDERS)}, not in {path.parent.name!r}", file=path
         )
-    parsed = convert(path, blob, kind)
+    parsed = convert(path, blob, kind, _older_forms)
     if isinstance(parsed, SymptomRule):
         try:
             for when in parsed.when.walk():

@@ -4,7 +4,7 @@ nearest valid one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -17,15 +17,18 @@ from hrmdoc.text import patterns
 Kind = TypeVar("Kind", bound=Struct)
 
 
-def convert(path: Path, blob: bytes, kind: type[Kind]) -> Kind:
-    """The file's content as a `kind`.
+def convert(
+    path: Path, blob: bytes, kind: type[Kind], adapt: Callable[[dict[str, Any]], Any] | None = None
+) -> Kind:
+    """The file's content as a `kind`; `adapt` first turns older forms into the present one.
 
     Raises:
         RuleError: it is no YAML, or something in it does not fit: with the line and, for an unknown key, the
             nearest valid one.
     """
     try:
-        return msgspec.convert(_tree(path, blob), kind, strict=True)
+        tree = _tree(path, blob)
+        return msgspec.convert(adapt(tree) if adapt else tree, kind, strict=True)
     except msgspec.ValidationError as error:
         found = misfit(error, kind)
         raise RuleError(

@@ -133,15 +133,6 @@ class Needs(Struct, forbid_unknown_fields=True, frozen=True):
     facts: tuple[str, ...] = ()
 
 
-class Rate(Struct, forbid_unknown_fields=True, frozen=True):
-    """A probability with its 95 % interval, and what it was measured on (`prior` when not yet measured)."""
-
-    p: float
-    low: float
-    high: float
-    basis: str = "prior"
-
-
 class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/symptoms/<id>.yaml"""
 
@@ -157,7 +148,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     needs: Needs = Needs()
     evidence: str = ""
     summary: str = ""
-    leak: Rate = Rate(0.01, 0.0, 0.05)
+    leak: float = 0.01
     falsepositives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
@@ -290,17 +281,6 @@ class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
 
     subsystem: str
     signatures: tuple[Signature, ...]
-
-
-class Rates(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/rates.yaml: measured frequencies that take the place of those written in the rules; `make
-    calibrate` writes it.
-
-    `leaks` by symptom, `weights` by cause and symptom. Those of rules that no longer exist are passed over.
-    """
-
-    leaks: dict[str, Rate] = field(default_factory=dict)
-    weights: dict[str, dict[str, Rate]] = field(default_factory=dict)
 
 
 class Rulebook(Struct, frozen=True):

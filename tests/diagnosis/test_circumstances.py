@@ -10,7 +10,7 @@ from hrmdoc import rulebook
 from hrmdoc.diagnosis.circumstances import Circumstances, facts_asked
 from hrmdoc.diagnosis.diagnose import diagnose
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.rulebook import Cause, Given, Rate, Rulebook, SymptomRule, When
+from hrmdoc.rulebook import Cause, Given, Rulebook, SymptomRule, When
 
 CLIPPED = Given("0 < optimizer.grad_clip <= 10", 0.1, "gradients are clipped")
 BARE = Given(
@@ -26,9 +26,7 @@ def cause(name: str, *given: Given, prior: float = 0.02) -> Cause:
 
 
 def book(*causes: Cause) -> Rulebook:
-    rule = SymptomRule(
-        id="spike", title="Spike", when=When(check="1"), playbook="page", leak=Rate(0.01, 0.0, 0.05)
-    )
+    rule = SymptomRule(id="spike", title="Spike", when=When(check="1"), playbook="page", leak=0.01)
     return Rulebook(symptoms={"spike": rule}, causes={one.id: one for one in causes})
 
 

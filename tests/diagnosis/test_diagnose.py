@@ -9,9 +9,9 @@ import pytest
 
 from hrmdoc.diagnosis.diagnose import Diagnosis, Hypothesis, diagnose
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.rulebook import Applies, Cause, Rate, Remedy, Rulebook, SymptomRule, Verify, When
+from hrmdoc.rulebook import Applies, Cause, Remedy, Rulebook, SymptomRule, Verify, When
 
-LEAK = Rate(0.01, 0.0, 0.05)
+LEAK = 0.01
 ANYWHERE = Applies()
 
 

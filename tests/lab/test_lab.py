@@ -26,7 +26,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The lab keeps its runs in a folder of the test."""
     for module in (spec, execute):
         monkeypatch.setattr(module, "RUNS", tmp_path)
-    monkeypatch.setattr(judge, "EXAMINED", tmp_path / "examined.jsonl")
     monkeypatch.setattr(judge, "TABLE", tmp_path / "verdicts.parquet")
     return tmp_path
 

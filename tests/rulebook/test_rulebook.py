@@ -118,3 +118,24 @@ def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
 def test_a_symptom_that_ends_by_a_signature_that_is_not_there_is_told() -> None:
     book = Rulebook({"mine": SymptomRule("mine", "Mine", When(lines=LinesWhen(got_over="said")), "unknown")})
     assert rulebook.check(book, own={"mine"}) == ["symptom mine: no signature 'said'"]
+
+
+SYMPTOM = """id: own-symptom
+title: The loss is high
+when: {{check: "1 > 0"}}
+playbook: loss
+leak: {leak}
+"""
+
+
+@pytest.mark.parametrize("leak", ["0.02", "{p: 0.02, low: 0.0, high: 0.05}", "{p: 0.02, basis: prior}"])
+def test_a_leak_is_a_number_and_one_with_its_interval_is_still_read(rules: Path, leak: str) -> None:
+    (rules / "symptoms/own-symptom.yaml").write_text(SYMPTOM.format(leak=leak))
+    assert rulebook.load().symptoms["own-symptom"].leak == 0.02
+
+
+def test_a_leak_without_its_number_is_refused_with_its_line(rules: Path) -> None:
+    (rules / "symptoms/own-symptom.yaml").write_text(SYMPTOM.format(leak="{low: 0.0, high: 0.05}"))
+    with pytest.raises(RuleError, match="float") as raised:
+        rulebook.load()
+    assert raised.value.line == 5
