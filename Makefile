@@ -3,10 +3,11 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p hrmdoc
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types format smoke fuzz bench accuracy clean
+.PHONY: help setup demo check test test-slow lint types format smoke fuzz bench soak accuracy clean unpacked
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,24 +22,28 @@ setup: $(READY) ## create .venv with the tested set of packages
 demo: $(READY) ## a fault, its diagnosis, the patch, the healthy rerun, the report
 	$(BIN)/hrmdoc demo
 
+check: lint ## lint, types, and the tests of what changed against main, in under 90 seconds
+	$(MYPY)
+	$(BIN)/python .ci/changed.py | xargs -r $(BIN)/python -m pytest -q -n 2 --dist loadfile
+
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-slow: $(READY) ## the tests that take minutes of compilation
 	$(BIN)/python -m pytest -q -m minutes
 
-lint: $(READY) ## ruff, the rules' own check, and the layer contracts
+lint: $(READY) ## ruff, the ceiling of complexity, the rules' own check, and the layer contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/complexity.py
 	$(BIN)/hrmdoc rules check
 	@$(MAKE) --no-print-directory unpacked
 	cd build/unpacked && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
 
 types: $(READY) ## mypy, strict, on the unpacked wheel
 	@$(MAKE) --no-print-directory unpacked
-	cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml -p hrmdoc
+	$(MYPY)
 
-.PHONY: unpacked
 unpacked: # the wheel as it would be installed: an editable install hides hrmdoc.trainer from static tools
 	@rm -rf build/unpacked build/wheel build/lib && mkdir -p build/unpacked build/wheel
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel .
