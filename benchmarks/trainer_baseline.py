@@ -19,9 +19,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hrmdoc.trainer.data import DataInfo
-from hrmdoc.trainer.layers import inner_size
-from hrmdoc.trainer.model import HRM, ArchConfig
-from hrmdoc.trainer.reference import to_reference
+from hrmdoc.trainer.evaluation.reference import to_reference
+from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.layers import inner_size
 
 Batch = dict[str, Tensor]
 

@@ -39,19 +39,19 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hrmdoc.errors import HrmdocError
-from hrmdoc.trainer import config as configs
-from hrmdoc.trainer import devices
-from hrmdoc.trainer.autotune import out_of_memory
-from hrmdoc.trainer.benchmark import gemm_rate, measure_backend, step_flops
+from hrmdoc.trainer.commands.benchmark import gemm_rate, measure_backend, step_flops
+from hrmdoc.trainer.config import load as configs
+from hrmdoc.trainer.config.schema import TrainConfig
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.data.dataset import PuzzleData
 from hrmdoc.trainer.data.locate import open_data
-from hrmdoc.trainer.layers import check_backend, inner_size
+from hrmdoc.trainer.devices import devices
 from hrmdoc.trainer.main import main as trainer
-from hrmdoc.trainer.model import DTYPES
-from hrmdoc.trainer.schema import TrainConfig
-from hrmdoc.trainer.setup import git_commit, make_plan
-from hrmdoc.trainer.state import arch_config
+from hrmdoc.trainer.model.hrm import DTYPES
+from hrmdoc.trainer.model.layers import check_backend, inner_size
+from hrmdoc.trainer.setup.autotune import out_of_memory
+from hrmdoc.trainer.setup.setup import git_commit, make_plan
+from hrmdoc.trainer.state.state import arch_config
 
 Part = dict[str, Any]
 FORK = multiprocessing.get_context("fork")  # a new process has PyTorch loaded already

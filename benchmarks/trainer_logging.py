@@ -27,17 +27,17 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.trainer_speed import CONFIGS, DECAY, LR, SUDOKU
-from hrmdoc.trainer.benchmark import Stepper, random_batch
-from hrmdoc.trainer.devices import keep_memory
-from hrmdoc.trainer.job import Job
-from hrmdoc.trainer.journal import Journal
-from hrmdoc.trainer.meter import Meter
-from hrmdoc.trainer.microbatch import Sums
-from hrmdoc.trainer.model import HRM
-from hrmdoc.trainer.movement import Movement
-from hrmdoc.trainer.parallel import World
-from hrmdoc.trainer.rundir import RunDir
-from hrmdoc.trainer.schema import TrainConfig
+from hrmdoc.trainer.commands.benchmark import Stepper, random_batch
+from hrmdoc.trainer.config.schema import TrainConfig
+from hrmdoc.trainer.devices.devices import keep_memory
+from hrmdoc.trainer.loop.job import Job
+from hrmdoc.trainer.loop.journal import Journal
+from hrmdoc.trainer.loop.meter import Meter
+from hrmdoc.trainer.model.gradients import Sums
+from hrmdoc.trainer.model.hrm import HRM
+from hrmdoc.trainer.optim.movement import Movement
+from hrmdoc.trainer.parallel.world import World
+from hrmdoc.trainer.rundir.directory import RunDir
 
 INTERVAL = TrainConfig().log_interval
 ALONE = 400  # intervals of logging without training

@@ -25,11 +25,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.trainer_baseline import Baseline
-from hrmdoc.trainer.benchmark import Stepper, gemm_rate, random_batch, step_flops
+from hrmdoc.trainer.commands.benchmark import Stepper, gemm_rate, random_batch, step_flops
 from hrmdoc.trainer.data import DataInfo
-from hrmdoc.trainer.devices import keep_memory
-from hrmdoc.trainer.layers import inner_size
-from hrmdoc.trainer.model import HRM, ArchConfig, Batch
+from hrmdoc.trainer.devices.devices import keep_memory
+from hrmdoc.trainer.model.hrm import HRM, ArchConfig, Batch
+from hrmdoc.trainer.model.layers import inner_size
 
 SUDOKU = DataInfo(vocab_size=11, seq_len=81)
 SMALL = ArchConfig(hidden_size=32, H_layers=1, L_layers=1, num_heads=1, expansion=2, puzzle_emb_ndim=32)

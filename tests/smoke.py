@@ -21,7 +21,7 @@ book = rulebook.load()
 assert len(book.symptoms) > 50, len(book.symptoms)
 assert rulebook.check(book) == [], rulebook.check(book)
 assert list(data_dir("playbooks").glob("*.md"))
-kernels = sorted(file.name for file in (Path(hrmdoc.trainer.__file__).parent / "kernels").iterdir())
+kernels = sorted(file.name for file in (Path(hrmdoc.trainer.__file__).parent / "native" / "kernels").iterdir())
 assert kernels == sys.argv[1:], kernels
 leaked = [name for name in ("trainer", "rules", "playbooks", "tests") if importlib.util.find_spec(name)]
 assert not leaked, leaked

@@ -80,7 +80,7 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
     """
     import torch  # noqa: F401  # once, before the forks
 
-    from hrmdoc.trainer import loop, setup  # noqa: F401
+    from hrmdoc.trainer.setup import setup  # noqa: F401
 
     rng = random.Random(seed)
     kind = "native" if native else "plain"
@@ -147,7 +147,7 @@ def _start(folder: Path, name: str, native: bool) -> int:
 
 def _newest(run: Path) -> int:
     """The step of the newest good checkpoint, 0 without one. A damaged one with a final name is a failure."""
-    from hrmdoc.trainer import checkpoint
+    from hrmdoc.trainer.state import checkpoint
 
     if not checkpoint.found(run / "checkpoints"):
         return 0
@@ -157,7 +157,7 @@ def _newest(run: Path) -> int:
 
 
 def _compare(whole: Path, run: Path) -> None:
-    from hrmdoc.trainer import checkpoint
+    from hrmdoc.trainer.state import checkpoint
 
     states = [checkpoint.load(path / "checkpoints" / f"step_{STEPS}")[0] for path in (whole, run)]
     for part in ("model", "optimizer", "ema", "rng", "data"):

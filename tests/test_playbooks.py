@@ -18,7 +18,7 @@ from hrmdoc import measures, rulebook
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 from hrmdoc.paths import data_dir
 from hrmdoc.remedies.actions import ACTIONS
-from hrmdoc.trainer.config import key_types
+from hrmdoc.trainer.config.load import key_types
 
 FOLDER = data_dir("playbooks")
 PAGES = sorted(FOLDER.glob("*.md"))

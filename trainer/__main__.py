@@ -4,7 +4,7 @@ import os
 import sys
 
 from .main import main
-from .parallel import world_size
+from .parallel.world import world_size
 
 status = main(sys.argv[1:])
 if world_size(os.environ) > 1:

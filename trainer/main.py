@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.errors import ConfigError, HrmdocError, UsageError
 
-from . import config as configs
-from . import launch
+from .commands.screen import Screen
+from .config import load as configs
+from .config.overrides import AUTO, parse_overrides, read_yaml, run_settings
+from .config.schema import TrainConfig
 from .data.locate import check_data
-from .overrides import AUTO, parse_overrides, read_yaml, run_settings
-from .schema import TrainConfig
-from .screen import Screen
+from .launch import start as launch
 
 if TYPE_CHECKING:
-    from .job import Job
-    from .loop import Outcome
+    from .loop.job import Job
+    from .loop.loop import Outcome
 
 USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
        hrmdoc train --slurm [--account A] [--qos Q] [--constraint C] [--partition P] [--nodes N] [--gpus-per-node G]
@@ -48,11 +48,11 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         if command == "dataset":
-            from .data.build import command as build
+            from .commands.dataset import command as build
 
             return build(words)
         if command == "evaluate":
-            from .evaluate_command import command as evaluate
+            from .commands.evaluate import command as evaluate
 
             return evaluate(words)
         return train(words)
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
 def train(words: list[str]) -> int:
     """`hrmdoc train`: trains, and prints the run directory to stdout."""
     if "--benchmark" in words:
-        from .benchmark import command
+        from .commands.benchmark import command
 
         return command(words)
     request = launch.parse(words)
@@ -87,9 +87,9 @@ def train(words: list[str]) -> int:
         return 0
     if sys.stderr.isatty():
         sys.stderr.write("loading PyTorch ...\n")
-    from .loop import train as run_loop
-    from .parallel import is_chief
-    from .setup import make_job
+    from .loop.loop import train as run_loop
+    from .parallel.world import is_chief
+    from .setup.setup import make_job
 
     screen = Screen(quiet=not is_chief(os.environ))
     job = make_job(config, None if file is None else str(file), screen.say)
@@ -119,7 +119,7 @@ def train(words: list[str]) -> int:
 
 def _summary(job: Job, outcome: Outcome) -> str:
     """How the run ended, what it reached, and what can be done next."""
-    from .checkpoint import found
+    from .state.checkpoint import found
 
     reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
     reached = [

@@ -13,10 +13,10 @@ import torch
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from hrmdoc.trainer.data import DataInfo, write_identifiers, write_split
-from hrmdoc.trainer.job import Job
+from hrmdoc.trainer.loop.job import Job
 from hrmdoc.trainer.main import read_config
-from hrmdoc.trainer.setup import make_job
-from hrmdoc.trainer.state import TrainState
+from hrmdoc.trainer.setup.setup import make_job
+from hrmdoc.trainer.state.state import TrainState
 
 WORDS = [
     *(

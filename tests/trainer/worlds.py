@@ -37,7 +37,7 @@ def launch(*runs: dict[str, Any], timeout: float = 300) -> tuple[list[list[int]]
 def main() -> None:
     import torch  # noqa: F401
 
-    from hrmdoc.trainer import loop, setup  # noqa: F401
+    from hrmdoc.trainer.setup import setup  # noqa: F401
 
     print(json.dumps([fork(**run) for run in json.loads(sys.argv[1])]))
 
@@ -48,7 +48,7 @@ def fork(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    from hrmdoc.trainer import devices
+    from hrmdoc.trainer.devices import devices
 
     children = []
     for rank in range(size):
@@ -70,7 +70,7 @@ def fork(
 
 
 def child_main(rank: int, words: list[str], signalled: list[Any] | None) -> int:
-    from hrmdoc.trainer.inbox import Inbox
+    from hrmdoc.trainer.loop.inbox import Inbox
     from hrmdoc.trainer.main import main as trainer
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -85,7 +85,7 @@ def child_main(rank: int, words: list[str], signalled: list[Any] | None) -> int:
         Inbox.waiting = waiting  # type: ignore[method-assign]
     status = trainer(words)
     split = (
-        "hrmdoc.trainer.shards" in sys.modules
+        "hrmdoc.trainer.parallel.shards" in sys.modules
     )  # a split model holds on to the group; the program ends without waiting for it
     return LEFT_BEHIND if status == 0 and not split and _gloo_threads() else status
 

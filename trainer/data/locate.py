@@ -7,7 +7,7 @@ from pathlib import Path
 from hrmdoc.errors import ConfigError
 
 from .dataset import PuzzleData
-from .sudoku import BUILTIN, builtin, recipe_of
+from .sudoku.build import BUILTIN, builtin, recipe_of
 
 BUILTIN_PREFIX = "builtin:"
 # What the published recipes call their data, and the options that build it.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrmdoc.errors import InputError
 
 from .rows import Rows
-from .rules import SIDES, Boards, is_solution
+from .sudoku.rules import SIDES, Boards, is_solution
 
 _DIGITS = np.full(256, -1, np.int8)
 for _value, _char in enumerate("0123456789ABCDEFG"):

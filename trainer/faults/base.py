@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hrmdoc.errors import ConfigError, did_you_mean
 
-from ..model import Batch
-from ..schema import TrainConfig
+from ..config.schema import TrainConfig
+from ..model.hrm import Batch
 
 if TYPE_CHECKING:
-    from ..feed import Stream
-    from ..state import TrainState
+    from ..data.feed import Stream
+    from ..state.state import TrainState
 
 _SPEC = re.compile(r"(?P<name>[a-z0-9-]+)(?::(?P<strength>[0-9.eE+-]+))?(?:@(?P<step>\d+))?")
 

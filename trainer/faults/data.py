@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from ..data.feed import Stream
 from ..data.info import IGNORE
-from ..feed import Stream
-from ..model import Batch
+from ..model.hrm import Batch
 from .base import Fault
 
 

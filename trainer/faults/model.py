@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..layers import Attention, Block
-from ..schema import TrainConfig
+from ..config.schema import TrainConfig
+from ..model.layers import Attention, Block
 from .base import Fault
 
 if TYPE_CHECKING:
-    from ..state import TrainState
+    from ..state.state import TrainState
 
 
 def _rates(config: TrainConfig, factor: float) -> TrainConfig:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..parallel import restarted
+from ..parallel.world import restarted
 from .base import Fault
 
 if TYPE_CHECKING:
-    from ..state import TrainState
+    from ..state.state import TrainState
 
 STEP = 50  # late enough that the run looks healthy first
 

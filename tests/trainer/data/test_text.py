@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hrmdoc.errors import InputError, UsageError
+from hrmdoc.trainer.commands.dataset import command
 from hrmdoc.trainer.data import PuzzleData
 from hrmdoc.trainer.data.bpe import END, Encoding, _alphabet, _words
-from hrmdoc.trainer.data.build import command
 from hrmdoc.trainer.data.problems import load_problems, prompt_of, read_problems
 from hrmdoc.trainer.data.text import build_text, unigram_loss
 

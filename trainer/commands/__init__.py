@@ -1,0 +1,1 @@
+"""What `hrmdoc train`, `hrmdoc evaluate` and `hrmdoc dataset` do."""

@@ -1,0 +1,1 @@
+"""What a run is configured with: the keys, where their values come from, and the presets."""

@@ -1,0 +1,1 @@
+"""Sudoku: boards, their rules, a solver, a generator, and datasets of them."""

@@ -1,0 +1,1 @@
+"""Which device a run computes on, and how."""

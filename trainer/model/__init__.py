@@ -1,0 +1,1 @@
+"""The model: layers, HRM, its loss and gradients."""

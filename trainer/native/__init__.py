@@ -1,0 +1,1 @@
+"""The model in C on one CPU thread, for small models."""

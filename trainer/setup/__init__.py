@@ -1,0 +1,1 @@
+"""From a configuration to a job that is ready to run."""

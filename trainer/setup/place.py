@@ -1,0 +1,86 @@
+"""Where a run writes, and which run it goes on with: a new one, a named one, or its own after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hrmdoc.errors import ConfigError
+
+from ..config.overrides import AUTO
+from ..config.schema import TrainConfig
+from ..parallel.world import launch_of, restarted
+from ..rundir import directory as rundir
+from ..state.checkpoint import NAME, found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The run directory, and what is resumed: a run directory or one of its checkpoints, or None.
+
+    `again` tells a run that begins anew in its own directory, because it ended before its first checkpoint.
+    """
+
+    path: Path
+    resume: Path | None = None
+    again: bool = False
+
+
+def choose(config: TrainConfig, env: Mapping[str, str], root: Path = Path("runs")) -> Place:
+    """The place of a run. A run that torchrun or Slurm starts again goes on in its own directory.
+
+    Raises:
+        ConfigError: the directory holds another run, or there is nothing to resume.
+    """
+    own = _own(config, env, root) if config.resume == AUTO or restarted(env) else None
+    if own is not None:
+        folder = Path(config.checkpoint_path) if config.checkpoint_path else own / "checkpoints"
+        return Place(own, own) if found(folder) else Place(own, again=True)
+    resumed = None if config.resume in (None, AUTO) else Path(str(config.resume))
+    return Place(_where(config, resumed, root), resumed)
+
+
+def _own(config: TrainConfig, env: Mapping[str, str], root: Path) -> Path | None:
+    """The directory that an earlier start of this same run made, if there was one."""
+    if config.run_dir or config.run_name:
+        path = Path(config.run_dir) if config.run_dir else root / str(config.run_name)
+        return path if (path / "run.json").is_file() else None
+    launch = launch_of(env)
+    runs = (
+        sorted(root.glob("*/run.json"), key=lambda file: file.stat().st_mtime, reverse=True) if launch else []
+    )
+    return next(
+        (file.parent for file in runs if not file.parent.is_symlink() and _launch(file) == launch), None
+    )
+
+
+def _launch(file: Path) -> object:
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known.get("launch") if isinstance(known, dict) else None
+
+
+def _where(config: TrainConfig, resumed: Path | None, root: Path) -> Path:
+    if resumed is None or config.run_dir:
+        same = (
+            resumed is not None
+            and config.run_dir is not None
+            and Path(config.run_dir).resolve() == resumed.resolve()
+        )
+        return (
+            resumed.resolve()
+            if same and resumed
+            else rundir.choose(config.run_dir, config.run_name, config.data_path, root)
+        )
+    run = resumed.parent.parent if NAME.fullmatch(resumed.name) else resumed
+    if not (run / "config.yaml").is_file():
+        raise ConfigError(
+            "there is no run to resume here",
+            file=resumed,
+            hint="name a run directory, or one of its checkpoints/step_<N>",
+        )
+    return run.resolve()  # runs/latest is a link, and is set anew to this folder's own name

@@ -1,0 +1,263 @@
+"""Checkpoints that are complete or absent, never half, and that cannot run code when they are loaded.
+
+A checkpoint is a folder `step_<N>` with `state.pt` (tensors and plain values only) and `meta.json`:
+`{"schema": "hrmdoc.checkpoint/1", "step", "time", "sha256", "bytes", "finite", "lm_loss"}`. It is written
+beside its final name, flushed to disk and renamed, so a name without a dot is always whole. `finite` tells
+whether every weight was a number. A split model (FSDP) has its tensors in `shards/`, whose files and
+checksums are in `parts`; a process reads those that it keeps, or all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import re
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hrmdoc.errors import InputError
+
+from ..rundir.files import fsync_folder, write_atomic
+
+SCHEMA = "hrmdoc.checkpoint/1"
+SHARDS, WEIGHTS = "shards", "state.pt"
+NAME = re.compile(r"step_(\d+)")
+State = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What is known of a checkpoint without loading it. `lm_loss` is None when no finite value was logged."""
+
+    step: int
+    time: float
+    sha256: str
+    bytes: int
+    finite: bool
+    lm_loss: float | None = None
+    schema: str = SCHEMA
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+def save(
+    folder: Path,
+    step: int,
+    state: State,
+    *,
+    finite: bool,
+    lm_loss: float | None = None,
+    write: Callable[[State, Any], None] = torch.save,
+    write_parts: Callable[[Path], None] | None = None,
+) -> Path:
+    """Writes `folder/step_<step>` atomically; an older one of that step is replaced.
+
+    Args:
+        write_parts: writes what is split into the folder that it is given.
+
+    Raises:
+        OSError: the disk is full or not writable; nothing with a final name was touched.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    final = folder / f"step_{step}"
+    part = folder / f".step_{step}.{os.getpid()}"
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir()
+        weights = part / WEIGHTS
+        with weights.open("wb") as file:
+            write(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        if write_parts is not None:
+            write_parts(part / SHARDS)
+            fsync_folder(part / SHARDS)
+        parts = {path.name: _sha256(path) for path in sorted((part / SHARDS).glob("*"))}
+        meta = Meta(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss, parts=parts)
+        write_atomic(part / "meta.json", json.dumps(asdict(meta)) + "\n", durable=True)
+        fsync_folder(part)
+        if final.exists():
+            shutil.rmtree(final)
+        part.rename(final)
+        fsync_folder(folder)
+    except (OSError, RuntimeError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise _disk_error(error) from error
+    return final
+
+
+def _disk_error(error: BaseException) -> OSError:
+    """The disk's own error. torch hides it behind a RuntimeError about the archive that it could not
+    finish."""
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, OSError):
+        inner = inner.__cause__ or inner.__context__
+    return OSError(str(error).splitlines()[0]) if inner is None else OSError(inner.errno, inner.strerror)
+
+
+def load(
+    path: Path, device: torch.device | str = "cpu", like: Mapping[str, torch.Tensor] | None = None
+) -> tuple[State, Meta]:
+    """The state and description of the checkpoint at `path`.
+
+    Only tensors and plain values are taken (`weights_only`): a checkpoint that would run code is refused.
+
+    Args:
+        like: the tensors of a split model (`shards.parts_of`), if its parts are wanted alone where the
+            checkpoint is in parts.
+
+    Raises:
+        InputError: it is incomplete, its checksum differs, or it holds anything else.
+    """
+    meta, weights = check(path), path / WEIGHTS
+    try:
+        state = torch.load(weights, map_location=device, weights_only=True)
+    except OSError as error:
+        raise InputError(f"the checkpoint cannot be read: {error.strerror}", file=weights) from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            "the checkpoint holds something else than tensors and plain values, and was not loaded",
+            file=weights,
+            hint="load only checkpoints that hrmdoc wrote",
+        ) from error
+    if meta.parts:
+        from ..parallel.shards import join, read
+
+        state = join(state, {name: tensor.to(device) for name, tensor in read(path / SHARDS, like).items()})
+    return state, meta
+
+
+def check(path: Path) -> Meta:
+    """The description of the checkpoint at `path`, whose files were read and are as they were written.
+
+    Raises:
+        InputError: they are not, or it is no checkpoint.
+    """
+    meta = read_meta(path)
+    for file, digest in {
+        path / WEIGHTS: meta.sha256,
+        **{path / SHARDS / name: digest for name, digest in meta.parts.items()},
+    }.items():
+        try:
+            same = _sha256(file) == digest
+        except OSError as error:
+            raise InputError(f"the checkpoint cannot be read: {error.strerror}", file=file) from error
+        if not same:
+            raise InputError("the checkpoint is damaged: its checksum differs from meta.json", file=file)
+    return meta
+
+
+def read_meta(path: Path) -> Meta:
+    """The description of the checkpoint at `path`.
+
+    Raises:
+        InputError: there is none, or it is not one of ours.
+    """
+    file = path / "meta.json"
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if found["schema"] != SCHEMA:
+            raise InputError(f"unknown checkpoint schema {found['schema']!r}", file=file)
+        meta = Meta(**found)
+        names_ok = isinstance(meta.parts, dict) and all(Path(name).name == name for name in meta.parts)
+        if not (
+            isinstance(meta.step, int)
+            and isinstance(meta.bytes, int)
+            and isinstance(meta.sha256, str)
+            and names_ok
+        ):
+            raise TypeError
+    except OSError as error:
+        raise InputError(
+            "this is not a checkpoint: meta.json cannot be read", file=path, hint="name a step_<N> folder"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("meta.json does not describe a checkpoint", file=file) from error
+    return meta
+
+
+def found(folder: Path) -> list[Path]:
+    """Every checkpoint in `folder`, newest step first. Unfinished ones have other names and do not show."""
+    steps = [
+        (int(match[1]), path)
+        for path in _entries(folder)
+        if (match := NAME.fullmatch(path.name)) and path.is_dir()
+    ]
+    return [path for _, path in sorted(steps, reverse=True)]
+
+
+def newest_good(
+    folder: Path, device: torch.device | str = "cpu", like: Mapping[str, torch.Tensor] | None = None
+) -> tuple[Path, State, list[InputError]]:
+    """The newest checkpoint that is whole and finite, its state as `load` gives it, and why newer ones were
+    passed over.
+
+    Raises:
+        InputError: there is no good one.
+    """
+    passed: list[InputError] = []
+    for path in found(folder):
+        try:
+            if not read_meta(path).finite:
+                raise InputError("the checkpoint holds weights that are not finite", file=path)
+            return path, load(path, device, like)[0], passed
+        except InputError as error:
+            passed.append(error)
+    if not passed:
+        raise InputError(
+            "there is no checkpoint",
+            file=folder,
+            hint="start the run anew, without resume, in another run_dir",
+        )
+    # A run that silently began at step 0 would look well and cost days: that has to be asked for.
+    told = "".join(f"\n  {Path(error.file or folder)}: {error.what}" for error in passed)
+    number = "its only checkpoint is" if len(passed) == 1 else f"none of its {len(passed)} checkpoints is"
+    raise InputError(
+        f"the run cannot be resumed: {number} {'no good' if len(passed) == 1 else 'good'}{told}",
+        file=folder,
+        hint="restore one of these files from a backup, or begin at step 0 in another run_dir, without resume",
+    )
+
+
+def prune(folder: Path, keep: int) -> list[Path]:
+    """Deletes all but the newest `keep` checkpoints, and never the last good one. Returns what was
+    deleted."""
+    paths = found(folder)
+    good = next((path for path in paths if _is_good(path)), None)
+    gone = [path for path in paths[keep:] if path != good]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
+    for path in _entries(folder):
+        if path.name.startswith(".step_"):  # left by a process that was killed while it wrote
+            shutil.rmtree(path, ignore_errors=True)
+    return gone
+
+
+def all_finite(tensors: Iterator[torch.Tensor]) -> bool:
+    """Whether every floating-point element is a number. One transfer from the device."""
+    flags = [torch.isfinite(tensor).all() for tensor in tensors if tensor.is_floating_point()]
+    return bool(torch.stack(flags).all()) if flags else True
+
+
+def _is_good(path: Path) -> bool:
+    try:
+        return read_meta(path).finite
+    except InputError:
+        return False
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
