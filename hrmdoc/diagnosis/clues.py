@@ -12,7 +12,7 @@ import numpy as np
 
 from hrmdoc.diagnosis.network import FloatArray, Observed
 from hrmdoc.examination.symptom import LADDER
-from hrmdoc.rulebook import EVERY_SYMPTOM, supposed
+from hrmdoc.rulebook import EVERY_SYMPTOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Set
@@ -156,8 +156,8 @@ def _is_message(symptom: Symptom, book: Rulebook) -> bool:
 def _arises(symptom: Symptom, seen: Set[str], book: Rulebook) -> bool:
     """Whether its question arises: how a loss broke is no matter where it did not break, which counts by
     itself."""
-    parents = supposed(book, symptom.id)
-    return not parents or bool(parents & seen)
+    rule = book.symptoms.get(symptom.id)
+    return rule is None or not rule.presupposes or not seen.isdisjoint(rule.presupposes)
 
 
 def _leak(symptom: Symptom, book: Rulebook) -> float:

@@ -15,7 +15,7 @@ from hrmdoc.diagnosis.clues import Clue, Clues, gather, weights
 from hrmdoc.diagnosis.network import FloatArray, Posterior, benign_share, infer, leave_one_out
 from hrmdoc.diagnosis.next_check import next_check
 from hrmdoc.examination.symptom import LADDER
-from hrmdoc.rulebook import EVERY_SYMPTOM, good_signs, refined
+from hrmdoc.rulebook import EVERY_SYMPTOM, good_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
@@ -309,11 +309,12 @@ def _joined(
     """Hints that become warnings: each is information alone, but one fault explains several of them and is
     probably at work.
 
-    A symptom that is defined by another one that shows, as `spike-isolated` by `loss-spike`, is no hint of
+    A symptom that presupposes another one that shows, as `spike-isolated` does `loss-spike`, is no hint of
     its own.
     """
     shown_ids = {s.id for clue in clues.shown for s in clue.symptoms}
-    harmless = harmless | {name for name in shown_ids if refined(book, name) & shown_ids}
+    qualified = {rule.id for rule in book.symptoms.values() if not shown_ids.isdisjoint(rule.presupposes)}
+    harmless = harmless | (qualified & shown_ids)
     counted = np.array([any(s.id not in harmless for s in clue.symptoms) for clue in clues.shown], np.bool_)
     raised: dict[str, Severity] = {}
     for index in np.flatnonzero(posterior.marginal >= JOINED).tolist():

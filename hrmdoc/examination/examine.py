@@ -4,7 +4,7 @@ advances often."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,8 @@ from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.record.run import Event, Fact, Line, Run
-from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When, asked
+from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
+from hrmdoc.rulebook.relations import in_order
 from hrmdoc.rulebook.thresholds import resolve, varied
 
 
@@ -191,23 +192,3 @@ def applies(where: Applies, kind: str, framework: str) -> bool:
     if kind in where.not_kinds:
         return False
     return not where.frameworks or framework in where.frameworks
-
-
-def in_order(rules: Sequence[SymptomRule]) -> list[SymptomRule]:
-    """Each rule behind those for whose symptoms it asks; in a circle, behind those that were named before
-    it."""
-    named = {rule.id: rule for rule in rules}
-    placed: dict[str, SymptomRule] = {}
-    begun: set[str] = set()
-
-    def place(rule: SymptomRule) -> None:
-        if rule.id in begun:
-            return
-        begun.add(rule.id)
-        for name in sorted(asked(rule.when) & named.keys()):
-            place(named[name])
-        placed[rule.id] = rule
-
-    for rule in rules:
-        place(rule)
-    return list(placed.values())

@@ -12,7 +12,6 @@ import re
 import threading
 import zlib
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from msgspec import Struct
 from hrmdoc import __version__
 from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
+from hrmdoc.rulebook import relations
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
@@ -202,35 +202,6 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
     return book
 
 
-_ASKED = re.compile(r"""\b(?:seen|present|episodes|peak)\(\s*['"]([\w-]+)['"]\s*\)""")
-
-
-_SUPPOSED = re.compile(r"""(?<!not )\bseen\(\s*['"]([\w-]+)['"]\s*\)""")
-
-
-@lru_cache(maxsize=1024)
-def _supposed(check: str) -> frozenset[str]:
-    return frozenset(_SUPPOSED.findall(check))
-
-
-def supposed(book: Rulebook, name: str) -> frozenset[str]:
-    """The symptoms of which one has to show before the question of the symptom `name` arises; none for
-    most."""
-    rule = book.symptoms.get(name)
-    return _supposed(rule.when.check) if rule is not None and rule.when.check else frozenset()
-
-
-def asked(when: When) -> frozenset[str]:
-    """The symptoms whose state the checks of a condition ask for."""
-    return frozenset(name for part in when.walk() if part.check for name in _ASKED.findall(part.check))
-
-
-def refined(book: Rulebook, name: str) -> frozenset[str]:
-    """The symptoms by whose state the symptom `name` is defined: those that its check asks for."""
-    rule = book.symptoms.get(name)
-    return asked(rule.when) if rule is not None and rule.when.check else frozenset()
-
-
 def good_signs(book: Rulebook) -> frozenset[str]:
     """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take
     others lightly."""
@@ -268,6 +239,8 @@ def parse(path: Path, blob: bytes) -> RuleFile:
                 when.form()
         except ValueError as error:
             raise RuleError(str(error), file=path, line=line_of(path, blob, ("when",))) from error
+        for route, problem in relations.misfits(parsed):
+            raise RuleError(problem, file=path, line=line_of(path, blob, route))
     name = parsed.subsystem if isinstance(parsed, SignatureFile) else parsed.id
     if name != path.stem:
         raise RuleError(f"the id {name!r} differs from the file name", file=path, line=1)
@@ -292,20 +265,13 @@ def _check_signature(signature: Signature, path: Path) -> None:
             )
 
 
-_OF_SYMPTOMS = re.compile(r"\b(?:seen|began)\(([^)]*)\)")
-_QUOTED = re.compile(r"""['"]([\w-]+)['"]""")
-
-
 def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     """What is wrong with a circumstance of a cause."""
     try:
-        compile_expression(given.check)
+        asked = compile_expression(given.check).symptoms
+        yield from (f"no symptom {name!r}" for name in asked if name not in book.symptoms)
     except RuleError as error:
         yield str(error)
-    for arguments in _OF_SYMPTOMS.findall(given.check):
-        yield from (
-            f"no symptom {name!r}" for name in _QUOTED.findall(arguments) if name not in book.symptoms
-        )
     if given.odds <= 0:
         yield f"odds are above 0, not {given.odds:g}"
 
@@ -332,6 +298,7 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         for name, over in told
         if over and over not in book.signatures
     ]
+    problems += relations.problems(book.symptoms)
     known = {*book.symptoms, EVERY_SYMPTOM}
     for cause in book.causes.values():
         problems += [f"cause {cause.id}: no symptom {name!r}" for name in cause.produces if name not in known]

@@ -24,6 +24,8 @@ from hrmdoc.errors import RuleError
 LONGEST = 1000
 LARGEST_EXPONENT = 64
 LARGEST_INTEGER = 2**63
+OF_SYMPTOMS = frozenset(("seen", "present", "began", "episodes", "peak"))
+"""Functions that ask for the state of symptoms, which they name in quotes."""
 
 Scope = tuple[Mapping[str, Any], Mapping[str, Callable[..., Any]]]
 Closure = Callable[[Scope], Any]
@@ -46,11 +48,13 @@ class Expression:
         text: as written.
         names: the facts it reads, in order of appearance.
         calls: the functions it expects from the caller.
+        symptoms: the symptoms whose state it asks for.
     """
 
     text: str
     names: tuple[str, ...]
     calls: tuple[str, ...]
+    symptoms: tuple[str, ...]
     closure: Closure
 
     def __call__(
@@ -83,9 +87,10 @@ def compile_expression(text: str) -> Expression:
         closure = compiler.compile(tree.body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise RuleError(f"not an expression: {text[:80]!r}: {error}") from error
-    return Expression(
-        text, tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.calls)), closure
+    names, calls, symptoms = (
+        tuple(dict.fromkeys(found)) for found in (compiler.names, compiler.calls, compiler.symptoms)
     )
+    return Expression(text, names, calls, symptoms, closure)
 
 
 def _bounded(value: Any) -> Any:
@@ -155,6 +160,7 @@ class _Compiler:
         self.text = text
         self.names: list[str] = []
         self.calls: list[str] = []
+        self.symptoms: list[str] = []
 
     def compile(self, node: ast.expr) -> Closure:
         match node:
@@ -246,6 +252,8 @@ class _Compiler:
             arguments = [self.compile(node) for node in nodes]
             return lambda scope: _bounded(builtin(*(_number(argument(scope)) for argument in arguments)))
         self.calls.append(name)
+        if name in OF_SYMPTOMS:
+            self.symptoms += [_quoted(name, node) for node in nodes]
         given = [self._argument(node) for node in nodes]
 
         def call(scope: Scope) -> Any:
@@ -262,6 +270,12 @@ class _Compiler:
         if isinstance(node, ast.Name | ast.Attribute):
             return self._constant(_dotted(node))
         return self.compile(node)
+
+
+def _quoted(function: str, node: ast.expr) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise SyntaxError(f"{function}() takes the id of a symptom in quotes, not {ast.unparse(node)[:40]!r}")
 
 
 def _dotted(node: ast.expr) -> str:

@@ -134,7 +134,12 @@ class Needs(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/symptoms/<id>.yaml"""
+    """rules/symptoms/<id>.yaml
+
+    `presupposes`: one of these has to show before the question of this symptom arises: where none does, its
+    absence says nothing; where one does, this symptom qualifies that one and is no finding beside it.
+    `after`: other symptoms whose state its checks ask for. It is looked at behind all of them.
+    """
 
     id: str
     title: str
@@ -143,6 +148,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     status: Status = "stable"
     severity: Severity = "warning"
     group: str | None = None
+    after: tuple[str, ...] = ()
+    presupposes: tuple[str, ...] = ()
     applies: Applies = Applies()
     variants: tuple[Variant, ...] = ()
     needs: Needs = Needs()

@@ -82,6 +82,19 @@ def test_a_traceback_that_was_cut_off_is_evidence_when_there_is_no_other() -> No
     assert names(clues, "shown") == {"unhandled-exception"}
 
 
+def test_a_symptom_counts_as_missing_only_where_its_question_arises() -> None:
+    quiet = gather([symptom("spike-isolated", "absent"), symptom("loss-spike", "absent")], book())
+    assert "spike-isolated" in names(quiet, "open")
+    jumped = gather([symptom("spike-isolated", "absent"), symptom("loss-spike")], book())
+    assert "spike-isolated" in names(jumped, "absent")
+
+
+def test_an_excuse_in_a_check_presupposes_nothing() -> None:
+    """`lr-extreme` passes over runs that learn well, so in those that do not its absence counts."""
+    clues = gather([symptom("lr-extreme", "absent"), symptom("learns-well", "absent")], book())
+    assert "lr-extreme" in names(clues, "absent")
+
+
 def test_a_benign_cause_needs_no_other_sign_than_these_to_excuse_what_it_does() -> None:
     signs = {"amp-deprecated", "learns-well", "mps-pin-memory", "process-group-leak", "solved-metrics"}
     assert good_signs(book()) == signs

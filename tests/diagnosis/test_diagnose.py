@@ -205,18 +205,14 @@ def test_one_hint_stays_a_hint_however_well_a_cause_fits_it() -> None:
     assert alone.verdict == "info"
 
 
-def test_a_hint_that_is_defined_by_another_finding_counts_with_it() -> None:
+def test_a_hint_that_presupposes_another_finding_counts_with_it() -> None:
     batch = cause("batch", prior=0.2, spike=0.6, spike_isolated=0.6)
     rules = book(batch)
-    asks = replace_rule(rules, "spike-isolated", When(check="seen('spike') and episodes('spike') == 1"))
+    isolated = msgspec.structs.replace(rules.symptoms["spike-isolated"], presupposes=("spike",))
+    asks = msgspec.structs.replace(rules, symptoms={**rules.symptoms, "spike-isolated": isolated})
     shown = [replace(present("spike"), state="resolved"), present("spike-isolated", "info")]
     assert diagnose(shown, rules).verdict == "warning"
     assert diagnose(shown, asks).verdict == "info"
-
-
-def replace_rule(rules: Rulebook, name: str, when: When) -> Rulebook:
-    changed = msgspec.structs.replace(rules.symptoms[name], when=when)
-    return msgspec.structs.replace(rules, symptoms={**rules.symptoms, name: changed})
 
 
 def test_hints_that_are_over_raise_nothing() -> None:

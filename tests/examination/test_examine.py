@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 from hrmdoc.analysis import AnalysisSession
-from hrmdoc.examination.examine import in_order
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.rulebook import SymptomRule, When
 
 
 def _found(path: Path) -> dict[str, Symptom]:
@@ -67,24 +65,3 @@ def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Pa
     said = _found(log)["lr-above-typical"].evidence
     assert said.startswith("the learning rate is 0.5; 1e-05 to 0.01 is usual")
     assert "?" not in said
-
-
-def test_a_rule_is_looked_at_behind_those_it_asks_for_however_they_are_named() -> None:
-    def rule(name: str, check: str) -> SymptomRule:
-        return SymptomRule(
-            name, name, When(all=(When(check=check), When(absent=When(check="lr > 1")))), "loss"
-        )
-
-    chain = [
-        rule("a", "peak('b') > 1"),
-        rule("b", 'seen("c")'),
-        rule("c", "episodes( 'd' ) > 1"),
-        rule("d", "lr > 1"),
-    ]
-    assert [one.id for one in in_order(chain)] == ["d", "c", "b", "a"]
-    circle = [
-        rule("x", "present('y')"),
-        rule("y", "present('x') or present('elsewhere')"),
-        rule("z", "lr > 1"),
-    ]
-    assert [one.id for one in in_order(circle)] == ["y", "x", "z"]

@@ -43,9 +43,9 @@ def test_what_fits_is_converted() -> None:
         ("    enter:", "    entr:", 9, "unknown key 'entr'", "did you mean 'enter'?"),
         (
             "playbook: loss",
-            "playbook: loss\nenter: 1.0",
+            "playbook: loss\ncolour: 1.0",
             4,
-            "unknown key 'enter'",
+            "unknown key 'colour'",
             "known keys: id, title, when",
         ),
         ("enter: 1.0", "patience: soon", 9, "Expected `int`, got `str`", ""),

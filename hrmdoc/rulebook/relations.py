@@ -1,0 +1,90 @@
+"""What symptom rules say of one another: the order in which they are looked at, and what presupposes what.
+
+A rule whose check asks for another symptom (`seen('loss-spike')`) states so: under `presupposes` when its own
+question arises only once one of those has shown, else under `after`. Either way it is looked at behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hrmdoc.errors import RuleError
+from hrmdoc.rulebook.expressions import compile_expression
+from hrmdoc.rulebook.schema import SymptomRule, When
+
+
+def in_order(rules: Iterable[SymptomRule]) -> list[SymptomRule]:
+    """Each rule behind those that it names under `after` and `presupposes`; else as they are given.
+
+    Raises:
+        RuleError: rules wait for one another in a circle.
+    """
+    named = {rule.id: rule for rule in rules}
+    placed: dict[str, SymptomRule] = {}
+
+    def place(rule: SymptomRule, path: tuple[str, ...]) -> None:
+        if rule.id in placed:
+            return
+        if rule.id in path:
+            circle = (*path[path.index(rule.id) :], rule.id)
+            raise RuleError(f"symptoms wait for one another: {' after '.join(circle)}")
+        for name in sorted(waits_for(rule) & named.keys()):
+            place(named[name], (*path, rule.id))
+        placed[rule.id] = rule
+
+    for rule in named.values():
+        place(rule, ())
+    return list(placed.values())
+
+
+def waits_for(rule: SymptomRule) -> frozenset[str]:
+    """The symptoms that are looked at before it."""
+    return frozenset((*rule.after, *rule.presupposes))
+
+
+def misfits(rule: SymptomRule) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is wrong with the checks of a rule by itself: the keys that lead to the place, and the fault.
+
+    Each check is an expression, and the symptoms that it asks for are those that the rule states.
+    """
+    asked: set[str] = set()
+    for route, part in _parts(rule.when, ("when",)):
+        if part.check is None:
+            continue
+        try:
+            names = compile_expression(part.check).symptoms
+        except RuleError as error:
+            yield (*route, "check"), error.what
+            continue
+        asked.update(names)
+        for name in sorted(set(names) - waits_for(rule)):
+            yield (*route, "check"), f"it asks for {name!r}, which neither `after` nor `presupposes` names"
+    for name in rule.after:
+        if name not in asked:
+            yield ("after",), f"no check of it asks for {name!r}"
+
+
+def problems(symptoms: Mapping[str, SymptomRule]) -> list[str]:
+    """Relations to symptoms that do not exist, and a circle if there is one; one message each."""
+    found = [
+        f"symptom {rule.id}: {field} names {name!r}, which does not exist"
+        for rule in symptoms.values()
+        for field, names in (("after", rule.after), ("presupposes", rule.presupposes))
+        for name in names
+        if name not in symptoms
+    ]
+    try:
+        in_order(symptoms.values())
+    except RuleError as error:
+        found.append(error.what)
+    return found
+
+
+def _parts(when: When, route: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], When]]:
+    """A condition and everything inside it, each with the keys that lead to it."""
+    yield route, when
+    for joint in ("all", "any"):
+        for index, part in enumerate(getattr(when, joint) or ()):
+            yield from _parts(part, (*route, joint, str(index)))
+    if when.absent is not None:
+        yield from _parts(when.absent, (*route, "absent"))
