@@ -140,15 +140,24 @@ class AnalysisSession:
             InputError: a path does not exist, or nothing at all could be read.
         """
         problems: list[Damage] = []
-        sources: Sequence[readers.Source] = readers.discover(paths, problems, unpacking=True)
+        sources = readers.discover(paths, problems, unpacking=True)
+        groups = readers.runs_in(sources) if len(paths) == 1 else []
+        if groups:
+            self.other_runs = readers.told(groups)
+        run = groups[-1] if groups else readers.RunGroup(paths[0], tuple(sources), 0.0)
+        self.read_run(run, problems)
+
+    def read_run(self, group: readers.RunGroup, problems: Sequence[Damage] = ()) -> None:
+        """Reads one of the runs that `readers.runs_below` lists; `problems` are what it passed by.
+
+        Raises:
+            InputError: nothing at all could be read.
+        """
         self.run.extend(problems)
-        groups: Sequence[readers.RunGroup] = ()
-        if len(paths) == 1:
-            groups = readers.runs_in(sources)
-            self.other_runs, sources = readers.told(groups), groups[-1].sources
-        self.run.sighting = Sighting(time.time(), max((source.mtime for source in sources), default=0.0))
-        readers.read_into(self.run, sources, self.matcher.wanted)
-        self.run.extend(groups[-1].resumes(self.run.events) if groups else ())
+        written = max((source.mtime for source in group.sources), default=0.0)
+        self.run.sighting = Sighting(time.time(), written)
+        readers.read_into(self.run, group.sources, self.matcher.wanted)
+        self.run.extend(group.resumes(self.run.events))
 
     def try_to_read(self, paths: Sequence[str]) -> None:
         """As `read`, but paths that exist and hold nothing readable leave a run without data.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hrmdoc.readers.sources.feed import open_source, read_into
     from hrmdoc.readers.sources.find import discover
     from hrmdoc.readers.sources.groups import RunGroup, runs_in, told
+    from hrmdoc.readers.sources.runs import runs_below
     from hrmdoc.readers.sources.source import Source
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "open_source",
     "read_into",
     "reader",
+    "runs_below",
     "runs_in",
     "told",
 ]
@@ -39,6 +41,7 @@ _LAZY = {
     "discover": "sources.find",
     "open_source": "sources.feed",
     "read_into": "sources.feed",
+    "runs_below": "sources.runs",
     "runs_in": "sources.groups",
     "told": "sources.groups",
 }

@@ -45,23 +45,30 @@ def discover(paths: Paths, problems: list[Damage] | None = None, *, unpacking: b
         UsageError: an archive was named where none can be read.
     """
     named = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    if not named:
+    each = discover_each(named, problems, unpacking=unpacking)
+    return sorted(_newest_states([source for _, sources in each for source in sources]), key=_order)
+
+
+def discover_each(
+    named: Iterable[str | PathLike[str]], problems: list[Damage] | None = None, *, unpacking: bool = False
+) -> list[tuple[str, list[Source]]]:
+    """As `discover`, by the path that was named; a file that two of them hold counts for the first."""
+    paths = [os.fspath(path) for path in named]
+    if not paths:
         raise InputError("no path was given")
     noted: list[Damage] = []
-    found: list[Source] = []
     seen: set[tuple[int, int]] = set()
-    for path in named:
-        found += _named(os.fspath(path), seen, noted, unpacking=unpacking)
+    found = [(path, list(_named(path, seen, noted, unpacking=unpacking))) for path in paths]
     if problems is not None:
         problems += noted
-    if not found:
+    if not any(sources for _, sources in found):
         first = noted[0] if noted else None
         raise InputError(
             first.what if first else "holds no log, event file or table that hrmdoc can read",
-            file=first.file if first else os.fspath(named[0]),
+            file=first.file if first else paths[0],
             hint="`hrmdoc formats` lists what can be read",
         )
-    return sorted(_newest_states(found), key=_order)
+    return [(path, sorted(_newest_states(sources), key=_order)) for path, sources in found]
 
 
 def _named(
@@ -184,7 +191,9 @@ def _folders(root: str, noted: list[Damage]) -> Iterator[tuple[str, int]]:
             inner = [
                 e.name
                 for e in os.scandir(folder)
-                if e.is_dir(follow_symlinks=False) and not names.is_no_log_folder(e.name)
+                if e.is_dir(follow_symlinks=False)
+                and not names.is_no_log_folder(e.name)
+                and not names.is_no_run_folder(e.path)
             ]
         except OSError:
             continue

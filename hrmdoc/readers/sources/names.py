@@ -3,6 +3,7 @@ it belongs to."""
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ _NO_LOG_NAMES = frozenset(
     requirements.txt package.json package-lock.json adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml
     input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners
     pnpm-lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
-    diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl meta.json
+    diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl meta.json demo-output.log report.html report.md
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_FOLDERS = frozenset(
@@ -41,19 +42,17 @@ _NO_LOG_FOLDERS = frozenset(
         "media",
         "weights",
         "images",
-        "plots",
-        ".git",
-        ".github",
-        ".venv",
-        ".cache",
-        ".idea",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
+        "hrmdoc_rules",
+        "tests",
+        "fixtures",
+        "testdata",
     ]
 )
-_HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim", ".hrmdoc"})
+_HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim"})
+_MARKS_OF_NO_RUN = ("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG")
+_RULE_KINDS = frozenset({"symptoms", "signatures", "causes", "remedies", "frameworks"})
 
+_RULE_ID = patterns.lazy(rb"^(?:- )?id: ", re.MULTILINE)
 _ROTATED = patterns.lazy(r"^(?P<base>.+\.(?:log|out|err|txt|jsonl|csv))[.-](?P<number>\d{1,3})$")
 _ATTEMPT = patterns.lazy(
     r"(?P<head>^|.*/)attempt_(?P<attempt>\d+)/(?P<rank>\d+)/(?P<name>stdout\.log|stderr\.log|error\.json)$"
@@ -79,6 +78,35 @@ def is_no_log(name: str) -> bool:
 def is_no_log_folder(name: str) -> bool:
     """Whether a folder of this name is passed by. Hidden folders are, but for those of known loggers."""
     return name in _NO_LOG_FOLDERS or (name.startswith(".") and name not in _HIDDEN_WANTED)
+
+
+def is_no_run_folder(path: str) -> bool:
+    """Whether a folder is marked by what lies in it as no place of runs: virtual environments, caches, rules.
+
+    `plots` belongs to pictures, but for those of DVCLive, whose tables lie below `plots/metrics`.
+    """
+    if os.path.basename(path) == "plots":
+        return not os.path.isdir(os.path.join(path, "metrics"))
+    try:
+        inside = {entry.name for entry in os.scandir(path)}
+    except OSError:
+        return False
+    rules = inside & _RULE_KINDS
+    return not inside.isdisjoint(_MARKS_OF_NO_RUN) or any(
+        _holds_rules(os.path.join(path, one)) for one in rules
+    )
+
+
+def _holds_rules(folder: str) -> bool:
+    """Whether a folder of rules begins with one: YAML with the key `id`."""
+    try:
+        first = next((one.path for one in os.scandir(folder) if one.name.endswith(".yaml")), None)
+        if first is None:
+            return False
+        with open(first, "rb") as file:
+            return _RULE_ID.search(file.read(4096)) is not None
+    except OSError:
+        return False
 
 
 def plain_name(name: str) -> str:

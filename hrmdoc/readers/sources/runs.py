@@ -1,0 +1,219 @@
+"""Lists the runs that lie below paths: folders, files and patterns, each as the sources of one run.
+
+Several paths are several runs, unless their names say that they are parts of one: the logs of ranks, an event
+file beside a log, `train.csv` and `val.csv`, rotated logs, standard output and standard error of one job.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from msgspec import structs
+
+from hrmdoc import readers
+from hrmdoc.readers.sources import find, folders, groups, names
+from hrmdoc.readers.sources.folders import SETTINGS
+from hrmdoc.readers.sources.groups import RunGroup
+from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.support.labels import metric_of
+from hrmdoc.record.run import Damage
+from hrmdoc.text import patterns
+
+_BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "flight_recorder", "torchrun"})
+_PATTERN = frozenset("*?[")
+_PART_WORDS = patterns.lazy(
+    r"(?:^|[._-])(?:(?:global|local)?(?:rank|worker|gpu|node|proc|process|device)[._-]?\d+|(?:stdout|stderr|out|err|output|console"
+    r"|logs?|train|training|val|valid|validation|eval|evaluation|dev|test))+(?=[._-]|$)",
+    re.IGNORECASE,
+)
+"""Words in the name of a file that tell which part of a run it is, not which run."""
+
+
+def runs_below(
+    paths: find.Paths, problems: list[Damage] | None = None, *, one_run: bool = False
+) -> list[RunGroup]:
+    """The runs below `paths`, the one that changed last at the end.
+
+    Args:
+        paths: folders, files, patterns such as `runs/*`, archives, or `-`; one or several. Of several paths
+            those that hold no run (reports, pictures, settings alone) are passed by.
+        problems: receives what was passed by although it looked like part of a run.
+        one_run: everything is read as one run.
+
+    Raises:
+        InputError: a path does not exist, or nothing at all can be read.
+    """
+    named = _named_once([paths] if isinstance(paths, str | os.PathLike) else paths)
+    noted: list[Damage] = []
+    found = find.discover_each(named, noted, unpacking=True)
+    if problems is not None:
+        problems += noted
+    everything = [source for _, sources in found for source in sources]
+    recorded = [source for source in everything if source.reader not in SETTINGS]
+    if one_run or (len(recorded) < 2 and len(named) == 1) or not recorded:
+        whole = groups.group_of(named[0] if len(named) == 1 else groups.common(everything), everything)
+        return list(_in_database(whole)) if not one_run else [whole]
+    runs: list[RunGroup] = []
+    loose: list[Source] = []
+    for path, sources in found:
+        inside, rest = _below(path, sources, everything)
+        runs += inside
+        loose += rest
+    settings = [source for source in loose if source.reader in SETTINGS]
+    runs += _of_files([source for source in loose if source.reader not in SETTINGS])
+    told = [_with_settings(run, settings) for run in groups.continued(_by_age(runs))]
+    return [one for run in told for one in _in_database(run)]
+
+
+def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths with patterns resolved; a link is left out where its target is named as well."""
+    named: list[str] = []
+    for path in [os.fspath(one) for one in paths]:
+        found = [path] if os.path.lexists(path) or _PATTERN.isdisjoint(path) else sorted(glob.glob(path))
+        named += found or [path]
+    several = len(named) > 1
+    if several:
+        named = [path for path in named if not _passed_by(path)] or named
+    direct = {os.path.realpath(path) for path in named if not os.path.islink(path)}
+    kept: dict[str, str] = {}
+    for path in named:
+        real = os.path.realpath(path) if path != STDIN else path
+        if not (os.path.islink(path) and real in direct):
+            kept.setdefault(real, path)
+    return list(kept.values())
+
+
+def _passed_by(path: str) -> bool:
+    """Whether one of several named paths is surely no run: a report, a picture, a cache."""
+    name = os.path.basename(os.path.normpath(path))
+    if os.path.isdir(path):
+        return names.is_no_log_folder(name) or names.is_no_run_folder(path)
+    ending = name.rpartition(".")[2].lower()
+    return os.path.isfile(path) and names.is_no_log(name) and ending not in ("zip", "tar", "tgz", "ipynb")
+
+
+def _below(
+    path: str, sources: Sequence[Source], everything: Sequence[Source]
+) -> tuple[list[RunGroup], list[Source]]:
+    """The runs that one named path holds, and what may be part of one that other paths hold too."""
+    folder = path.replace(os.sep, "/").rstrip("/") or path
+    if path == STDIN or not os.path.isdir(path):
+        inside = folders.owned(sources) if len(sources) > 1 else {}
+        return _owned(sources, inside)
+    states = {one.logger.rpartition("/")[0] for one in everything if one.reader == "hf_state"}
+    alone = folders.is_part(folder) or folders.is_one_trainer(folder, states)
+    owner = {} if alone else folders.owned(sources)
+    if owner:
+        return _owned(sources, owner)
+    if alone or all(source.reader in SETTINGS for source in sources):
+        return [], list(sources)
+    stems = {_stem(source) for source in sources if source.reader not in SETTINGS}
+    if len(stems) > 1 and all(map(folders.is_run_name, stems)):
+        return [], list(sources)
+    return [groups.group_of(folder, sources)], []
+
+
+def _owned(sources: Sequence[Source], owner: dict[str, str]) -> tuple[list[RunGroup], list[Source]]:
+    """Runs in folders of their own, and the sources that lie in none. A record beside the folders that was
+    written after the newest run began belongs to it."""
+    inside = _gathered((s for s in sources if s.path in owner), lambda source: owner[source.path])
+    runs = _by_age(groups.group_of(str(folder), members) for folder, members in inside.items())
+    loose = [source for source in sources if source.path not in owner]
+    if not runs:
+        return [], loose
+    begun = min(source.started for source in runs[-1].sources)
+    late = {source.path for source in loose if source.reader not in SETTINGS and source.mtime >= begun}
+    newest = {source.path for source in runs[-1].sources} | late
+    runs[-1] = groups.group_of(runs[-1].folder, [source for source in sources if source.path in newest])
+    return runs, [source for source in loose if source.path not in late]
+
+
+def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
+    """Runs of records that lie in no folder of a run, by what the names of the files say."""
+    runs: list[RunGroup] = []
+    for home, members in _gathered(sources, lambda source: folders.home_of(source.path)).items():
+        stems = _gathered(members, _stem)
+        named = {str(stem): inside for stem, inside in stems.items() if stem}
+        apart = sum(map(folders.is_run_name, named)) > 1
+        if not apart and (len(named) < 2 or _one_of_each_kind(named.values())):
+            runs.append(groups.group_of(_label(str(home), members), members))
+            continue
+        if beside := stems.get(""):
+            runs.append(groups.group_of(_label(str(home), beside), beside))
+        runs += [groups.group_of(_label("", inside), inside) for inside in named.values()]
+    return runs
+
+
+def _stem(source: Source) -> str:
+    """What names the run in the name of a file; empty where it tells only which part of a run it
+    is, such as its rank or its metric."""
+    if source.reader in _BESIDE_A_LOG or source.path == STDIN or metric_of(source.path):
+        return ""
+    name = names.plain_name(source.logger.replace("\\", "/").rpartition("/")[2])
+    stem, dot, ending = name.rpartition(".")
+    stem = stem if dot and not ending.isdigit() else name
+    return _PART_WORDS.sub("", stem).strip("._-")
+
+
+def _one_of_each_kind(files: Iterable[Sequence[Source]]) -> bool:
+    """Whether no two of the files, which have names of their own, are read by the same reader."""
+    kinds = [{source.reader for source in inside} for inside in files]
+    return sum(map(len, kinds)) == len(set().union(*kinds))
+
+
+def _label(home: str, members: Sequence[Source]) -> str:
+    """What to call a run of files, such that it can be typed."""
+    if len(members) == 1:
+        return members[0].path
+    begin = os.path.commonprefix([source.path for source in members])  # noqa: RUF071 (of letters, not of folders)
+    return home or begin.rstrip("._-") + "*"
+
+
+def _with_settings(run: RunGroup, settings: Sequence[Source]) -> RunGroup:
+    """The run with the settings that lie in its folder or above; those of other folders count for all runs
+    where they were named without a run."""
+    homes = {folders.home_of(source.path) for source in run.sources}
+    held = {source.path for source in run.sources}
+    mine = [
+        one
+        for one in settings
+        if one.path not in held and any(_is_below(home, folders.home_of(one.path)) for home in homes)
+    ]
+    return structs.replace(run, sources=(*run.sources, *mine)) if mine else run
+
+
+def _is_below(folder: str, above: str) -> bool:
+    return above in ("", ".") or folder == above or folder.startswith(above + "/")
+
+
+def _in_database(run: RunGroup) -> Iterable[RunGroup]:
+    """A group for each run of a database that holds several, else the run itself."""
+    stores = [source for source in run.sources if source.reader not in SETTINGS]
+    if len(stores) != 1 or not stores[0].reader or stores[0].part:
+        return [run]
+    runs_of: Callable[[str], list[str]] | None = getattr(readers.reader(stores[0].reader), "runs", None)
+    inside = runs_of(stores[0].path) if runs_of is not None and not stores[0].stored else []
+    if len(inside) < 2:
+        return [run]
+    return [
+        groups.group_of(
+            f"{stores[0].path}#{part}",
+            [structs.replace(one, part=part) if one is stores[0] else one for one in run.sources],
+        )
+        for part in inside
+    ]
+
+
+def _gathered(sources: Iterable[Source], key: Callable[[Source], Hashable]) -> dict[Hashable, list[Source]]:
+    found: dict[Hashable, list[Source]] = defaultdict(list)
+    for source in sources:
+        found[key(source)].append(source)
+    return dict(found)
+
+
+def _by_age(runs: Iterable[RunGroup]) -> list[RunGroup]:
+    return sorted(runs, key=lambda run: (run.changed, names.natural(run.folder)))
