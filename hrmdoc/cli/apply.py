@@ -15,13 +15,8 @@ from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, AnalysisSession
-    from hrmdoc.record.run import Run
-    from hrmdoc.remedies.patch import Patch
+    from hrmdoc.remedies.choice import Choice
     from hrmdoc.remedies.prescribe import Prescription
-
-
-BY_NAME = "its cause is one of several, and no setting speaks for it; --remedy applies it all the same"
-BY_HAND = "done by hand, see hrmdoc explain"
 
 
 @click.command("apply")
@@ -41,6 +36,12 @@ BY_HAND = "done by hand, see hrmdoc explain"
     "--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer)."
 )
 @click.option("--remedy", help="Apply this remedy instead of the first.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="All changes for the leading causes that go together, as one patch and one undo.",
+)
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The config file to patch.")
 @click.option(
     "--force",
@@ -54,6 +55,7 @@ def command(
     mode: str,
     rerun: bool,
     remedy: str | None,
+    every: bool,
     config: Path | None,
     force: bool,
     roles: tuple[str, ...],
@@ -71,39 +73,67 @@ def command(
         return _send(_session(path, roles, kind, facts, remedy), path, remedy)
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
-    analysis, possible, chosen = _choose(_session(path, roles, kind, facts, remedy), path, remedy, config)
-    assert chosen.patch is not None
+    if every and remedy:
+        raise UsageError("--all and --remedy exclude each other")
+    from hrmdoc.remedies.choice import check_rerun, choose
+
+    analysis = _examined(_session(path, roles, kind, facts, remedy), path, config)
+    choice = choose(analysis, remedy, config, every=every)
     if mode == "write" and not force:
-        for one in possible[
-            : possible.index(chosen) + 1
-        ]:  # one that was written took the setting away that spoke for it
-            assert one.patch is not None
-            _check_rerun(analysis, one.patch)
-    _show(analysis, chosen)
-    again = _again(path, remedy, config)
+        check_rerun(analysis, choice.patch)
+    _show(analysis, choice)
+    again = _again(path, remedy, config or _unnamed(choice.prescription), every=every)
     if mode == "diff":
+        edited = bool(choice.patch.edits)
         click.echo(
-            f"to write it: {again} --write" if chosen.patch.edits else "to paste: programs are not edited",
-            err=True,
+            f"to write it: {again} --write" if edited else "to paste: programs are not edited", err=True
         )
         return 0
-    if not chosen.patch.edits:
+    return _write(analysis, choice, again, config, rerun=rerun)
+
+
+def _unnamed(chosen: Prescription) -> Path | None:
+    """The file that only the run names, so that the user has to."""
+    return chosen.patch.edits[0].path if chosen.unnamed and chosen.patch else None
+
+
+def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, *, rerun: bool) -> int:
+    if not choice.patch.edits:
         raise PatchError(
             "nothing was written: programs are not edited", file=config, hint="paste what is shown above"
         )
+    if outside := _unnamed(choice.prescription):
+        raise PatchError(
+            "lies outside the run's folder, and only the run names it; nothing was written",
+            file=outside,
+            hint=f"if it is the file that you start from: {again} --write",
+        )
     from hrmdoc.remedies import store
 
-    for entry in store.write(chosen.patch):
+    for entry in store.write(choice.patch):
         click.echo(f"written: {entry.file}", err=True)
     click.echo(f"to take it back: {again} --undo", err=True)
-    return _rerun(analysis, chosen) if rerun else 0
+    if rerun:
+        return _rerun(analysis, choice)
+    click.echo(f"next: {_restart(analysis)}", err=True)
+    return 0
 
 
-def _again(path: str, remedy: str | None, config: Path | None) -> str:
+def _restart(analysis: Analysis) -> str:
+    """What starts the run again, as far as it says how it was started."""
+    from hrmdoc.reports.layout import safe
+
+    command = analysis.run.fact("run.command")
+    if command is None:
+        return "start the run again as before, then hrmdoc watch it"
+    return f"start the run again: {safe(str(command.value))}"
+
+
+def _again(path: str, remedy: str | None, config: Path | None, *, every: bool) -> str:
     """This command, ready to be pasted."""
     from hrmdoc.reports.layout import typed
 
-    named = f" --remedy {remedy}" if remedy else ""
+    named = f" --remedy {remedy}" if remedy else " --all" if every else ""
     return f"hrmdoc apply {typed(path)}{named}" + (f" --config {typed(str(config))}" if config else "")
 
 
@@ -125,49 +155,17 @@ def _session(
     return session
 
 
-def _choose(
-    session: AnalysisSession, path: str, remedy: str | None, config: Path | None
-) -> tuple[Analysis, list[Prescription], Prescription]:
-    """The analysis, every patch that fits, and the one to apply.
-
-    Raises:
-        PatchError: there is none, or none that may be applied without being named.
-    """
-    from hrmdoc.preflight.config import config_facts
-    from hrmdoc.remedies.prescribe import prescribe
+def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analysis:
+    """The run, read together with the config that the user names."""
+    from hrmdoc.remedies.own_config import config_facts
     from hrmdoc.remedies.python_text import is_program
-    from hrmdoc.reports.layout import typed
 
     program = config is not None and is_program(config)
     session.read([path] if config is None or program else [path, str(config)])
     if config is not None and program:
         session.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
     note_other_runs(session.other_runs)
-    analysis = session.look(closed=True)
-    offered = prescribe(analysis.run, analysis.situation, analysis.diagnosis, analysis.book, config)
-    every = [one for group in offered.values() for one in group if remedy in (None, one.remedy.id)]
-    possible = [one for one in every if one.patch is not None]
-    chosen = next((one for one in possible if remedy or not one.unsure), None)
-    for note in dict.fromkeys(f"note: {one.remedy.id}: {one.obstacle}" for one in every if one.late):
-        click.echo(note, err=True)
-    if chosen is not None:
-        return analysis, possible, chosen
-    if analysis.verdict in ("healthy", "info"):
-        raise PatchError("nothing to patch: the run shows no fault")
-    if not every:
-        raise PatchError(
-            f"the diagnosis of this run does not ask for {remedy}", hint=f"hrmdoc analyze {typed(path)}"
-        )
-    for one in possible:  # a patch that was written already has taken the setting away that spoke for it
-        assert one.patch is not None
-        _check_rerun(analysis, one.patch, any_remedy=True)
-    reasons: dict[str, list[str]] = {}
-    for one in every:
-        reasons.setdefault(one.obstacle or (BY_NAME if one.patch else BY_HAND), []).append(one.remedy.id)
-    hint = "\n        ".join(
-        f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in reasons.items()
-    )
-    raise PatchError("no remedy of the leading causes can be applied to a config", hint=hint)
+    return session.look(closed=True, prescriptions=False)
 
 
 def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
@@ -198,37 +196,10 @@ def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
     return 0 if answer.status == "done" else 1
 
 
-def _check_rerun(analysis: Analysis, patch: Patch, *, any_remedy: bool = False) -> None:
-    """Refuses to apply a remedy, or any, to a config that was patched after the run's last record: no run has
-    seen that yet.
-
-    Raises:
-        PatchError: naming the file and how to go on.
-    """
-    from hrmdoc.remedies import store
-
-    ended = max((os.path.getmtime(file) for file in _records(analysis.run)), default=0.0)
-    for edit in patch.edits:
-        for entry in store.history(edit.path):
-            if entry.time > ended and (any_remedy or entry.remedy == patch.remedy):
-                hint = "start the run again first; or take the patch back with --undo; or apply it once more with --force"
-                what = f"{entry.remedy} was written already, and no run has shown its effect yet"
-                raise PatchError(what, file=edit.path, hint=hint)
-
-
-def _records(run: Run) -> set[str]:
-    """The files in which the run itself wrote, as far as they are still there."""
-    named = {file for series in run.series.values() for file in series.files} | {
-        line.file for line in run.lines
-    }
-    return {file for file in named if os.path.isfile(file)}
-
-
-def _show(analysis: Analysis, chosen: Prescription) -> None:
+def _show(analysis: Analysis, choice: Choice) -> None:
     from rich.syntax import Syntax
 
-    patch = chosen.patch
-    assert patch is not None
+    patch = choice.patch
     out = console()
     click.echo(f"{patch.title}  [{patch.risk}]\n{patch.why}\n", err=True)
     diff = patch.diff() or patch.paste + "\n"
@@ -237,9 +208,9 @@ def _show(analysis: Analysis, chosen: Prescription) -> None:
     else:
         click.echo(diff, nl=False)
     click.echo(f"\nas overrides: {patch.overrides}", err=True)
-    for note in patch.notes:
+    for note in (*choice.notes, *patch.notes):
         click.echo(f"note: {note}", err=True)
-    verify = chosen.remedy.verify
+    verify = choice.prescription.remedy.verify
     showing = {symptom.id for symptom in analysis.present}
     gone = [name for name in verify.gone if name in showing] or list(verify.gone)
     if gone:
@@ -262,22 +233,25 @@ def _patched_config(path: Path) -> Path:
     """The config of the run at `path` that was patched last."""
     from hrmdoc.analysis import AnalysisSession
     from hrmdoc.remedies import store
-    from hrmdoc.remedies.prescribe import config_files
+    from hrmdoc.remedies.targets import targets
 
     session = AnalysisSession(str(path))
     session.read([str(path)])
     analysis = session.look(closed=True, prescriptions=False)
-    for candidate in config_files(analysis.run, analysis.situation, analysis.book):
-        if store.history(candidate):
-            return candidate
+    where = targets(analysis.run, analysis.situation, analysis.book)
+    candidates = [*where.files, *where.records]
+    for known in (store.history, store.undone):
+        for candidate in candidates:
+            if known(candidate):
+                return candidate
     raise PatchError("no config of this run was patched", file=path, hint="name the file with --config")
 
 
-def _rerun(analysis: Analysis, chosen: Prescription) -> int:
-    if analysis.situation.framework != "hrm" or chosen.patch is None or not chosen.patch.edits:
-        hint = f"start it as before, with: {chosen.overrides}"
+def _rerun(analysis: Analysis, choice: Choice) -> int:
+    if analysis.situation.framework != "hrm" or not choice.patch.edits:
+        hint = f"start it as before, with: {choice.patch.overrides}"
         raise UsageError("only runs of hrmdoc's own trainer can be started from here", hint=hint)
     status: int = importlib.import_module("hrmdoc.cli.train").call(
-        "train", (str(chosen.patch.edits[0].path),)
+        "train", (str(choice.patch.edits[0].path),)
     )
     return status

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hrmdoc.preflight.config import config_facts, data_path_of
+from hrmdoc.preflight.config import data_path_of
 from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
 from hrmdoc.preflight.imports import import_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
 from hrmdoc.record.run import Damage, Fact
+from hrmdoc.remedies.own_config import config_facts
 
 __all__ = ["Machine", "preflight"]
 

@@ -1,17 +1,11 @@
-"""The facts in a config file, each with its line."""
+"""Values that a config gives, and the data set that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from hrmdoc.errors import InputError, PatchError
 from hrmdoc.record.run import Fact, Value
-from hrmdoc.remedies import files
-from hrmdoc.remedies.document import Leaf, dotted
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.python_edit import is_config
-from hrmdoc.remedies.scalars import Kind, read
 
 _DATA_KEYS = (
     "data_path",
@@ -22,44 +16,6 @@ _DATA_KEYS = (
     "train_data",
     "data.train",
 )
-_TABLES = (".jsonl", ".csv", ".tsv")
-
-
-def config_facts(path: Path) -> Iterator[Fact]:
-    """Every value of the file as a fact in the framework's own words; and `config.read` where what it leaves
-    out is not set.
-
-    Of a program, most settings cannot be seen, so that nothing follows from their absence.
-
-    Raises:
-        InputError: the file cannot be read or is not in a known format.
-    """
-    if path.suffix.lower() in _TABLES:
-        raise InputError("is data, not a config", file=path, hint="hrmdoc preflight [CONFIG] --data FILE")
-    try:
-        source = files.read(path)
-        document = parse(str(path), source.text)
-    except PatchError as error:
-        raise InputError(error.what, file=error.file, line=error.line, hint=error.hint) from error
-    for route, leaf in document.leaves.items():
-        yield Fact(dotted(route), _typed(leaf), "config", str(path), leaf.line)
-    if path.suffix != ".py" or is_config(source.text):
-        yield Fact("config.read", True, file=str(path))
-
-
-def _typed(leaf: Leaf) -> Value:
-    """The value with the type that its text says; words stay words."""
-    kinds: tuple[Kind, ...] = (
-        ("int", "float", "bool") if leaf.text.lower() not in {"y", "n", "0", "1"} else ("int",)
-    )
-    if leaf.tag in {"{}", "[]"}:
-        return leaf.tag
-    for kind in kinds:
-        try:
-            return read(leaf.text, kind)
-        except ValueError:
-            continue
-    return leaf.text
 
 
 def data_path_of(known: Mapping[str, Fact], config: Path | None) -> Path | None:

@@ -16,6 +16,7 @@ import msgspec
 from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
 from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, verify
+from hrmdoc.remedies.effects import Effect, check_effects
 from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.overrides import override
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
@@ -35,6 +36,8 @@ def plan(
     framework: Framework,
     config_files: Sequence[str | Path],
     common: Framework | None = None,
+    *,
+    record: str = "",
 ) -> Patch:
     """What `remedy` changes in `config_files`, of which the first that holds a key is the one where it is
     changed.
@@ -43,36 +46,50 @@ def plan(
         facts: canonical facts of the run (`optimizer.lr`, ...), for values that are computed and for those
             that no file holds.
         common: spellings of any training code, for a config file that is not in the framework's own words.
+        record: why `config_files` must not be changed, where they only record what the run had: then the
+            patch gives words for the command line alone.
 
     Raises:
         PatchError: the remedy is no patch, the framework does not know a key, a value is out of bounds or has
             that value already, no config file was found, or the edit would change anything else.
     """
+    _check_suits(remedy, framework)
+    paths = [Path(path) for path in config_files]
+    code = [path for path in paths if python_text.is_program(path)]
+    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
+    for change in remedy.changes:
+        planner.take(change)
+    return _patch(remedy, planner, code, record)
+
+
+def _check_suits(remedy: Remedy, framework: Framework) -> None:
+    """Refuses a remedy that is no patch, or one for another framework."""
     if remedy.kind != "patch" or not remedy.changes:
         raise PatchError(f"the remedy {remedy.id} is done by hand or on the live run; it changes no config")
     if remedy.frameworks and framework.id not in remedy.frameworks:
         raise PatchError(
             f"the remedy {remedy.id} is for {', '.join(remedy.frameworks)}, not for {framework.title}"
         )
-    paths = [Path(path) for path in config_files]
-    code = [path for path in paths if python_text.is_program(path)]
-    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
-    for change in remedy.changes:
-        planner.take(change)
+
+
+def _patch(remedy: Remedy, planner: _Planner, code: Sequence[Path], record: str) -> Patch:
+    """What the planner has come to, read back from the changed files."""
     if not planner.changes:
         raise UnchangedError(f"nothing to change: {'; '.join(planner.notes)}")
     overrides = planner.overrides()
     if not planner.sources and not code:
         raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
+    if record:
+        raise PatchError(record, hint=f"name the file with --config, or add to the command: {overrides}")
     paste = (
         ""
         if planner.sources
-        else python_text.text_to_paste(framework.id, {one.path: one.after for one in planner.changes})
+        else python_text.text_to_paste(planner.framework.id, {one.path: one.after for one in planner.changes})
     )
     if paste:
         planner.notes += python_text.places(code, [one.path for one in planner.changes])
     return Patch(
-        remedy.id, remedy.title, remedy.risk, remedy.why, framework.id,
+        remedy.id, remedy.title, remedy.risk, remedy.why, planner.framework.id,
         tuple(planner.changes), planner.edits(), overrides, paste, tuple(planner.notes),
     )  # fmt: skip
 
@@ -110,6 +127,7 @@ class _Planner:
         self.changes: list[KeyChange] = []
         self.notes: list[str] = []
         self._words: list[str] = []
+        self._effects: dict[str, Effect] = {}
 
     def take(self, change: Change) -> None:
         """Adds one change of a remedy; one that is so already is noted and passed over."""
@@ -132,6 +150,7 @@ class _Planner:
             for name, on in switches.settings(key, change.value, held).items():
                 self._set(change, ConfigKey((name,), "bool"), on)
             return
+        key = self._in_own_words(key)
         if switches.is_patience(key):
             key, change = switches.as_patience(key, change)
         before, canonical = self._current(change.key, key)
@@ -146,6 +165,14 @@ class _Planner:
             if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
                 return
             self._set(change, key, values.to_own(new, key, before))
+
+    def _in_own_words(self, key: ConfigKey) -> ConfigKey:
+        """The key as the file spells its value: a word, such as `flash_attention_2`, or a plain switch."""
+        found = self._lookup(key) if key.words else None
+        said = None if found is None else found[0].document.leaves.get(found[1])
+        if said is not None and said.text.strip("'\"") in key.words:
+            return msgspec.structs.replace(key, type="str")
+        return msgspec.structs.replace(key, words={}) if key.words else key
 
     def _warmup_as_ratio(self, change: Change, steps: Plain) -> bool:
         """Changes the warmup's share of the run where the file gives one: some programs refuse both, others
@@ -220,6 +247,12 @@ class _Planner:
             return values.to_own(fact, key, None) if key.type != "bool" or isinstance(
                 fact, bool
             ) else None, fact
+        return self._default(canonical, key)
+
+    def _default(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
+        """What the framework does where the config says nothing; unknown as long as no config was read."""
+        if not self.sources:
+            return None, None
         for name in key.keys:
             if name in self.framework.defaults:
                 own = self.framework.defaults[name]
@@ -266,6 +299,7 @@ class _Planner:
             self.changes.append(
                 KeyChange(change.key, str(place.source.path), dotted(route), before, own, line)
             )
+            self._effects[change.key] = Effect(dotted(route), own)
         else:
             self.changes.append(KeyChange(change.key, "", name, before, own))
         self._words.append(self._word(name, own, raw))
@@ -287,6 +321,7 @@ class _Planner:
             self.notes.append(f"{name} is new in {place.source.path.name}: check that the program knows it")
         self._edit(place, route, Wanted(own, key.type), place.document.insert(route, render(own)))
         self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own))
+        self._effects[change.key] = Effect(dotted(route), own)
         self._words.append(self._word(name, own, None))
 
     def _remove(self, change: Change, key: ConfigKey) -> None:
@@ -320,6 +355,7 @@ class _Planner:
         for place in changed:
             name = str(place.source.path)
             verify(name, parse(name, place.source.text), place.document, place.wanted)
+            check_effects(name, place.document, self._effects, (self.framework, self._common))
         return tuple(
             FileEdit(place.source.path, place.source.blob, place.document.text.encode("utf-8"))
             for place in changed

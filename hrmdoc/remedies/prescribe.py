@@ -3,40 +3,29 @@ or why not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from msgspec.structs import replace as replace_struct
+
 from hrmdoc.diagnosis.diagnose import Diagnosis, Hypothesis
-from hrmdoc.errors import HrmdocError, UnchangedError, UnknownKeyError
+from hrmdoc.errors import HrmdocError, PatchError, UnchangedError, UnknownKeyError
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Run
+from hrmdoc.remedies.aims import by_aim, decided
+from hrmdoc.remedies.own_config import framework_of
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
 from hrmdoc.remedies.scalars import same
-from hrmdoc.rulebook import Remedy, Rulebook
-from hrmdoc.rulebook.expressions import compile_expression
+from hrmdoc.remedies.targets import Targets, targets
+from hrmdoc.rulebook import Framework, Remedy, Rulebook, Verify
+from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
 CAUSES = 3
 REMEDIES = 4
 WORTH_TREATING = 0.05
-DECIDED = 0.5
-"""From this probability on a cause is treated even where no setting of the run speaks for it."""
-OWN_RECORD = "run.json"
-SETTINGS = (
-    "optimizer.",
-    "schedule.",
-    "data.",
-    "model.",
-    "lora.",
-    "precision",
-    "rl.",
-    "act.",
-    "train.",
-    "eval.",
-)
-"""How the canonical keys of what a config holds begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +36,8 @@ class Prescription:
     `late`: the config no longer says what the run had.
     `unsure`: the cause is one of several, and no setting speaks for it; the patch is for those who ask for it
     by name.
+    `unnamed`: the file lies outside the run's folder and only the run names it; it is changed once the user
+    names it, too.
     """
 
     remedy: Remedy
@@ -54,6 +45,7 @@ class Prescription:
     obstacle: str = ""
     late: bool = False
     unsure: bool = False
+    unnamed: bool = False
 
     @property
     def changes(self) -> tuple[KeyChange, ...]:
@@ -77,101 +69,52 @@ def prescribe(
     """Prescriptions for the leading causes that are not benign, by cause.
 
     Args:
-        config: the config file to patch; by default those found beside the run.
+        config: the config file to patch; by default those that `targets` finds.
     """
-    files = [config] if config is not None else config_files(run, situation, book)
+    where = targets(run, situation, book, config)
     leading = [
         h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)
     ]
+    return {one.cause: for_cause(one, run, situation, diagnosis, book, where) for one in leading[:CAUSES]}
+
+
+def for_cause(
+    cause: Hypothesis,
+    run: Run,
+    situation: Situation,
+    diagnosis: Diagnosis,
+    book: Rulebook,
+    where: Targets,
+    most: int = REMEDIES,
+) -> list[Prescription]:
+    """The first `most` remedies of a cause, as they apply to this run."""
     shown = diagnosis.severities.keys()
-    return {
-        one.cause: [
-            replace(_still(offer, run), unsure=not _decided(one, shown, book))
-            for offer in fitting(_aimed(one, shown, book), situation, book, files)
-        ]
-        for one in leading[:CAUSES]
-    }
-
-
-def _aimed(cause: Hypothesis, shown: Set[str], book: Rulebook) -> list[str]:
-    """The remedies of a cause: first those that are to end what the config itself gives as evidence, last
-    those against what does not show, such as a model that is too large where nothing says so. Those against a
-    message that nobody printed are left out. What shows may be against none of them, as a cause has more
-    signs than a remedy names; then all stand as they are."""
-    stated = _stated_for(cause, shown, book)
-
-    def turn(name: str) -> int:
-        gone = book.remedies[name].verify.gone if name in book.remedies else ()
-        if not gone or not shown.isdisjoint(gone):
-            return 1 if stated.isdisjoint(gone) else 0
-        return 3 if all(_is_message(one, book) for one in gone) else 2
-
-    fits = any(
-        shown & set(book.remedies[name].verify.gone) for name in cause.remedies if name in book.remedies
-    )
-    return (
-        sorted((name for name in cause.remedies if turn(name) < 3), key=turn)
-        if fits
-        else list(cause.remedies)
-    )
-
-
-def _decided(cause: Hypothesis, shown: Set[str], book: Rulebook) -> bool:
-    """Whether a config may be changed for this cause: it is likely, or part of its evidence is what the
-    config says."""
-    return cause.probability >= DECIDED or bool(_stated_for(cause, shown, book))
-
-
-def _stated_for(cause: Hypothesis, shown: Set[str], book: Rulebook) -> set[str]:
-    """What the config says for the cause. That a setting is not unusual may speak for it too, but names
-    nothing to change."""
-    return {one.symptom for one in cause.for_ if one.symptom in shown and _is_setting(one.symptom, book)}
-
-
-def _is_setting(symptom: str, book: Rulebook) -> bool:
-    """Whether it is seen in the config, such as a rate above the usual range: a check that reads a setting
-    and no series.
-
-    That may be one of several ways to see it, as a warmup that never ends is seen in the schedule or in the
-    logged rate, and other checks may have to agree. Beside a detector it is the curve that is seen.
-    """
-    rule = book.symptoms.get(symptom)
-    ways = () if rule is None else rule.when.any or (rule.when,)
-    groups = (way.all or (way,) for way in ways)
-    texts = [part.check for parts in groups if not any(part.detector for part in parts) for part in parts]
-    checks = [compile_expression(text) for text in texts if text is not None]
-    return any(
-        set(check.calls) <= {"known"} and any(name.startswith(SETTINGS) for name in check.names)
-        for check in checks
-    )
-
-
-def _is_message(symptom: str, book: Rulebook) -> bool:
-    rule = book.symptoms.get(symptom)
-    return rule is not None and any(part.lines for part in rule.when.walk())
+    unsure = not decided(cause, shown, book)
+    offers = fitting(by_aim(cause, shown, book), situation, book, where, most)
+    return [replace(_still(offer, run), unsure=unsure) for offer in offers]
 
 
 def fitting(
-    names: Sequence[str], situation: Situation, book: Rulebook, files: Sequence[Path]
+    names: Sequence[str], situation: Situation, book: Rulebook, where: Targets, most: int = REMEDIES
 ) -> list[Prescription]:
-    """The first remedies of these names that suit the run's framework and would change something in its
-    config `files`.
+    """The first remedies of these names that suit the run and would change something in its config files.
 
     Those that the framework has no key for are offered only when there is no other.
     """
     remedies = [book.remedies[name] for name in names if name in book.remedies]
-    suited = [
-        remedy for remedy in remedies if not remedy.frameworks or situation.framework in remedy.frameworks
-    ]
+    framework = framework_of(where.files, book) or book.frameworks.get(situation.framework)
+    known = situation.framework if framework is None else framework.id
+    remedies = [remedy for remedy in remedies if not _suits(remedy, situation)]
+    suited = [remedy for remedy in remedies if not remedy.frameworks or known in remedy.frameworks]
     possible, unspoken = [], []
     for remedy in suited or remedies:
         try:
-            possible.append(_one(remedy, situation, book, files))
+            possible.append(_one(remedy, situation, book, where, framework))
         except UnchangedError:
             continue
         except UnknownKeyError as error:
             unspoken.append(_refused(remedy, error))
-    return list(islice(_different(possible or unspoken), REMEDIES))
+    return list(islice(_different(possible or unspoken), most))
 
 
 def _still(one: Prescription, run: Run) -> Prescription:
@@ -205,19 +148,23 @@ def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
             yield one
 
 
-def _one(remedy: Remedy, situation: Situation, book: Rulebook, files: Sequence[Path]) -> Prescription:
+def _one(
+    remedy: Remedy, situation: Situation, book: Rulebook, where: Targets, framework: Framework | None
+) -> Prescription:
     if remedy.kind != "patch":
         return Prescription(remedy)
-    framework = book.frameworks.get(situation.framework)
     if framework is None:
         return Prescription(
             remedy,
             obstacle=f"the framework of this run is {situation.framework}; its config keys are not known",
         )
     try:
-        return Prescription(
-            remedy, plan(remedy, situation.facts, framework, files, book.frameworks.get("generic"))
-        )
+        record = "" if where.files else where.why_none
+        patch = plan(
+            remedy, situation.facts, framework, where.files or where.records,
+            book.frameworks.get("generic"), record=record,
+        )  # fmt: skip
+        return Prescription(remedy, patch, unnamed=any(edit.path in where.unnamed for edit in patch.edits))
     except (UnchangedError, UnknownKeyError):
         raise
     except HrmdocError as error:
@@ -228,49 +175,53 @@ def _refused(remedy: Remedy, error: HrmdocError) -> Prescription:
     return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
 
 
-def config_files(run: Run, situation: Situation, book: Rulebook) -> list[Path]:
-    """Config files of the run, the user's own first: the one that the run says it was started with, then
-    those beside it."""
-    found = _stated(run)
-    found += [Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file]
-    framework = book.frameworks.get(situation.framework)
-    folder = Path(run.path)
-    folder = folder if folder.is_dir() else folder.parent
-    if framework is not None and run.path not in ("", "-"):
-        found += [folder / name for name in framework.config_files]
-    unique = dict.fromkeys(
-        path
-        for path in found
-        if path.is_file() and path.suffix in (".yaml", ".yml", ".json", ".py", ".sh", ".txt")
+def _suits(remedy: Remedy, situation: Situation) -> str:
+    """Why a remedy does not fit the run; empty when it does."""
+    where = remedy.applies
+    if (where.kinds and situation.kind not in where.kinds) or situation.kind in where.not_kinds:
+        return f"it is not for runs of kind {situation.kind}"
+    for fit in remedy.fits:
+        try:
+            if not compile_expression(fit.check)(situation.facts, about(situation.facts)):
+                return fit.why
+        except MissingInput:
+            continue
+    return ""
+
+
+def together(
+    offered: Sequence[Prescription], situation: Situation, book: Rulebook, where: Targets
+) -> Prescription:
+    """One prescription that makes all changes of `offered` that go together: of several that change one
+    setting the first counts.
+
+    Raises:
+        PatchError: none of them changes a config.
+    """
+    taken: set[str] = set()
+    chosen: list[Remedy] = []
+    for one in offered:
+        settings = {change.key for change in one.remedy.changes}
+        if one.patch is not None and not settings & taken:
+            taken |= settings
+            chosen.append(one.remedy)
+    if not chosen:
+        raise PatchError("none of the remedies changes a config")
+    every = replace_struct(
+        chosen[0],
+        id="+".join(remedy.id for remedy in chosen),
+        title="; ".join(remedy.title for remedy in chosen),
+        risk="guarded" if any(remedy.risk != "safe" for remedy in chosen) else "safe",
+        why=" ".join(remedy.why for remedy in chosen),
+        changes=tuple(change for remedy in chosen for change in remedy.changes),
+        verify=Verify(tuple(dict.fromkeys(name for remedy in chosen for name in remedy.verify.gone))),
+        frameworks=(),
     )
-    return [path for path in unique if not _machine_made(path)]
-
-
-def _stated(run: Run) -> list[Path]:
-    """The config that the run says it was started with. One that a log names, which is anybody's text, is
-    only taken below this folder or the run's; the trainer's own record may name any."""
-    named = run.fact("run.config_source")
-    if named is None or not named.value:
-        return []
-    path = Path(str(named.value))
-    if Path(named.file).name == OWN_RECORD:
-        return [path]
-    below = not path.is_absolute() and ".." not in path.parts
-    folder = Path(run.path)
-    return [place / path for place in (Path(), folder if folder.is_dir() else folder.parent) if below]
-
-
-def _machine_made(path: Path) -> bool:
-    """State files hold config values but are no config: a change there changes nothing."""
-    if path.suffix != ".json":
-        return False
-    if path.name in (OWN_RECORD, "heartbeat.json"):
-        return True
-    with path.open("rb") as file:
-        return b'"log_history"' in file.read(1 << 16)
+    framework = framework_of(where.files, book) or book.frameworks.get(situation.framework)
+    return _one(every, situation, book, where, framework)
 
 
 def first_patch(prescriptions: Mapping[str, Sequence[Prescription]]) -> Prescription | None:
-    """The first prescription that changes a config and is not `unsure`."""
+    """The first prescription that changes a config and is neither `unsure` nor `unnamed`."""
     every = (one for offered in prescriptions.values() for one in offered)
-    return next((one for one in every if one.patch is not None and not one.unsure), None)
+    return next((one for one in every if one.patch and not one.unsure and not one.unnamed), None)

@@ -137,17 +137,36 @@ def history(path: str | Path) -> tuple[Entry, ...]:
     return tuple(entry for _, entry in _holding(target))
 
 
+def undone(path: str | Path) -> tuple[Entry, ...]:
+    """The patches of `path` that were taken back, in the order in which that was done."""
+    target = Path(path).resolve()
+    return tuple(
+        entry
+        for journal in _journals(target)
+        for entry in _entries(journal)
+        if entry.undone and entry.file == str(target)
+    )
+
+
 def _newest(target: Path) -> tuple[Path, Entry]:
     found = _holding(target)
-    if not found:
+    if found:
+        return found[-1]
+    if before := undone(target):
         raise PatchError(
-            "no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone"
+            f"no patch is left to take back: {before[-1].remedy} was taken back already", file=target
         )
-    return found[-1]
+    raise PatchError(
+        "no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone"
+    )
+
+
+def _journals(target: Path) -> tuple[Path, Path]:
+    return target.parent / FOLDER / "journal.jsonl", _state_journal(target)
 
 
 def _holding(target: Path) -> list[tuple[Path, Entry]]:
-    journals = (target.parent / FOLDER / "journal.jsonl", _state_journal(target))
+    journals = _journals(target)
     found = [
         (journal, entry) for journal in journals for entry in _standing(journal) if entry.file == str(target)
     ]

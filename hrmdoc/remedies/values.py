@@ -101,6 +101,8 @@ def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
     Raises:
         PatchError: the value is not of the type that the framework wants.
     """
+    if key.words:
+        return next((word for word, said in key.words.items() if said == value), None)
     if value is None or (key.type == "bool" and isinstance(value, bool)):
         return value
     if key.type == "str":
@@ -123,6 +125,9 @@ def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
 
 def to_canonical(value: Plain, key: ConfigKey) -> Plain:
     """A framework's own value in canonical units."""
+    if key.words and isinstance(value, str):
+        said: Plain = key.words.get(value, value)
+        return said
     if isinstance(value, bool) or not isinstance(value, int | float) or key.scale == 1.0:
         return value
     return rounded(value * key.scale)

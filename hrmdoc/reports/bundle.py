@@ -16,7 +16,7 @@ from pathlib import Path
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import InputError
-from hrmdoc.remedies.prescribe import config_files
+from hrmdoc.remedies.targets import targets
 from hrmdoc.reports import as_json, review
 from hrmdoc.text.clean import clean, redact, strip_ansi
 
@@ -57,7 +57,9 @@ def _parts(analysis: Analysis, lines: int) -> Iterator[tuple[str, str]]:
     yield "environment.json", json.dumps(environment(), indent=2)
     facts = {f"{fact.scope}:{fact.key}": as_json.plain(fact.value) for fact in analysis.run.facts.values()}
     yield "facts.json", json.dumps(facts, indent=2, ensure_ascii=False)
-    for index, path in enumerate(config_files(analysis.run, analysis.situation, analysis.book)):
+    where = targets(analysis.run, analysis.situation, analysis.book)
+    packed = [path for path in (*where.files, *where.records) if path not in where.unnamed]
+    for index, path in enumerate(packed):
         yield f"config/{index}-{path.name}", _redacted(path.read_text("utf-8", errors="replace"))
     yield "reproduce.md", _reproduction(analysis)
     for index, path in enumerate(_logs(analysis)):

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.remedies.prescribe import Prescription, config_files, fitting
+from hrmdoc.remedies.prescribe import Prescription, fitting
+from hrmdoc.remedies.targets import targets
 from hrmdoc.reports.layout import place, put, safe, short, typed
 from hrmdoc.reports.terminal import COLOURS, ICONS
 from hrmdoc.reports.terminal_causes import show_remedy
@@ -104,12 +105,12 @@ def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
     first step by hand."""
     book = analysis.book
     causes = sorted(book.causes.values(), key=lambda cause: -cause.produces.get(symptom.id, 0.0))
-    files = config_files(analysis.run, analysis.situation, book)
+    where = targets(analysis.run, analysis.situation, book)
     able = [
         prescription
         for cause in causes[:3]
         if cause.produces.get(symptom.id, 0.0) >= WORTH and not cause.benign
-        for prescription in fitting(cause.remedies, analysis.situation, book, files)
+        for prescription in fitting(cause.remedies, analysis.situation, book, where)
         if not prescription.remedy.verify.gone or symptom.id in prescription.remedy.verify.gone
     ]
     return next((one for one in able if one.changes), able[0] if able else None)

@@ -12,7 +12,7 @@ from hrmdoc.roles.nested import ANYWHERE, loose, nested
 from hrmdoc.text.precisions import precision_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hrmdoc.record.run import Run
     from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
@@ -46,17 +46,9 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
         found["run.framework"] = Fact("run.framework", name, "run", _file_of(run, "run.framework"))
         if name in book.frameworks and book.frameworks[name].kind:
             found["run.framework_kind"] = Fact("run.framework_kind", book.frameworks[name].kind)
-    config = _Config(run)
+    config = _Config(fact for (scope, _), fact in run.facts.items() if scope == "config")
     frameworks = chain(name, book)
-    for framework in frameworks:
-        for key, spelling in framework.config.items():
-            if key not in found and (fact := config.read(key, spelling)):
-                found[key] = fact
-                if key == "precision" and (other := config.contradiction(fact, spelling)):
-                    found[other.key] = other
-    for key, spelling in book.frameworks["generic"].config.items() if "generic" in book.frameworks else ():
-        if key not in found and key in ANYWHERE and (fact := config.read_nested(key, spelling)):
-            found[key] = fact
+    found = config.read_all(frameworks, book.frameworks.get("generic")) | found
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
         _defaults(
             found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ())
@@ -64,6 +56,12 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     _logged(run, found)
     _derive(found)
     return found
+
+
+def settings_of(facts: Iterable[Fact], frameworks: Sequence[Framework]) -> dict[str, Fact]:
+    """The canonical facts behind the config `facts`, as the spellings of `frameworks` read them; those of a
+    framework win over those of the ones behind it."""
+    return _Config(facts).read_all(frameworks, None)
 
 
 def _logged(run: Run, found: dict[str, Fact]) -> None:
@@ -97,8 +95,8 @@ def _at(source: Fact, key: str, value: Value) -> Fact:
 class _Config:
     """The config facts of a run, found by exact key or by one that differs in case and hyphens only."""
 
-    def __init__(self, run: Run) -> None:
-        self._exact = {key: fact for (scope, key), fact in run.facts.items() if scope == "config"}
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._exact = {fact.key: fact for fact in facts}
         self._loose = {loose(key): fact for key, fact in self._exact.items()}
 
     def get(self, key: str) -> Fact | None:
@@ -107,6 +105,21 @@ class _Config:
     def known(self, framework: Framework) -> int:
         """How many of the framework's own keys are there."""
         return sum(any(self.get(name) for name in spelling.keys) for spelling in framework.config.values())
+
+    def read_all(self, frameworks: Sequence[Framework], anywhere: Framework | None) -> dict[str, Fact]:
+        """Every canonical fact: by the keys of the `frameworks` in their order, then by common names of
+        `anywhere` in sections of any name."""
+        found: dict[str, Fact] = {}
+        for framework in frameworks:
+            for key, spelling in framework.config.items():
+                if key not in found and (fact := self.read(key, spelling)):
+                    found[key] = fact
+                    if key == "precision" and (other := self.contradiction(fact, spelling)):
+                        found[other.key] = other
+        for key, spelling in anywhere.config.items() if anywhere is not None else ():
+            if key not in found and key in ANYWHERE and (fact := self.read_nested(key, spelling)):
+                found[key] = fact
+        return found
 
     def read(self, key: str, spelling: ConfigKey) -> Fact | None:
         """The canonical fact behind one of the framework's keys, or None."""
@@ -155,6 +168,9 @@ def _named(switch: str) -> str:
 
 def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
     """A framework's value in canonical units and type; None when it says nothing."""
+    if spelling.words and str(value) in spelling.words:
+        said: Value = spelling.words[str(value)]
+        return said
     if key == "precision":
         return precision_of(str(value))
     if key == "optimizer.grad_clip" and (value is None or value is False or str(value).lower() in _OFF):

@@ -46,6 +46,12 @@ def detect(run: Run, book: Rulebook) -> Detected:
     return Detected(None, "no framework left a mark")
 
 
+def markers_of(run: Run, framework: Framework) -> int:
+    """How many of a framework's marks the run shows."""
+    evidence = _Evidence(run)
+    return sum(evidence.holds(marker) for marker in framework.markers)
+
+
 def _plain(marker: str) -> str:
     kind, _, rest = marker.partition(":")
     return f"{kind} {rest}" if kind in _KINDS else repr(marker)

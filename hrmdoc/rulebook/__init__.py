@@ -31,6 +31,7 @@ from hrmdoc.rulebook.schema import (
     Change,
     ConfigKey,
     EventWhen,
+    Fit,
     Framework,
     Given,
     LinesWhen,
@@ -58,6 +59,7 @@ __all__ = [
     "Change",
     "ConfigKey",
     "EventWhen",
+    "Fit",
     "Framework",
     "Given",
     "LinesWhen",
@@ -265,6 +267,15 @@ def _check_signature(signature: Signature, path: Path) -> None:
             )
 
 
+def _uncompiled(check: str) -> str:
+    """Why a check is no expression; empty when it is one."""
+    try:
+        compile_expression(check)
+    except RuleError as error:
+        return str(error)
+    return ""
+
+
 def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     """What is wrong with a circumstance of a cause."""
     try:
@@ -313,6 +324,9 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
             f"remedy {remedy.id}: no symptom {name!r}"
             for name in remedy.verify.gone
             if name not in book.symptoms
+        ]
+        problems += [
+            f"remedy {remedy.id}: {error}" for fit in remedy.fits if (error := _uncompiled(fit.check))
         ]
     offered = {name for cause in book.causes.values() for name in cause.remedies}
     problems += [f"remedy {name}: no cause offers it" for name in book.remedies if name not in offered]

@@ -234,8 +234,16 @@ class Verify(Struct, forbid_unknown_fields=True, frozen=True):
     also: str = ""
 
 
+class Fit(Struct, forbid_unknown_fields=True, frozen=True):
+    """A condition without which a remedy is not offered; `why` says what hinders. An unknown fact hinders
+    nothing."""
+
+    check: str
+    why: str
+
+
 class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/remedies/<id>.yaml"""
+    """rules/remedies/<id>.yaml. `applies`: the kinds of runs that it suits; `fits`: what else must hold."""
 
     id: str
     title: str
@@ -247,6 +255,8 @@ class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
     action: dict[str, Any] | None = None
     steps: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
+    applies: Applies = Applies()
+    fits: tuple[Fit, ...] = ()
     references: tuple[str, ...] = ()
 
 
@@ -254,12 +264,15 @@ class ConfigKey(Struct, forbid_unknown_fields=True, frozen=True):
     """How a framework spells one canonical key. `keys`: alternatives, the first is the one to insert.
 
     `insert`: whether a file that lacks the key may be given it; not where the program would refuse it there.
+    `words`: own words for canonical values, such as `flash_attention_2` for true; of several words for one
+    value the first is written.
     """
 
     keys: tuple[str, ...]
     type: Literal["float", "int", "bool", "str"] = "float"
     scale: float = 1.0
     insert: bool = True
+    words: dict[str, Any] = field(default_factory=dict)
     note: str = ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import zipfile
@@ -337,7 +338,7 @@ def test_a_terminal_is_no_pipe(apart: Path) -> None:
     assert not list(apart.iterdir())
 
 
-def test_the_config_that_the_run_was_started_with_is_patched_wherever_it_lies(
+def test_a_config_outside_the_runs_folder_is_patched_once_the_command_line_names_it(
     hrmdoc: Command, run: Path, apart: Path
 ) -> None:
     mine = apart / "elsewhere" / "mine.yaml"
@@ -346,6 +347,37 @@ def test_the_config_that_the_run_was_started_with_is_patched_wherever_it_lies(
     (run / "run.json").write_text(
         json.dumps({"schema": "hrmdoc.run/1", "framework": "hrm", "config_source": str(mine)})
     )
-    assert hrmdoc("apply", run, "--write").status == 0
+    shown = hrmdoc("apply", run)
+    assert shown.status == 0
+    assert f"--config {mine} --write" in shown.err
+    refused = hrmdoc("apply", run, "--write")
+    assert refused.status == 2
+    assert "only the run names it" in refused.err
+    assert mine.read_text() == CONFIG
+    assert hrmdoc("apply", run, "--config", mine, "--write").status == 0
     assert "lr: 1e-2" not in mine.read_text()
     assert (run / "config.yaml").read_text() == CONFIG
+
+
+def test_what_a_run_only_recorded_is_not_patched_and_the_words_for_the_command_are_given(
+    hrmdoc: Command, run: Path
+) -> None:
+    dumped = re.sub(r" *#.*", "", CONFIG)
+    (run / "config.yaml").write_text(dumped)
+    done = hrmdoc("apply", run, "--write")
+    assert done.status == 2
+    assert "only records what the run had" in done.err
+    assert "lr=" in done.err
+    assert (run / "config.yaml").read_text() == dumped
+
+
+def test_a_model_config_of_a_checkpoint_is_no_training_config(hrmdoc: Command, apart: Path) -> None:
+    checkpoint = apart / "out" / "checkpoint-60"
+    checkpoint.mkdir(parents=True)
+    model = '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 100}\n'
+    (checkpoint / "config.json").write_text(model)
+    rows = [{"step": i, "loss": 2.0 if i < 30 else 2.0 + i / 5, "learning_rate": 0.1} for i in range(1, 80)]
+    (checkpoint / "trainer_state.json").write_text(json.dumps({"log_history": rows, "global_step": 79}))
+    done = hrmdoc("apply", apart / "out", "--write")
+    assert done.status == 2
+    assert (checkpoint / "config.json").read_text() == model

@@ -9,7 +9,7 @@ import pytest
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
 from hrmdoc.preflight import Machine, preflight
-from hrmdoc.preflight.config import config_facts
+from hrmdoc.remedies.own_config import config_facts
 from hrmdoc.preflight.derived import parameters
 from hrmdoc.record.run import Damage, Fact
 

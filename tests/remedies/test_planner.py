@@ -67,7 +67,12 @@ def test_a_manual_remedy_and_one_for_another_framework_are_no_patch() -> None:
 def test_python_code_is_not_edited_but_the_text_to_paste_is_shown(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("args = TrainingArguments(learning_rate=5e-5)\n")
-    patch = plan(remedy(LOWER, Change("memory.gradient_checkpointing", "set", True)), {}, HF, [script])
+    patch = plan(
+        remedy(LOWER, Change("memory.gradient_checkpointing", "set", True)),
+        {"optimizer.lr": 5e-5},
+        HF,
+        [script],
+    )
     assert patch.edits == ()
     assert patch.diff() == ""
     assert (

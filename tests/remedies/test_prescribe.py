@@ -9,6 +9,7 @@ from hrmdoc.diagnosis.diagnose import Diagnosis, Evidence, Hypothesis
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Fact, Run
 from hrmdoc.remedies.prescribe import Prescription, first_patch, fitting, prescribe
+from hrmdoc.remedies.targets import Targets
 from hrmdoc.rulebook import (
     Change,
     ConfigKey,
@@ -47,7 +48,7 @@ def offered(folder: Path, config: str, *remedies: Remedy, framework: str = "hf")
     path = folder / "c.yaml"
     path.write_text(config)
     book = Rulebook(remedies={one.id: one for one in remedies}, frameworks={"hf": HF})
-    return fitting([one.id for one in remedies], Situation(framework=framework), book, [path])
+    return fitting([one.id for one in remedies], Situation(framework=framework), book, Targets((path,)))
 
 
 @pytest.mark.parametrize(("config", "change"), [("max_grad_norm: 0.5\n", CLIP), ("seed: 1\n", FULL)])

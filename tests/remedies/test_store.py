@@ -45,7 +45,7 @@ def test_undo_gives_the_original_bytes_in_reverse_order(config: Path) -> None:
     undo(config)
     assert config.read_bytes() == b"lr: 1e-4\r\n"
     assert stat.S_IMODE(config.stat().st_mode) == 0o640
-    with pytest.raises(PatchError, match="no patch of this file is known"):
+    with pytest.raises(PatchError, match="was taken back already"):
         undo(config)
 
 

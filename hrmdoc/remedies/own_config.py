@@ -1,0 +1,76 @@
+"""What a config file says: its values as facts, and the framework in whose words it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from hrmdoc.errors import InputError, PatchError
+from hrmdoc.record.run import Fact, Run, Value
+from hrmdoc.remedies import files
+from hrmdoc.remedies.document import Document, Leaf, dotted
+from hrmdoc.remedies.formats import parse
+from hrmdoc.remedies.python_edit import is_config
+from hrmdoc.remedies.scalars import Kind, read
+from hrmdoc.roles.framework import markers_of
+from hrmdoc.rulebook import Framework, Rulebook
+
+_TABLES = (".jsonl", ".csv", ".tsv")
+_SURE = 2
+"""So many marks of a framework in a config say that it is written for it, whatever the log looks like."""
+
+
+def config_facts(path: Path) -> Iterator[Fact]:
+    """Every value of the file as a fact in the framework's own words; and `config.read` where what it leaves
+    out is not set.
+
+    Of a program, most settings cannot be seen, so that nothing follows from their absence.
+
+    Raises:
+        InputError: the file cannot be read or is not in a known format.
+    """
+    if path.suffix.lower() in _TABLES:
+        raise InputError("is data, not a config", file=path, hint="hrmdoc preflight [CONFIG] --data FILE")
+    try:
+        source = files.read(path)
+        document = parse(str(path), source.text)
+    except PatchError as error:
+        raise InputError(error.what, file=error.file, line=error.line, hint=error.hint) from error
+    yield from facts_of(document, str(path))
+    if path.suffix != ".py" or is_config(source.text):
+        yield Fact("config.read", True, file=str(path))
+
+
+def _typed(leaf: Leaf) -> Value:
+    """The value with the type that its text says; words stay words."""
+    kinds: tuple[Kind, ...] = (
+        ("int", "float", "bool") if leaf.text.lower() not in {"y", "n", "0", "1"} else ("int",)
+    )
+    if leaf.tag in {"{}", "[]"}:
+        return leaf.tag
+    for kind in kinds:
+        try:
+            return read(leaf.text, kind)
+        except ValueError:
+            continue
+    return leaf.text
+
+
+def facts_of(document: Document, name: str) -> Iterator[Fact]:
+    """Every value of a document as a fact of the file `name`."""
+    for route, leaf in document.leaves.items():
+        yield Fact(dotted(route), _typed(leaf), "config", name, leaf.line)
+
+
+def framework_of(paths: Iterable[Path], book: Rulebook) -> Framework | None:
+    """The framework that the config files are written for, by the keys in them; None where that is open."""
+    run = Run("")
+    for path in paths:
+        try:
+            run.extend(fact for fact in config_facts(path) if fact.scope == "config")
+        except InputError:
+            continue  # the planner says what is wrong with it
+    counted = [(markers_of(run, one), one.id) for one in book.frameworks.values()]
+    marks, name = max(counted, default=(0, ""))
+    level = sum(found == marks for found, _ in counted)
+    return book.frameworks[name] if marks >= _SURE and level == 1 else None

@@ -1,0 +1,126 @@
+"""Which files a patch may change: what the user launches, never a record that a run or a checkpoint keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hrmdoc.examination.examine import Situation
+from hrmdoc.record.run import Run
+from hrmdoc.rulebook import Rulebook
+
+RUN_RECORD = "run.json"
+SUFFIXES = frozenset([".yaml", ".yml", ".json", ".py", ".sh", ".txt"])
+_RECORD_FOLDERS = re.compile(
+    r"checkpoints?(?:[-_]\d+)?|step_\d+|\.hydra|version_\d+|wandb|mlruns|offline-run-.*|run-\d{8}_\d{6}-.*"
+)
+"""Folders in which programs keep what a run was started with: a change there changes nothing."""
+_RECORD_NAMES = frozenset(
+    [
+        "hparams.yaml",
+        "hparams.yml",
+        "heartbeat.json",
+        "trainer_state.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+        "adapter_config.json",
+        "wandb-metadata.json",
+        "wandb-summary.json",
+        "run.json",
+    ]
+)
+_STATE_OF_TRAINING = b'"log_history"'
+_MODEL_CONFIG = re.compile(rb'"(?:architectures|model_type|transformers_version)"\s*:')
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where the settings of a run stand.
+
+    Attributes:
+        files: what the user launches, so that a change there counts; the first that holds a key is changed.
+        records: files that only say what the run had.
+        unnamed: those of `files` outside the run's folder that nothing but the run itself names. They may be
+            shown, and are changed only once the user names them.
+    """
+
+    files: tuple[Path, ...]
+    records: tuple[Path, ...] = ()
+    unnamed: frozenset[Path] = frozenset()
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no file to change, where there is none."""
+        if not self.records:
+            return "no config file found"
+        return f"{self.records[0]} only records what the run had; the run is not started from it"
+
+
+def targets(run: Run, situation: Situation, book: Rulebook, config: Path | None = None) -> Targets:
+    """The config files of a run, the user's own first.
+
+    Args:
+        config: the file that the user names; then it is the only one.
+    """
+    if config is not None:
+        return Targets((config,))
+    stated = list(_stated(run))
+    found = dict.fromkeys(path for path in [*stated, *_read(run), *_beside(run, situation, book)])
+    settings = [path for path in found if path.is_file() and path.suffix.lower() in SUFFIXES]
+    records = tuple(path for path in settings if is_record(path))
+    files = tuple(path for path in settings if path not in records)
+    inside = _folder(run)
+    unnamed = (path for path in files if path in stated and not _lies_in(path, inside))
+    return Targets(files, records, frozenset(unnamed))
+
+
+def is_record(path: Path) -> bool:
+    """Whether a program wrote the file to remember a run or a model by."""
+    if path.name in _RECORD_NAMES or any(_RECORD_FOLDERS.fullmatch(part) for part in path.parts[:-1]):
+        return True
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if path.name == "config.yaml" and (path.parent / RUN_RECORD).is_file():
+        return b"#" not in head  # a program dumps what it had without a comment; a person's file has some
+    if path.suffix.lower() != ".json":
+        return False
+    return _STATE_OF_TRAINING in head or (
+        path.name == "config.json" and _MODEL_CONFIG.search(head) is not None
+    )
+
+
+def _stated(run: Run) -> Iterator[Path]:
+    """The config that the run says it was started with. One that a log names, which is anybody's text, is
+    only taken below this folder or the run's."""
+    named = run.fact("run.config_source")
+    if named is None or not named.value:
+        return
+    path = Path(str(named.value))
+    if Path(named.file).name == RUN_RECORD:
+        yield path
+    elif not path.is_absolute() and ".." not in path.parts:
+        yield from (Path(path), _folder(run) / path)
+
+
+def _read(run: Run) -> Iterable[Path]:
+    """The files that the run's settings were read from."""
+    return (Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file)
+
+
+def _beside(run: Run, situation: Situation, book: Rulebook) -> Iterator[Path]:
+    """Files that bear the framework's usual names, in the run's folder."""
+    framework = book.frameworks.get(situation.framework)
+    if framework is not None and run.path not in ("", "-"):
+        yield from (_folder(run) / name for name in framework.config_files)
+
+
+def _folder(run: Run) -> Path:
+    path = Path(run.path)
+    return path if path.is_dir() else path.parent
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    return folder.resolve() in path.resolve().parents
