@@ -1,5 +1,5 @@
 """Builds the wheel, installs it in a fresh environment, and uses it from another folder as a newcomer
-would."""
+would: `python tests/smoke.py [PYTHON]`, where PYTHON may be another version's interpreter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +30,14 @@ print("wheel ok:", len(book.symptoms), "symptoms")
 KERNELS = sorted(file.name for file in (ROOT / "trainer" / "kernels").glob("*.[ch]"))
 LOSSES = ["nan" if step > 30 else f"{2.5 - 0.02 * step:.4f}" for step in range(60)]
 LOG = "".join(f"step {step} loss {loss} lr 1e-3\n" for step, loss in enumerate(LOSSES))
+SICK = {
+    "run.json": '{"schema": "hrmdoc.run/1", "id": "sick", "framework": "hrm"}',
+    "config.yaml": "lr: 1.0e-2\nepochs: 10\nglobal_batch_size: 32\nseed: 1\n",
+    "train.log": "".join(
+        f"step {step}/140 | lm_loss {1.5 - step / 100 if step < 60 else 1 + (step - 60) / 20:.4f} | lr 1.0e-02\n"
+        for step in range(140)
+    ),
+}
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
@@ -45,14 +52,14 @@ def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
     return done.stdout
 
 
-def main() -> None:
-    """The whole smoke test."""
+def main(interpreter: str = sys.executable) -> None:
+    """The whole smoke test, with the base dependencies alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
         run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "dist", ROOT, cwd=folder)
         wheel = next((folder / "dist").glob("*.whl"))
-        venv.create(folder / "env", with_pip=True)
+        run(interpreter, "-m", "venv", folder / "env", cwd=folder)
         python, hrmdoc = folder / "env/bin/python", folder / "env/bin/hrmdoc"
         run(
             python,
@@ -71,6 +78,14 @@ def main() -> None:
         found = json.loads(run(hrmdoc, "analyze", "training.log", "--json", cwd=folder, expect=1))
         assert found["verdict"] == "critical", found["verdict"]
         assert "loss-nonfinite" in {symptom["id"] for symptom in found["symptoms"]}
+        run(hrmdoc, "watch", "training.log", "--once", cwd=folder, expect=1)
+        run(hrmdoc, "report", "training.log", "-o", "review.html", cwd=folder)
+        assert "loss-nonfinite" in (folder / "review.html").read_text("utf-8")
+        run(hrmdoc, "series", "training.log", "-o", "points.csv", cwd=folder)
+        (folder / "sick").mkdir()
+        for file, text in SICK.items():
+            (folder / "sick" / file).write_text(text)
+        assert "\n+lr: " in run(hrmdoc, "apply", "sick", cwd=folder)
         run(hrmdoc, "analyze", "no-such.log", cwd=folder, expect=2)
         run(hrmdoc, "--help", cwd=folder)
         training = subprocess.run(
@@ -81,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

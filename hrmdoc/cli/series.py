@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.cli.options import console, metric_roles, note_other_runs, run_options, stated_facts
 from hrmdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from hrmdoc.record.run import Run
 
 
 @click.command("series")
@@ -40,7 +44,7 @@ def command(
     session.read(paths)
     note_other_runs(session.other_runs)
     if output is not None:
-        _export(session.run.frame(), output)
+        _export(session.run, output)
         return 0
     session.look(
         closed=True, prescriptions=False
@@ -120,20 +124,28 @@ def _facts(session: object) -> None:
     console().print(table)
 
 
-def _export(frame: object, output: Path) -> None:
-    import pandas as pd
-
-    assert isinstance(frame, pd.DataFrame)
+def _export(run: Run, output: Path) -> None:
     try:
         if output.suffix == ".csv":
-            frame.to_csv(output)
+            _write_csv(run, output)
         elif output.suffix == ".parquet":
-            frame.to_parquet(output)
+            run.frame().to_parquet(output)
         else:
             raise UsageError(f"--output wants a name that ends in .csv or .parquet, not {output.name!r}")
     except ImportError as error:
         raise UsageError(
-            f"writing parquet needs pyarrow: {error}", hint="pip install pyarrow, or export .csv"
+            f"writing parquet needs pyarrow: {error}", hint="pip install 'hrmdoc[frames]', or export .csv"
         ) from error
     except OSError as error:
         raise UsageError(f"cannot write: {error.strerror or error}", file=output) from error
+
+
+def _write_csv(run: Run, output: Path) -> None:
+    import csv
+
+    steps, columns = run.table()
+    with output.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["step", *columns])
+        for step, *values in zip(steps.tolist(), *(one.tolist() for one in columns.values()), strict=True):
+            writer.writerow([step, *("" if value != value else value for value in values)])

@@ -10,10 +10,12 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hrmdoc.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -407,20 +409,30 @@ class Run:
         )
         return sorted(rank for rank in seen if rank is not None)
 
-    def frame(self) -> pd.DataFrame:
-        """One row a step, one column a metric of the best source; a step written twice keeps its last
-        record."""
-        import pandas as pd
-
+    def table(self) -> tuple[IntArray, dict[str, FloatArray]]:
+        """Every step, and by metric of the best source its values there, NaN where it has none; a step
+        written twice keeps its last record."""
         chosen: dict[str, Series] = {}
         for series in self.series.values():
             other = chosen.get(series.key.metric)
             if other is None or (series.precision, len(series)) > (other.precision, len(other)):
                 chosen[series.key.metric] = series
-        columns: dict[str, Any] = {}
+        steps = np.unique(np.concatenate([np.empty(0, np.int64), *(s.steps for s in chosen.values())]))
+        columns: dict[str, FloatArray] = {}
         for metric, series in chosen.items():
-            column = pd.Series(series.values, index=series.steps)
-            columns[metric] = column[~column.index.duplicated(keep="last")]
-        frame = pd.DataFrame(columns).sort_index()
-        frame.index.name = "step"
-        return frame
+            columns[metric] = np.full(len(steps), np.nan)
+            columns[metric][np.searchsorted(steps, series.steps)] = series.values
+        return steps, columns
+
+    def frame(self) -> pd.DataFrame:
+        """`table` as a frame of pandas, with `step` as its index.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise UsageError("frames need pandas", hint="pip install 'hrmdoc[frames]'") from error
+        steps, columns = self.table()
+        return pd.DataFrame(columns, index=pd.Index(steps, name="step"))

@@ -156,7 +156,10 @@ def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(
     assert "train.accuracy" in hrmdoc("series", apart / "my_log.jsonl").out
 
 
-def test_series_are_exported_and_roles_can_be_corrected(hrmdoc: Command, sick: Path, apart: Path) -> None:
+def test_series_are_exported_and_roles_can_be_corrected(
+    hrmdoc: Command, sick: Path, apart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
     assert hrmdoc("series", sick, "-o", "x.csv").status == 0
     assert (apart / "x.csv").read_text().splitlines()[0].startswith("step,")
     assert len((apart / "x.csv").read_text().splitlines()) == 121
@@ -164,6 +167,9 @@ def test_series_are_exported_and_roles_can_be_corrected(hrmdoc: Command, sick: P
     assert "eval.loss" in shown
     assert hrmdoc("series", sick, "--role", "nonsense").status == 2
     assert hrmdoc("series", sick, "-o", "x.txt").status == 2
+    done = hrmdoc("series", sick, "-o", "x.parquet")
+    assert done.status == 2
+    assert "hrmdoc[frames]" in done.err
 
 
 def test_a_comparison_names_what_differs_and_where_the_curves_part(

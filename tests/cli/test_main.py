@@ -13,7 +13,7 @@ import pytest
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 
 Command = Callable[..., Any]
-HEAVY = ("numpy", "pandas", "scipy", "tensorboard", "torch")
+HEAVY = ("numpy", "pandas", "tensorboard", "torch")
 NOT_FOR_A_HEALTHY_LOG = (
     *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3"),
     *(
