@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.errors import RuleError, UsageError
+
+if TYPE_CHECKING:
+    from hrmdoc.rulebook import Rulebook
 
 Folder = click.Path(file_okay=False, path_type=Path)
 
@@ -65,17 +69,23 @@ def check(folder: Path | None) -> int:
 @command.command("test")
 @click.argument("folder", required=False, type=Folder)
 def test(folder: Path | None) -> int:
-    """Run the case files in FOLDER/tests (or FOLDER itself), with the rules of FOLDER beside the built-in
-    ones."""
+    """Run the case files in FOLDER/tests (or FOLDER itself) and the examples of signatures, with the rules of
+    FOLDER beside the built-in ones."""
     from hrmdoc import rulebook
     from hrmdoc.examination.cases import check_file
+    from hrmdoc.examination.examples import check_examples
     from hrmdoc.examination.signatures import SignatureMatcher
 
-    cases = _case_files(folder)
     own = folder is not None and any((folder / name).is_dir() for name in rulebook.FOLDERS)
     book = rulebook.load([folder] if own and folder else [])
     matcher = SignatureMatcher(book)
     passed = failed = 0
+    signatures, symptoms = _with_examples(book, folder)
+    cases = _case_files(folder, required=not signatures)
+    for name, problem in check_examples(book, matcher, signatures, symptoms):
+        passed, failed = passed + (problem is None), failed + (problem is not None)
+        if problem is not None:
+            click.echo(f"{name}: {problem}")
     for path in cases:
         for case, problem in check_file(path, book, matcher):
             passed, failed = passed + (problem is None), failed + (problem is not None)
@@ -85,13 +95,26 @@ def test(folder: Path | None) -> int:
     return 1 if failed else 0
 
 
-def _case_files(folder: Path | None) -> list[Path]:
+def _with_examples(book: Rulebook, folder: Path | None) -> tuple[list[str], list[str]]:
+    """The signatures and symptoms whose examples are tried: those of the user's own folder, or all."""
+    if folder is None:
+        return list(book.signatures), list(book.symptoms)
+    from hrmdoc import rulebook
+
+    known = rulebook.load()
+    return (
+        [name for name, one in book.signatures.items() if one != known.signatures.get(name)],
+        [name for name, one in book.symptoms.items() if one != known.symptoms.get(name)],
+    )
+
+
+def _case_files(folder: Path | None, *, required: bool) -> list[Path]:
     from hrmdoc.paths import data_dir
 
     root = folder if folder is not None else data_dir("rules").parent / "tests" / "rules"
     inner = root / "tests"
     files = sorted((inner if inner.is_dir() else root).glob("*.yaml"))
-    if not files:
+    if required and not files:
         raise UsageError("no case files here", file=root, hint="case files are FOLDER/tests/<symptom>.yaml")
     return files
 

@@ -17,7 +17,6 @@ cases:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -27,10 +26,11 @@ from msgspec import Struct, field
 
 from hrmdoc.errors import RuleError
 from hrmdoc.examination.examine import Examination
+from hrmdoc.examination.examples import log_line
 from hrmdoc.examination.notation import series_from
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.record.run import Event, Line, Points, RoleGuess, Run, Tick
+from hrmdoc.record.run import Event, Points, RoleGuess, Run, Tick
 from hrmdoc.rulebook import Rulebook, Severity
 from hrmdoc.rulebook.rulefile import convert
 
@@ -135,7 +135,8 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
         run.add(Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3))
         length = max(length, len(values))
     for number, item in enumerate(case.lines, 1):
-        run.add(_line(item, number))
+        text, step = (item, None) if isinstance(item, str) else (item.text, item.step)
+        run.add(log_line(text, number, step))
     for event in case.events:
         run.add(Event(event.kind, "case.log", step=event.step, detail=event.detail))
     run.line_count = len(case.lines)
@@ -158,13 +159,3 @@ def _spelled_nan(notation: str, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         body, _, count = item.partition("x")
         marks += [body == "nan"] * (int(count) if count.isdigit() else 1)
     return np.array((marks + [False] * n)[:n], dtype=bool)
-
-
-_RANK = re.compile(r"^\[rank(\d+)\]:? ?")
-
-
-def _line(item: str | CaseLine, number: int) -> Line:
-    text, step = (item, None) if isinstance(item, str) else (item.text, item.step)
-    found = _RANK.match(text)
-    rank = int(found[1]) if found else None
-    return Line(_RANK.sub("", text), "case.log", number, rank=rank, step=step)

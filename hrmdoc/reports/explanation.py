@@ -45,7 +45,7 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     measures = dict.fromkeys(part.detector for part in rule.when.walk() if part.detector)
     yield from _listed("What is measured", (f"`{name}`: {_first_paragraph(name)}" for name in measures))
     signatures = [s for s in book.signatures.values() if s.symptom == rule.id]
-    yield from _listed("Lines that show it", (f"`{s.example[:160]}`" for s in signatures[:6]))
+    yield from _listed("Lines that show it", (f"`{_last_line(s)[:160]}`" for s in signatures[:6]))
     yield from _listed("When it is wrong", rule.falsepositives)
     causes = [(c.produces[rule.id], c) for c in book.causes.values() if rule.id in c.produces]
     ranked = sorted(causes, key=lambda pair: -pair[0] * pair[1].prior)[:CAUSES]
@@ -179,11 +179,16 @@ def _change(change: Change, book: Rulebook) -> str:
 
 def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
     yield f"# {signature.id}\n\nsignature of `{signature.symptom}` · {signature.role}{' · fatal' if signature.fatal else ''}\n"
-    yield f"{signature.means}\n\n**Example:** `{signature.example}`\n\n**Pattern:** `{signature.pattern}`\n"
+    yield f"{signature.means}\n\n**Example:** `{_last_line(signature)}`\n\n**Pattern:** `{signature.pattern}`\n"
     yield from _listed("Not this", (f"`{line}`" for line in signature.counterexamples))
     if signature.symptom in book.symptoms:
         yield from _page(book.symptoms[signature.symptom].playbook)
     yield from _listed("References", signature.references)
+
+
+def _last_line(signature: Signature) -> str:
+    """The line of its first example that says what went wrong."""
+    return signature.shown()[0].splitlines()[-1]
 
 
 def _detector(name: str, book: Rulebook) -> Iterator[str]:

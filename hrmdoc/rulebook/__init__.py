@@ -26,6 +26,7 @@ from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
     EVERY_SYMPTOM,
+    MESSAGE,
     Applies,
     Cause,
     Change,
@@ -54,6 +55,7 @@ from hrmdoc.rulebook.schema import (
 __all__ = [
     "EVERY_SYMPTOM",
     "FOLDERS",
+    "MESSAGE",
     "Applies",
     "Cause",
     "Change",
@@ -193,6 +195,7 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
             for signature in parsed.signatures:
                 _check_signature(signature, path)
                 book.signatures[signature.id] = signature
+            book.symptoms.update((message.id, message.rule()) for message in parsed.symptoms)
         elif isinstance(parsed, SymptomRule):
             book.symptoms[parsed.id] = parsed
         elif isinstance(parsed, Cause):
@@ -201,7 +204,7 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
             book.remedies[parsed.id] = parsed
         else:
             book.frameworks[parsed.id] = parsed
-    return book
+    return msgspec.structs.replace(book, symptoms=dict(sorted(book.symptoms.items())))
 
 
 def good_signs(book: Rulebook) -> frozenset[str]:
@@ -250,16 +253,23 @@ def parse(path: Path, blob: bytes) -> RuleFile:
 
 
 def _check_signature(signature: Signature, path: Path) -> None:
-    """Its pattern compiles and matches its own example and no counterexample, and a literal is in the
-    example."""
+    """Its pattern compiles and matches a line of every example and of no counterexample, and a literal is in
+    every example."""
     try:
         pattern = re.compile(signature.pattern)
     except re.error as error:
         raise RuleError(f"signature {signature.id}: not a regular expression: {error}", file=path) from error
-    if not pattern.search(signature.example):
-        raise RuleError(f"signature {signature.id}: the pattern does not match its own example", file=path)
-    if not any(literal in signature.example for literal in signature.literals):
-        raise RuleError(f"signature {signature.id}: no literal occurs in the example", file=path)
+    if not signature.shown():
+        raise RuleError(f"signature {signature.id}: no example", file=path)
+    for example in signature.shown():
+        if not any(pattern.search(line) for line in example.splitlines()):
+            raise RuleError(
+                f"signature {signature.id}: the pattern does not match its own example {example!r}", file=path
+            )
+        if not any(literal in example for literal in signature.literals):
+            raise RuleError(
+                f"signature {signature.id}: no literal occurs in the example {example!r}", file=path
+            )
     for line in signature.counterexamples:
         if pattern.search(line):
             raise RuleError(
@@ -298,6 +308,12 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         for s in book.signatures.values()
         if s.symptom not in book.symptoms
     ]
+    named = {s.symptom for s in book.signatures.values()}
+    problems += [
+        f"symptom {rule.id}: no signature names it"
+        for rule in book.symptoms.values()
+        if rule.when.lines is not None and rule.id not in named
+    ]
     told = [
         (rule.id, part.lines.got_over)
         for rule in book.symptoms.values()
@@ -335,8 +351,7 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         f"symptom {name}: no cause produces it" for name in book.symptoms if name not in {*explained, *own}
     ]
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
-    named = [(one.id, one.playbook) for one in book.symptoms.values()] + [
-        (one.id, one.playbook) for one in book.causes.values()
-    ]
-    problems += [f"{name}: no playbook {page!r}" for name, page in named if page.split("#")[0] not in pages]
+    linked = [(one.id, one.playbook) for one in book.symptoms.values()]
+    linked += [(one.id, one.playbook) for one in book.causes.values()]
+    problems += [f"{name}: no playbook {page!r}" for name, page in linked if page.split("#")[0] not in pages]
     return problems

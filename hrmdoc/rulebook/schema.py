@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 Severity = Literal["info", "warning", "critical"]
 Status = Literal["experimental", "stable", "deprecated"]
@@ -158,11 +158,43 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     leak: float = 0.01
     falsepositives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    counterexamples: tuple[str, ...] = ()
+
+
+MESSAGE = When(lines=LinesWhen())
+"""One line of one of its signatures is enough."""
+
+
+class Message(Struct, forbid_unknown_fields=True, frozen=True):
+    """A symptom that is there as soon as one of its signatures is, written beside them.
+
+    `counterexamples`: logs, of one line or several, that must not open it.
+    """
+
+    id: str
+    title: str
+    playbook: str
+    severity: Severity = "warning"
+    status: Status = "stable"
+    group: str | None = None
+    variants: tuple[Variant, ...] = ()
+    summary: str = ""
+    leak: float = 0.01
+    falsepositives: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    counterexamples: tuple[str, ...] = ()
+
+    def rule(self) -> SymptomRule:
+        """The same as any other symptom is written."""
+        return SymptomRule(when=MESSAGE, evidence="{text}", **asdict(self))
 
 
 class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     """One wording of a log line. `literals`: every match holds at least one of them, so that a block can be
     searched fast.
+
+    `examples`: what real programs wrote, one line each or the whole traceback that ends in it; `example` is a
+    first one.
 
     `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file
     function` a line. `desync`: the line counts only when it and a line of another rank disagree about the
@@ -177,7 +209,8 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     symptom: str
     pattern: str
     literals: tuple[str, ...]
-    example: str
+    example: str = ""
+    examples: tuple[str, ...] = ()
     role: Literal["root", "cascade", "confirmation", "note"] = "root"
     fatal: bool = True
     means: str = ""
@@ -186,6 +219,10 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     fallback: bool = False
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+
+    def shown(self) -> tuple[str, ...]:
+        """All its examples."""
+        return (self.example, *self.examples) if self.example else self.examples
 
 
 class Given(Struct, forbid_unknown_fields=True, frozen=True):
@@ -301,6 +338,7 @@ class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
 
     subsystem: str
     signatures: tuple[Signature, ...]
+    symptoms: tuple[Message, ...] = ()
 
 
 class Rulebook(Struct, frozen=True):

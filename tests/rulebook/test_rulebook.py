@@ -117,7 +117,10 @@ def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
 
 def test_a_symptom_that_ends_by_a_signature_that_is_not_there_is_told() -> None:
     book = Rulebook({"mine": SymptomRule("mine", "Mine", When(lines=LinesWhen(got_over="said")), "unknown")})
-    assert rulebook.check(book, own={"mine"}) == ["symptom mine: no signature 'said'"]
+    assert rulebook.check(book, own={"mine"}) == [
+        "symptom mine: no signature names it",
+        "symptom mine: no signature 'said'",
+    ]
 
 
 SYMPTOM = """id: own-symptom
