@@ -195,7 +195,7 @@ class AnalysisSession:
         if not self.run.points and not self.run.lines and not self.run.events:
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
-        state = run_state(self.run, situation, symptoms, closed=closed)
+        state = run_state(self.run, situation, symptoms, self.book, closed=closed)
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
@@ -264,7 +264,9 @@ def analyze(
     return patient.look(closed=True)
 
 
-def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, closed: bool) -> RunState:
+def run_state(
+    run: Run, situation: Situation, symptoms: Iterable[Symptom], book: Rulebook, *, closed: bool
+) -> RunState:
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
     fatal = [
@@ -280,12 +282,9 @@ def run_state(run: Run, situation: Situation, symptoms: Iterable[Symptom], *, cl
     total, series = situation.facts.get("run.total_steps"), run.progress
     if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
         return "finished"
-    silent = {s.id for s in symptoms if s.state == "present"} & {
-        "stall",
-        "stopped-short",
-        "heartbeat-lapsed",
-        "process-gone",
-    }
-    if silent:
-        return "hung" if "stall" in silent else "stopped"
+    became = {rule.run_state for s in symptoms if s.state == "present" and (rule := book.symptoms.get(s.id))}
+    if "hung" in became:
+        return "hung"
+    if "stopped" in became:
+        return "stopped"
     return "unknown" if closed else "running"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.errors import RuleError, UsageError
+from hrmdoc.errors import RuleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hrmdoc.rulebook import Rulebook
@@ -49,12 +49,16 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
 
 @command.command("check")
 @click.argument("folder", required=False, type=Folder)
-def check(folder: Path | None) -> int:
+@click.option("--strict", is_flag=True, help="Refuse checks that are too long for one claim, too.")
+def check(folder: Path | None, *, strict: bool) -> int:
     """Check that rules are well formed and that every name points somewhere."""
     from hrmdoc import rulebook
+    from hrmdoc.rulebook.brevity import wordy
 
     book = rulebook.load([folder] if folder else [])
     problems = rulebook.check(book, own=book.symptoms.keys() - rulebook.load().symptoms.keys())
+    if strict:
+        problems += wordy(book.symptoms.values())
     for problem in problems:
         click.echo(problem)
     counts = {
@@ -68,7 +72,8 @@ def check(folder: Path | None) -> int:
 
 @command.command("test")
 @click.argument("folder", required=False, type=Folder)
-def test(folder: Path | None) -> int:
+@click.option("--only", multiple=True, metavar="ID", help="Try this symptom or signature alone; repeatable.")
+def test(folder: Path | None, *, only: tuple[str, ...]) -> int:
     """Run the case files in FOLDER/tests (or FOLDER itself) and the examples of signatures, with the rules of
     FOLDER beside the built-in ones."""
     from hrmdoc import rulebook
@@ -82,6 +87,11 @@ def test(folder: Path | None) -> int:
     passed = failed = 0
     signatures, symptoms = _with_examples(book, folder)
     cases = _case_files(folder, required=not signatures)
+    if only:
+        _refuse_unknown(only, book)
+        cases = [path for path in cases if path.stem in only]
+        signatures = [name for name in signatures if {name, book.signatures[name].symptom} & set(only)]
+        symptoms = [name for name in symptoms if name in only]
     for name, problem in check_examples(book, matcher, signatures, symptoms):
         passed, failed = passed + (problem is None), failed + (problem is not None)
         if problem is not None:
@@ -117,6 +127,13 @@ def _case_files(folder: Path | None, *, required: bool) -> list[Path]:
     if required and not files:
         raise UsageError("no case files here", file=root, hint="case files are FOLDER/tests/<symptom>.yaml")
     return files
+
+
+def _refuse_unknown(only: tuple[str, ...], book: Rulebook) -> None:
+    known = {*book.symptoms, *book.signatures}
+    for name in only:
+        if name not in known:
+            raise UsageError(f"no symptom or signature {name!r}", hint=did_you_mean(name, known))
 
 
 @command.command("new")

@@ -169,10 +169,8 @@ def _waited(analysis: Analysis, series: Series) -> list[Loss]:
         silence if silence > max(PAUSE, 3.0 * usual) else 0.0,
         "from the last point to the last line",
     )
-    timeouts = [
-        s for s in analysis.present if s.id == "nccl-timeout" and isinstance(s.values.get("ran_ms"), int)
-    ]
-    told = max((float(s.values["ran_ms"]) / 1000.0 for s in timeouts), default=0.0)
+    waits = [wait for s in analysis.present if isinstance(wait := s.values.get("ran_ms"), int)]
+    told = max(waits, default=0) / 1000.0
     if told > seconds:
         seconds, basis = told, "by the word of the watchdog that ended it"
     return [Loss("waiting before it broke off", seconds, int(series.steps[-1]), basis)] if seconds else []

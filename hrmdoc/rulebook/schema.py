@@ -139,6 +139,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     `presupposes`: one of these has to show before the question of this symptom arises: where none does, its
     absence says nothing; where one does, this symptom qualifies that one and is no finding beside it.
     `after`: other symptoms whose state its checks ask for. It is looked at behind all of them.
+    `run_state`: what has become of a run that shows it, where the symptom says so.
     """
 
     id: str
@@ -150,6 +151,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     group: str | None = None
     after: tuple[str, ...] = ()
     presupposes: tuple[str, ...] = ()
+    run_state: Literal["hung", "stopped"] | None = None
     applies: Applies = Applies()
     variants: tuple[Variant, ...] = ()
     needs: Needs = Needs()

@@ -1,0 +1,53 @@
+"""A symptom states one claim: how long a check may be before it is several."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from hrmdoc.rulebook.schema import SymptomRule
+
+LONGEST_CHECK = 160
+MOST_CLAUSES = 5
+
+
+def wordy(rules: Iterable[SymptomRule]) -> list[str]:
+    """One message for each check that is too long to be one claim."""
+    return [
+        f"symptom {rule.id}: {problem}"
+        for rule in rules
+        for part in rule.when.walk()
+        if part.check
+        for problem in _flaws(part.check)
+    ]
+
+
+def clauses(check: str) -> int:
+    """How many statements `and`, `or`, `not` and `if` join in it; 1 for a plain comparison."""
+    return _clauses(ast.parse(check.strip(), mode="eval").body)
+
+
+def _flaws(check: str) -> Iterator[str]:
+    text = " ".join(check.split())
+    count = clauses(text)
+    if len(text) > LONGEST_CHECK or count > MOST_CLAUSES:
+        yield (
+            f"a check of {len(text)} characters and {count} clauses is more than one claim"
+            f" (at most {LONGEST_CHECK} and {MOST_CLAUSES}): {text[:60]} ..."
+        )
+
+
+def _clauses(node: ast.expr) -> int:
+    match node:
+        case ast.BoolOp(values=parts):
+            return sum(_clauses(part) for part in parts)
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _clauses(inner)
+        case ast.Compare(left=left, comparators=others):
+            return 1 + sum(_clauses(part) - 1 for part in (left, *others))
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return sum(_clauses(part) for part in (test, body, other))
+        case ast.Call(args=arguments):
+            return 1 + sum(_clauses(part) - 1 for part in arguments)
+        case _:
+            return 1
