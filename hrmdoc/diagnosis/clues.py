@@ -26,9 +26,6 @@ weak evidence."""
 ABSENCE = 0.8
 """What a missing finding counts for: where a fault is mild several are missing together, so that they are not
 independent."""
-UNNAMED = "unhandled-exception"
-"""An exception that no rule knows. What its handling or its end brings to light is known, and so tells more
-than it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     seen = [symptom for members in groups.values() for symptom in members if symptom.seen]
     rooted = any(symptom.signature_role in ("root", "confirmation") for symptom in seen)
     seen_ids = {symptom.id for symptom in seen}
-    late = _consequences(seen)
+    late = _consequences(seen, {rule.id for rule in book.symptoms.values() if rule.catch_all})
     ended = any(
         symptom.signature_role in ("root", "confirmation", "cascade")
         and symptom.state == "present"
@@ -165,9 +162,12 @@ def _leak(symptom: Symptom, book: Rulebook) -> float:
     return rule.leak if rule else 0.01
 
 
-def _consequences(seen: Iterable[Symptom]) -> set[str]:
+def _consequences(seen: Iterable[Symptom], unnamed: Set[str]) -> set[str]:
     """Root candidates that came after the first with a name, without any training in between: what is to be
-    explained is that."""
+    explained is that.
+
+    What comes behind an exception that no rule knows says more than it does.
+    """
     roots = [symptom for symptom in seen if symptom.signature_role == "root"]
     if len(roots) < 2:
         return set()
@@ -179,7 +179,7 @@ def _consequences(seen: Iterable[Symptom]) -> set[str]:
         step = math.inf if symptom.first_step is None else symptom.first_step
         return time, step, symptom.line if one_file and symptom.line is not None else 0.0
 
-    first = min([symptom for symptom in roots if symptom.id != UNNAMED] or roots, key=moment)
+    first = min([symptom for symptom in roots if symptom.id not in unnamed] or roots, key=moment)
     return {s.id for s in roots if moment(s) > moment(first) and not _survived(first, s)}
 
 

@@ -82,7 +82,8 @@ class Examination:
         if closed:
             for line, match in self._signatures.close(self.run.line_count):
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
-            self.run.extend(ranks.facts(self.run, self._matches))
+            launchers = [rule.id for rule in self._rules if rule.launcher]
+            self.run.extend(ranks.facts(self.run, self._matches, launchers))
         self.situation, places = self._situate()
         scene = Scene(
             self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places

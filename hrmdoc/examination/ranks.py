@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,15 +45,18 @@ class LastWord(NamedTuple):
     line: int | None
 
 
-def facts(run: Run, matches: Matches) -> Iterator[Fact]:
-    """What the records tell of the ranks, as facts; lists are comma-separated.
+def facts(run: Run, matches: Matches, launchers: Collection[str] = ()) -> Iterator[Fact]:
+    """What the records show of the ranks, as facts; lists are comma-separated.
 
     `ranks.first_failed`, `ranks.missing` (none of their records is here), `ranks.behind`, and
-    `ranks.wordless` (they ended without an error while others miss a peer) with `ranks.bereft`, how many
+    `ranks.silent` (they ended without an error while others miss a peer) with `ranks.bereft`, how many
     those others are.
+
+    Args:
+        launchers: the symptoms whose lines are those of a launcher, not of any rank.
     """
     words = last_words(run, matches)
-    silent = wordless(run, words, matches)
+    silent = silent_ranks(run, words, {name: matches.get(name, ()) for name in launchers})
     named = _launchers_word(matches)
     if named in silent:
         silent = [named]
@@ -62,7 +65,7 @@ def facts(run: Run, matches: Matches) -> Iterator[Fact]:
         file, line = _place(run, words, first)
         yield Fact("ranks.first_failed", first, "run", file, line)
     if silent:
-        yield Fact("ranks.wordless", _listed(silent), "run", *_place(run, words, silent[0]))
+        yield Fact("ranks.silent", _listed(silent), "run", *_place(run, words, silent[0]))
         yield Fact("ranks.bereft", len(words), "run")
     seen = run.ranks
     if len(seen) > 1 and len(seen) < (size := _world(run)):
@@ -103,13 +106,14 @@ def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
     return first
 
 
-def wordless(run: Run, words: Mapping[int, LastWord], matches: Matches) -> list[int]:
+def silent_ranks(run: Run, words: Mapping[int, LastWord], launched: Matches) -> list[int]:
     """Ranks that wrote no error, where others miss a peer and nobody has an error of his own.
 
     A log that holds the words of all ranks tells of those, too, that wrote nothing at all. None where the
-    silent are more than the others, or where an exception might be that of any rank.
+    silent are more than the others, or where an exception might be that of any rank; those among `launched`
+    are of none.
     """
-    launchers = {(line.file, line.line) for line, _ in matches.get("torchrun-childfailed", ())}
+    launchers = {(line.file, line.line) for found in launched.values() for line, _ in found}
     if any(
         e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events
     ):

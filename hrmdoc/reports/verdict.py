@@ -87,10 +87,10 @@ def of_ranks(analysis: Analysis) -> str:
     if first is not None:
         named = str(first.value)
         where = place(first.file, first.line)
-        verb = "failed first" if run.fact("ranks.wordless") is None else "fell silent first"
+        verb = "failed first" if run.fact("ranks.silent") is None else "fell silent first"
         told.append(f"rank {named} {verb}" + (f" ({where})" if where else ""))
     lists = {
-        "ranks.wordless": "silent while others miss a peer: rank",
+        "ranks.silent": "silent while others miss a peer: rank",
         "ranks.behind": "behind the others: rank",
         "ranks.missing": "no record of rank",
     }

@@ -150,7 +150,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 9"]
+    lines = [f"{__version__} 10"]
     for entry in files:
         try:
             found = entry.stat()

@@ -139,7 +139,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     `presupposes`: one of these has to show before the question of this symptom arises: where none does, its
     absence says nothing; where one does, this symptom qualifies that one and is no finding beside it.
     `after`: other symptoms whose state its checks ask for. It is looked at behind all of them.
-    `run_state`: what has become of a run that shows it, where the symptom says so.
+    `run_state`: what has become of a run that shows it, where the symptom says so. `catch_all`: it says that
+    something failed and not what. `launcher`: its lines are those of a launcher, not of any rank.
     """
 
     id: str
@@ -152,6 +153,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     after: tuple[str, ...] = ()
     presupposes: tuple[str, ...] = ()
     run_state: Literal["hung", "stopped"] | None = None
+    catch_all: bool = False
+    launcher: bool = False
     applies: Applies = Applies()
     variants: tuple[Variant, ...] = ()
     needs: Needs = Needs()
@@ -179,6 +182,8 @@ class Message(Struct, forbid_unknown_fields=True, frozen=True):
     severity: Severity = "warning"
     status: Status = "stable"
     group: str | None = None
+    catch_all: bool = False
+    launcher: bool = False
     variants: tuple[Variant, ...] = ()
     summary: str = ""
     leak: float = 0.01

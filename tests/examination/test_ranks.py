@@ -65,14 +65,14 @@ def test_where_others_miss_a_peer_the_silent_rank_failed_first() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend(losses(rank, 60) for rank in range(4))
     run.extend(failed(rank, math.nan, "RuntimeError: Connection closed by peer") for rank in (0, 1, 3))
-    assert told(run) == {"ranks.first_failed": 2, "ranks.wordless": "2", "ranks.bereft": 3}
+    assert told(run) == {"ranks.first_failed": 2, "ranks.silent": "2", "ranks.bereft": 3}
 
 
 def test_of_several_silent_ranks_none_is_the_first() -> None:
     run = Run(role_of=lambda _: RoleGuess("train.loss"))
     run.extend(losses(rank, 60) for rank in range(4))
     run.extend(failed(rank, math.nan, "RuntimeError: Connection closed by peer") for rank in (0, 1))
-    assert told(run) == {"ranks.wordless": "2-3", "ranks.bereft": 2}
+    assert told(run) == {"ranks.silent": "2-3", "ranks.bereft": 2}
 
 
 def test_a_log_of_all_ranks_tells_of_those_that_wrote_nothing() -> None:
@@ -80,13 +80,13 @@ def test_a_log_of_all_ranks_tells_of_those_that_wrote_nothing() -> None:
         Event("exception", "all.log", rank, None, math.nan, rank, "connection closed by peer")
         for rank in (0, 1, 2, 5, 6, 7)
     ]
-    assert told(run_with(*lost)) == {"ranks.wordless": "3-4", "ranks.bereft": 6}
+    assert told(run_with(*lost)) == {"ranks.silent": "3-4", "ranks.bereft": 6}
 
 
 def test_ranks_that_only_a_prefix_tells_are_counted(tmp_path: Path) -> None:
     lines = [f"[rank{rank}]: RuntimeError: Connection closed by peer [10.0.0.7]:1\n" for rank in (0, 1, 3)]
     (tmp_path / "all.log").write_text("".join(lines))
-    fact = hrmdoc.analyze(tmp_path / "all.log").run.fact("ranks.wordless")
+    fact = hrmdoc.analyze(tmp_path / "all.log").run.fact("ranks.silent")
     assert fact is not None
     assert fact.value == "2"
 
@@ -106,7 +106,7 @@ def test_a_silent_rank_is_not_blamed_where_another_has_an_error_of_its_own_or_an
             Event("exception", "all.log", 9, detail="KeyError: 'x'"),
         ]
     )
-    assert "ranks.wordless" not in told(other)
+    assert "ranks.silent" not in told(other)
 
 
 def test_where_all_ranks_time_out_together_none_failed_first() -> None:

@@ -1,0 +1,32 @@
+"""What code has to know of a rule is a property of the rule, so that rules can be renamed and split."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import hrmdoc
+from hrmdoc import rulebook
+
+WORDS = {"unknown"}
+"""The id of a cause, and an ordinary word for what is not known."""
+ROOT = Path(hrmdoc.__file__).parent
+
+
+def test_no_text_in_the_code_is_the_id_of_a_rule() -> None:
+    book = rulebook.load()
+    known = {*book.symptoms, *book.causes, *book.remedies} - WORDS
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in sorted(ROOT.rglob("*.py"))
+        for line, text in _texts(path)
+        if text in known
+    ]
+    assert not found
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
