@@ -4,7 +4,7 @@ advances often."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,9 @@ from hrmdoc.record.run import Event, Fact, Line, Run
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
 from hrmdoc.rulebook.relations import in_order
 from hrmdoc.rulebook.thresholds import resolve, varied
+
+_SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
+_GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ class Examination:
     def _match_lines(self) -> None:
         for line in self.run.lines[self._lines_taken :]:
             for match in self._signatures.match(line):
+                self.run.extend(facts_in(line, match))
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
         self._lines_taken = len(self.run.lines)
 
@@ -177,6 +181,14 @@ class Examination:
 
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def facts_in(line: Line, match: SignatureMatch) -> Iterator[Fact]:
+    """What a message says of the machine, such as the memory of its GPU in GiB."""
+    for group, key in match.signature.facts.items():
+        found = _SIZE.fullmatch(str(match.groups.get(group, "")))
+        if found is not None:
+            yield Fact(key, float(found[1]) * _GIB[found[2]], "run", line.file, line.line)
 
 
 def _number(value: Any) -> Any:

@@ -74,13 +74,17 @@ def _offered(analysis: Analysis, remedy: str | None, config: Path | None) -> lis
 
 
 def _for_all(analysis: Analysis, config: Path | None) -> list[Prescription]:
-    """Every remedy of the causes that a config may be changed for; of the first cause where there is none."""
-    causes = [one for one in analysis.diagnosis.hypotheses if not one.benign]
+    """Every remedy of the causes that a config may be changed for; where there is none, of the first cause
+    that a config can be changed for."""
     shown = analysis.diagnosis.severities.keys()
-    sure = [one for one in causes if decided(one, shown, analysis.book)] or causes[:1]
     where = targets(analysis.run, analysis.situation, analysis.book, config)
     parts = (analysis.run, analysis.situation, analysis.diagnosis, analysis.book, where, _ANY)
-    return [offer for cause in sure for offer in for_cause(cause, *parts)]
+    causes = [one for one in analysis.diagnosis.hypotheses if not one.benign]
+    offers = {cause.cause: for_cause(cause, *parts) for cause in causes}
+    sure = [offer for one in causes if decided(one, shown, analysis.book) for offer in offers[one.cause]]
+    if any(one.patch for one in sure):
+        return sure
+    return next((group for group in offers.values() if any(one.patch for one in group)), sure)
 
 
 def _passed_over(passed: Sequence[Prescription]) -> Iterator[str]:
