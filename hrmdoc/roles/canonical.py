@@ -214,6 +214,7 @@ def _derive(found: dict[str, Fact]) -> None:
     _batch(found)
     _length(found)
     _warmup(found)
+    _size(found)
 
 
 def _numeric(found: Mapping[str, Fact], *keys: str) -> list[float] | None:
@@ -265,6 +266,17 @@ def _length(found: dict[str, Fact]) -> None:
         _add(found, "run.steps_per_epoch", max(1.0, values[0] // values[1]), "run.total_steps")
     if values := _numeric(found, "run.steps_per_epoch", "data.batch_size"):
         _add(found, "data.samples", values[0] * values[1], "run.steps_per_epoch")
+
+
+def _size(found: dict[str, Fact]) -> None:
+    """Weights of a transformer by its width, depth and vocabulary: a block has 12 widths squared (Kaplan et
+    al. 2020, table 1). HRM's modules are counted by its own formula."""
+    framework = found.get("run.framework")
+    sizes = _numeric(found, "model.hidden_size", "model.layers", "model.num_heads")
+    if sizes and (framework is None or framework.value != "hrm"):
+        vocabulary = _numeric(found, "data.vocab_size") or [0.0]
+        width, layers, _ = sizes
+        _add(found, "model.parameters", 12 * layers * width**2 + vocabulary[0] * width, "model.hidden_size")
 
 
 def _warmup(found: dict[str, Fact]) -> None:
