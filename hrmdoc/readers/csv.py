@@ -17,6 +17,7 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.decimals import Decimals, comma_in, with_point
 from hrmdoc.readers.support.grid import Grid, column, json_rows, matrix
 from hrmdoc.readers.support.labels import RUN_KEYS, Labels, metric_of, renamed, sums
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.table import (
     AXES,
@@ -157,7 +158,8 @@ class _Session(LineSession):
         self._header: _Header | None = None
         self._decimals = Decimals()
         self._comment = ""
-        self._bad = 0
+        self._kept: list[Damage] = []
+        self._unread = LeftOut(context.path, "rows of another width")
 
     def _block(self, block: bytes) -> Iterator[Record]:
         if not block:
@@ -172,12 +174,15 @@ class _Session(LineSession):
                 self._rows(lines[begin:at], first + begin)
                 begin = at + self._start_header(line, first + at)
         self._rows(lines[begin:], first + begin)
+        yield from self._kept
+        self._kept = []
         yield from self._notes()
         yield from self._columns.points()
 
     def close(self) -> Iterator[Record]:
         """The last line, and where a loss has vanished."""
         yield from super().close()
+        yield from self._unread.rest()
         if header := self._header:
             names = {at: metric for at, metric, source in header.metrics() if not source}
             for at in header.vanished.columns():
@@ -189,9 +194,7 @@ class _Session(LineSession):
         yield from self._overlong()
         if self._header:
             for line, what in self._header.damages:
-                self._bad += 1
-                if self._bad <= 20:
-                    yield Damage(self._context.path, line, what)
+                yield from self._unread.at(line, what)
             self._header.damages.clear()
 
     def _start_header(self, line: bytes, number_: int) -> int:
@@ -224,7 +227,7 @@ class _Session(LineSession):
         if not _is_header(whole):
             return 1 if self._header is None else 0
         if self._header:
-            list(self._notes())
+            self._kept += self._notes()
         names = renamed(names, self._context.path, self._comment)
         self._header = _Header(names, delimiter, split_of(self._context.path), self._decimals)
         return 1

@@ -25,6 +25,7 @@ from hrmdoc.readers import jsonl
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.table import unix_time
 from hrmdoc.readers.support.whole import MAX_DOCUMENT
@@ -83,6 +84,7 @@ class _Session(LineSession):
         self._document: list[bytes] | None = None
         self._held = 0
         self._begun = False
+        self._unread = LeftOut(context.path, "lines that are no envelopes")
 
     @property
     def lines(self) -> int:
@@ -93,6 +95,7 @@ class _Session(LineSession):
         """The last line or the document, and what waited for lines that do not come any more."""
         yield from super().close()
         yield from self._overlong()
+        yield from self._unread.rest()
         if self._document is not None:
             yield from self._whole(b"".join(self._document))
         yield from map(self._placed, self._text.close())
@@ -120,8 +123,10 @@ class _Session(LineSession):
             row = _parsed(line) if line.strip() else None
             if isinstance(row, dict) and (envelope := _unwrapped(row)) is not None:
                 envelopes.append((place, envelope))
-            else:
-                envelopes += _listed(row)
+            elif inside := _listed(row):
+                envelopes += inside
+            elif line.strip():
+                yield from self._unread.at(place, "the line is no envelope of a log line and was left out")
         yield from self._overlong()
         yield from self._read(envelopes)
 

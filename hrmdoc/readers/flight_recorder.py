@@ -113,7 +113,10 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     if not entries and "pg_status" not in tree:
         yield Damage(context.path, None, "is a pickle, but no flight-recorder dump")
         return
-    groups = _groups(entries, _mapping(tree.get("pg_status")))
+    more: set[str] = set()
+    groups = _groups(entries, _mapping(tree.get("pg_status")), more)
+    if more:
+        yield Damage(context.path, None, f"{len(more):,} process groups were left out", left_out=len(more))
     yield from _facts(context, groups, tree)
     for name, group in groups.items():
         if group.waiting >= 0:
@@ -121,7 +124,8 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
             yield Event("action", context.path, rank=context.rank, detail=detail)
 
 
-def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any]) -> dict[str, _Group]:
+def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any], more: set[str]) -> dict[str, _Group]:
+    """The process groups by name; `more` receives the names of those beyond what is kept."""
     groups: dict[str, _Group] = {}
     for entry in entries:
         number = _number(entry.get("collective_seq_id", entry.get("seq_id")))
@@ -129,6 +133,7 @@ def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any]) -> dict[st
             continue
         name = _group_name(entry)
         if name not in groups and len(groups) >= _MOST_GROUPS:
+            more.add(name)
             continue
         group = groups.setdefault(name, _Group())
         group.enqueued = max(group.enqueued, number)
@@ -137,7 +142,10 @@ def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any]) -> dict[st
         elif group.waiting < 0 or number < group.waiting:
             group.waiting, group.operation = number, _text(entry.get("profiling_name"))
             group.sizes, group.place = _shape(entry), _place(entry)
-    for name, told in list(status.items())[:_MOST_GROUPS]:
+    for name, told in status.items():
+        if _text(name) not in groups and len(groups) >= _MOST_GROUPS:
+            more.add(_text(name))
+            continue
         group = groups.setdefault(_text(name), _Group())
         numbers = _mapping(told)
         group.enqueued = max(group.enqueued, _number(numbers.get("last_enqueued_collective")))

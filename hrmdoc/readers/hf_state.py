@@ -64,6 +64,9 @@ def _read(context: Context, state: Any) -> Iterator[Record]:
     for number, row in enumerate(history, 1):
         rows.add(_points_of(row), number)
     yield from rows.points()
+    yield from rows.rest()
+    if isinstance(written, list) and (odd := len(written) - len(history)):
+        yield Damage(context.path, None, f"{odd:,} entries of the history are no objects", left_out=odd)
     yield from _facts(state, history, context.path)
     yield from _events(state, history, context)
 

@@ -22,9 +22,9 @@ from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.labels import metric_of
 from hrmdoc.readers.support.layouts import TRAINED, of_catboost, of_pandas
 from hrmdoc.readers.support.rows import Rows
-from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, split_of, with_split
+from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, is_missing, number, split_of, with_split
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Axis, Fact, FloatArray, Points, Record
+from hrmdoc.record.run import Axis, Damage, Fact, FloatArray, Points, Record
 from hrmdoc.text import patterns
 
 NAME = "json_history"
@@ -47,7 +47,6 @@ _LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
 _SPLIT_TABLE = patterns.lazy(
     rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
 )
-_MAX_LENGTH = 10_000_000
 _NUMBERED = patterns.lazy(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
 
 
@@ -148,12 +147,13 @@ def _salvaged(blob: bytes) -> list[Any] | None:
 
 
 def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
-    lists = {
-        key: value
-        for key, value in flatten(tree)
-        if isinstance(value, list) and 0 < len(value) <= _MAX_LENGTH
-    }
-    singles = {key: value for key, value in flatten(tree) if not isinstance(value, list)}
+    cut: list[str] = []
+    leaves = dict(flatten(tree, cut))
+    if cut:
+        what = f"{len(cut):,} entries lie too deep or are too many, the first under {cut[0]!r}"
+        yield Damage(context.path, None, what[:300], left_out=len(cut))
+    lists = {key: value for key, value in leaves.items() if isinstance(value, list) and value}
+    singles = {key: value for key, value in leaves.items() if not isinstance(value, list)}
     curves = {key: column for key, value in lists.items() if (column := _column(value)) is not None}
     yield from _curves(context, curves)
     for key, value in lists.items():
@@ -175,13 +175,13 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _column(cells: Sequence[Any]) -> FloatArray | None:
-    """A list of numbers, shape [n]; null is NaN, since a list has a place for every epoch. None for any other
-    list."""
+    """A list of numbers, shape [n]; what is missing is NaN, since a list has a place for every epoch. None
+    for any other list."""
     values = [
-        math.nan if cell is None else number(cell) if not isinstance(cell, bool | list) else None
+        math.nan if is_missing(cell) else number(cell) if not isinstance(cell, bool | list) else None
         for cell in cells
     ]
-    if any(value is None for value in values) or all(cell is None for cell in cells):
+    if any(value is None for value in values) or all(map(is_missing, cells)):
         return None
     return np.array(values, np.float64)
 
@@ -246,6 +246,7 @@ def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:
         and key not in ("history", "log_history", "logs", "epochs", "metrics", "log", "results", "steps")
         else ""
     )
+    odd = 0
     for at, cell in enumerate(cells, 1):
         if isinstance(cell, dict):
             rows.add(
@@ -257,7 +258,13 @@ def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:
             )
         elif not key and isinstance(cell, list) and len(cell) == 3:
             rows.add({"wall_time": cell[0], "step": cell[1], name: cell[2]}, at)
+        else:
+            odd += 1
     yield from rows.points()
+    yield from rows.rest()
+    if 0 < odd < len(cells):
+        named = f"the list {key!r}" if key else "the list"
+        yield Damage(context.path, None, f"{odd:,} entries of {named} are no rows", left_out=odd)
 
 
 def _is_final(key: str, value: Any) -> bool:

@@ -14,6 +14,7 @@ import orjson
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import MAX_LINE, LineSession
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, unix_time
@@ -62,6 +63,7 @@ _EVENT_KEYS = ("event", "kind", "type")
 _NO_DETAIL = frozenset({"time", "step", "timestamp", "traceback", "metrics"})
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
 _NOT_METRICS = frozenset({*_EVENT_KEYS, *_TEXT_KEYS})
+_MOST_LINES = 400  # of one text in a record
 _TRUST = 20  # so many objects in a row tell what a file is
 
 
@@ -123,15 +125,17 @@ class _Session(LineSession):
         super().__init__(context)
         self._rows = Rows(context, precision=3)
         self._typed: TypedRows | None = None
-        self._bad = 0
+        self._unread = LeftOut(context.path, "lines that are no JSON objects")
 
     def close(self) -> Iterator[Record]:
         """The last line, when it is whole although no line end follows."""
         rest = self._lines.close()
         if rest and _parsed(rest) is None:
-            yield Damage(self._context.path, self._lines.number, "the last line is incomplete")
+            yield Damage(self._context.path, self._lines.number, "the last line is incomplete", left_out=1)
             rest = b""
         yield from self._block(rest)
+        yield from self._unread.rest()
+        yield from self._rows.rest()
 
     def _block(self, block: bytes) -> Iterator[Record]:
         if not (self._typed_alike(block) or self._alike(block)):
@@ -165,6 +169,7 @@ class _Session(LineSession):
         alike = all(map(names.__eq__, map(tuple, rows)))
         if not all(map(_NOT_METRICS.isdisjoint, (names,) if alike else map(tuple, rows))):
             return False
+        alike = alike and block.count(b"{") == count  # and nothing is nested
         if alike and (self._typed is None or self._typed.names != names):
             self._typed = TypedRows(rows[-1])
         self._rows.add_all(rows, self._lines.number, alike=alike)
@@ -182,7 +187,7 @@ class _Session(LineSession):
                 row = _parsed(line) if line.strip() else ()
             if isinstance(row, dict):
                 yield from self._row(row, first + offset, offset in texts)
-            elif row is None:
+            elif row != ():
                 yield from self._unreadable(line, first + offset, offset in texts)
         yield from self._overlong()
 
@@ -212,24 +217,25 @@ class _Session(LineSession):
             orjson.dumps(detail, default=str).decode()[:2000],
         )
 
-    def _texts(self, row: Mapping[str, Any], line: int) -> Iterator[Line]:
+    def _texts(self, row: Mapping[str, Any], line: int) -> Iterator[Line | Damage]:
         """The lines of text in a structured log record."""
         time, step, rank = unix_time(row.get("time", row.get("timestamp"))), _step_of(row), self._context.rank
         for key in _TEXT_KEYS:
             text = row.get(key)
             if isinstance(text, str):
-                yield from (
-                    Line(part, self._context.path, line, time, rank, step) for part in text.splitlines()[:200]
-                )
+                parts = text.splitlines()
+                if len(parts) > _MOST_LINES:  # the beginning and the end tell most
+                    left_out = len(parts) - _MOST_LINES
+                    what = f"{left_out:,} lines in the middle of its {key!r} were left out"
+                    yield Damage(self._context.path, line, what, left_out=left_out)
+                    parts = parts[: _MOST_LINES // 2] + parts[-_MOST_LINES // 2 :]
+                yield from (Line(part, self._context.path, line, time, rank, step) for part in parts)
 
     def _unreadable(self, line: bytes, number_: int, wanted: bool) -> Iterator[Record]:
-        """A line that is no JSON: kept when a signature asks for it, else counted; the first few are
-        reported."""
+        """A line that is no JSON: kept when a signature asks for it, else left out."""
         if wanted:
             yield Line(
                 line.decode("utf-8", "replace")[:4000], self._context.path, number_, rank=self._context.rank
             )
             return
-        self._bad += 1
-        if self._bad <= 20:
-            yield Damage(self._context.path, number_, "the line is no JSON object and was left out")
+        yield from self._unread.at(number_, "the line is no JSON object and was left out")

@@ -12,9 +12,10 @@ import numpy as np
 
 from hrmdoc.readers.base import Context, Session
 from hrmdoc.readers.support.flatten import plain_value
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
 from hrmdoc.readers.support.whole import Whole
-from hrmdoc.record.run import Damage, Event, Fact, FloatArray, IntArray, Points, Record
+from hrmdoc.record.run import Event, Fact, FloatArray, IntArray, Points, Record
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:
     parts = Path(context.path).parts
     place = len(parts) - 1 - parts[::-1].index("metrics") if "metrics" in parts else len(parts) - 2
     rows: list[tuple[int, float, float, int]] = []
+    unread = LeftOut(context.path, "lines that are no metric")
     for number, line in enumerate(blob.split(b"\n"), 1):
         cells = line.split()
         try:
@@ -86,7 +88,8 @@ def _metric_file(context: Context, blob: bytes) -> Iterator[Record]:
             rows.append((step, float(cells[1]), int(cells[0]) / 1000, number))
         except (ValueError, IndexError, OverflowError):
             if line.strip():
-                yield Damage(context.path, number, "the line is no metric and was left out")
+                yield from unread.at(number, "the line is no metric and was left out")
+    yield from unread.rest()
     if rows:
         steps, values, times, lines = (list(column) for column in zip(*rows, strict=True))
         source = "/".join(parts[:place])

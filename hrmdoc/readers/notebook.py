@@ -16,7 +16,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Fact, Record
+from hrmdoc.record.run import Damage, Fact, Record
 from hrmdoc.text import patterns
 
 NAME = "notebook"
@@ -49,7 +49,10 @@ def open_session(context: Context) -> Whole:
 
 def _read(context: Context, tree: Any) -> Iterator[Record]:
     cells = tree.get("cells") if isinstance(tree, dict) else None
-    code = [cell for cell in cells if isinstance(cell, dict)][:_MOST_CELLS] if isinstance(cells, list) else []
+    code = [cell for cell in cells if isinstance(cell, dict)] if isinstance(cells, list) else []
+    if (more := len(code) - _MOST_CELLS) > 0:
+        yield Damage(context.path, None, f"{more:,} more cells were left out", left_out=more, incomplete=True)
+        del code[_MOST_CELLS:]
     yield from _settings(context, code)
     text = TextSession(context)
     for cell in code:

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import number, unix_time
-from hrmdoc.record.run import Record
+from hrmdoc.record.run import Damage, Record
 
 NAME = "nvidia_smi"
 TITLE = "nvidia-smi (CSV queries and dmon)"
@@ -56,17 +57,23 @@ class _Session(LineSession):
         self._names: list[str] = []
         self._dmon = False
         self._looks: dict[str, int] = {}
+        self._unread = LeftOut(context.path, "lines that are no readings")
 
     def _block(self, block: bytes) -> Iterator[Record]:
         if not block:
             return
         first = self._lines.number
         for at, raw in enumerate(self._lines.split(block)):
-            self._line(raw.decode("utf-8", "replace").strip(), first + at)
+            yield from self._line(raw.decode("utf-8", "replace").strip(), first + at)
         yield from self._overlong()
         yield from self._rows.points()
 
-    def _line(self, line: str, place: int) -> None:
+    def close(self) -> Iterator[Record]:
+        """The last line, and how many lines were left out."""
+        yield from super().close()
+        yield from self._unread.rest()
+
+    def _line(self, line: str, place: int) -> Iterator[Damage]:
         if line.startswith("#"):
             cells = line[1:].split()
             if "gpu" in cells:  # the line below it names the units
@@ -79,12 +86,14 @@ class _Session(LineSession):
             self._names = [_UNIT.sub("", cell) for cell in cells]
         elif len(cells) == len(self._names):
             self._row(dict(zip(self._names, cells, strict=True)), place)
+        elif line:
+            yield from self._unread.at(
+                place, f"the line has {len(cells)} cells where {len(self._names)} are named"
+            )
 
     def _row(self, row: dict[str, str], place: int) -> None:
         """One reading of one GPU; readings are numbered by GPU, since nvidia-smi knows no step."""
         gpu = next((row[key] for key in _INDEX if key in row), "0")
-        if len(self._looks) > 4096:
-            return
         index = self._looks[gpu] = self._looks.get(gpu, -1) + 1
         time = (
             unix_time(f"{row['Date'][:4]}-{row['Date'][4:6]}-{row['Date'][6:]} {row['Time']}")

@@ -72,8 +72,8 @@ class _Session:
         """What damage had hidden at the end, and a note on a torn record."""
         if self._framer.torn:
             yield from self._block(self._framer.feed(b"", final=True), final=True)
-        if self._damaged > _MAX_TOLD:
-            yield Damage(self._context.path, None, f"{self._damaged - _MAX_TOLD} further damaged places")
+        if (more := self._damaged - _MAX_TOLD) > 0:
+            yield Damage(self._context.path, None, f"{more} further damaged places", left_out=more)
 
     def _block(self, block: Block, final: bool = False) -> Iterator[Record]:
         gathered = Gathered(block, self._layouts)
@@ -99,7 +99,7 @@ class _Session:
         """Writers that keep training and validation in folders of those names use the same tag in both."""
         return f"{self._split}/{tag}" if self._split and not tag.lower().startswith(self._split) else tag
 
-    def _facts(self, gathered: Gathered) -> Iterator[Fact]:
+    def _facts(self, gathered: Gathered) -> Iterator[Fact | Damage]:
         for event in gathered.events:
             for key, value in event.hparams.items():
                 yield Fact(key, value, "config", self._context.path)
@@ -108,7 +108,7 @@ class _Session:
                     yield from _text_facts(text, self._context.path)
 
 
-def _text_facts(text: str, path: str) -> Iterator[Fact]:
+def _text_facts(text: str, path: str) -> Iterator[Fact | Damage]:
     """Config values in a text summary that holds JSON, as transformers writes its arguments."""
     body = text.strip().removeprefix("```json").strip("` \n")
     try:
@@ -230,7 +230,8 @@ def _step_widths(rows: ByteRows) -> NDArray[np.int64]:
 
 def _column(rows: ByteRows, at: int, dtype: str) -> FloatArray:
     width = np.dtype(dtype).itemsize
-    return np.ascontiguousarray(rows[:, at : at + width]).view(dtype).ravel().astype(np.float64)
+    with np.errstate(invalid="ignore"):  # of rows that another layout fits, these bytes are no numbers
+        return np.ascontiguousarray(rows[:, at : at + width]).view(dtype).ravel().astype(np.float64)
 
 
 def _row_keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -15,6 +15,8 @@ NAME = "torchrun"
 TITLE = "torchrun error files"
 WHOLE = True
 
+_MOST_STACK, _MOST_TEXT = 400, 50  # lines
+
 
 def sniff(path: Path, head: bytes) -> float:
     """By its name and the one key that it has."""
@@ -35,6 +37,10 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
         return
     stack = extra.get("py_callstack") if isinstance(extra, dict) else None
     time = unix_time(extra.get("timestamp")) if isinstance(extra, dict) else float("nan")
-    for line in [*(stack.splitlines()[:400] if isinstance(stack, str) else ()), *text.splitlines()[:50]]:
-        yield Line(line, context.path, 1, time, context.rank)
+    for told, most in ((stack, _MOST_STACK), (text, _MOST_TEXT)):
+        lines = told.splitlines() if isinstance(told, str) else []
+        for line in lines[:most]:
+            yield Line(line, context.path, 1, time, context.rank)
+        if (more := len(lines) - most) > 0:
+            yield Damage(context.path, 1, f"{more:,} more lines of its text were left out", left_out=more)
     yield Event("exception", context.path, 1, None, time, context.rank, text[:2000])

@@ -3,6 +3,7 @@ is read."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
-from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.flatten import flat_facts
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
 from hrmdoc.record.run import Damage, Event, Fact, Record
@@ -22,8 +24,8 @@ NAME = "trackio"
 TITLE = "Trackio (SQLite)"
 WHOLE = True
 
-# What is put into the queries below is one of two names of a column, or the number of rows.
-_MOST_ROWS = 2_000_000
+# What is put into the queries below is one of two names of a column.
+_BLOCK = 4096  # rows that are made into points at once
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -68,13 +70,15 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     yield Event("start", context.path)
     yield from _config(context, opened, key, newest)
     rows = _Joined(context)
-    query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"  # noqa: S608
+    query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id"  # noqa: S608
     for number, (step, time, text) in enumerate(opened.execute(query, (newest,)), 1):
-        rows.add(number, step, time, text)
+        yield from rows.add(number, step, time, text)
+        if number % _BLOCK == 0:
+            yield from rows.metrics.points()
     yield from rows.metrics.points()
+    yield from rows.metrics.rest()
     yield from _machine(context, opened, key, newest, rows)
-    for number in rows.broken[:20]:
-        yield Damage(context.path, number, "the row holds no JSON object and was left out")
+    yield from rows.broken.rest()
 
 
 class _Joined:
@@ -82,31 +86,34 @@ class _Joined:
 
     def __init__(self, context: Context) -> None:
         self.metrics = Rows(context, precision=3)
-        self.broken: list[int] = []
-        self._clock: list[tuple[str, int]] = []
+        self.broken = LeftOut(context.path, "rows that hold no JSON object")
+        self._times: list[str] = []
+        """When the steps below were written (ISO 8601, all in UTC), in order of time."""
+        self._steps: list[int] = []
 
-    def add(self, number: int, step: Any, time: Any, text: Any) -> None:
+    def add(self, number: int, step: Any, time: Any, text: Any) -> Iterator[Damage]:
         """Takes in a row of the table; its number stands for the line."""
         row = _object(text)
         if row is None or not isinstance(step, int):
-            self.broken.append(number)
+            yield from self.broken.at(number, "the row holds no JSON object and was left out")
             return
-        self._clock.append((str(time), step))
+        if not self._times or str(time) >= self._times[-1]:
+            self._times.append(str(time))
+            self._steps.append(step)
         self.metrics.add({**row, "_step": step, "_timestamp": str(time)}, number)
 
     def step_at(self, time: str) -> int:
         """The step that was written last before a time (ISO 8601, all in UTC)."""
-        return next((step for known, step in reversed(self._clock) if known <= time), 0)
+        at = bisect_right(self._times, time)
+        return self._steps[at - 1] if at else 0
 
 
-def _config(context: Context, opened: sqlite3.Connection, key: str, run: Any) -> Iterator[Fact]:
+def _config(context: Context, opened: sqlite3.Connection, key: str, run: Any) -> Iterator[Fact | Damage]:
     if not _has(opened, "configs"):
         return
     for (text,) in opened.execute(f"SELECT config FROM configs WHERE {key} = ?", (run,)):  # noqa: S608
-        for name, value in flatten(_object(text) or {}):
-            plain = plain_value(value)
-            if not name.startswith("_") and (plain is not None or value is None):
-                yield Fact(name, plain, "config", context.path)
+        own = {name: value for name, value in (_object(text) or {}).items() if not name.startswith("_")}
+        yield from flat_facts(own, context.path)
 
 
 def _machine(
@@ -116,12 +123,18 @@ def _machine(
     if not _has(opened, "system_metrics"):
         return
     rows = Rows(context, precision=3)
-    query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id LIMIT {_MOST_ROWS}"  # noqa: S608
+    query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id"  # noqa: S608
     for number, (time, text) in enumerate(opened.execute(query, (run,)), 1):
-        if row := _object(text):
-            named = {f"system/{name}": value for name, value in row.items()}
-            rows.add({**named, "_step": joined.step_at(str(time)), "_timestamp": str(time)}, number)
+        row = _object(text)
+        if row is None:
+            yield from joined.broken.at(number, "the row holds no JSON object and was left out")
+            continue
+        named = {f"system/{name}": value for name, value in row.items()}
+        rows.add({**named, "_step": joined.step_at(str(time)), "_timestamp": str(time)}, number)
+        if number % _BLOCK == 0:
+            yield from rows.points()
     yield from rows.points()
+    yield from rows.rest()
 
 
 def _has(opened: sqlite3.Connection, table: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hrmdoc.readers.base import Context, Session
 from hrmdoc.readers.support import json_text, wire
-from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.flatten import flat_facts, plain_value
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.whole import json_session
 from hrmdoc.readers.support.wire import BYTES, Field
@@ -101,6 +101,7 @@ class _Session:
         )
         yield from self._rows.points()
         yield from self._stats.points()
+        yield from self._rows.rest()
         yield from self._print("\n")
         rest, self._rest = self._rest[at:], b""
         if rest.strip(b"\0"):
@@ -216,17 +217,14 @@ class _Session:
                 row[f"system.{key}"] = value
         self._stats.add(row, self._begin)
 
-    def _config(self, data: bytes, outer: Field) -> Iterator[Fact]:
+    def _config(self, data: bytes, outer: Field) -> Iterator[Fact | Damage]:
         for one in wire.fields(data, outer.start, outer.end):
             if one.number != 1 or one.kind != BYTES:
                 continue
             key, value = _item(data, one)
             if key.startswith("_wandb"):
                 continue
-            for name, leaf in flatten({key: value}):
-                plain = plain_value(leaf)
-                if plain is not None or leaf is None:
-                    yield Fact(name, plain, "config", self._context.path, self._begin)
+            yield from flat_facts({key: value}, self._context.path, self._begin)
 
     def _run(self, data: bytes, outer: Field) -> Iterator[Record]:
         resumed = False

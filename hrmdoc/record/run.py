@@ -112,11 +112,18 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A place in the input that could not be read; what lies before and after it was kept."""
+    """A place in the input that could not be read; what lies before and after it was kept.
+
+    Attributes:
+        left_out: how many records were left out there; 0 where that is not known.
+        incomplete: evidence may be missing that decides: the end of an archive, rows beyond a limit.
+    """
 
     file: str
     line: int | None
     what: str
+    left_out: int = 0
+    incomplete: bool = False
 
 
 Record = Points | Line | Fact | Event | Tick | Damage

@@ -5,36 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hrmdoc.record.run import Fact, Value
+from hrmdoc.record.run import Damage, Fact, Value
 
-_MAX_DEPTH = 12
-_MAX_LEAVES = 5000
+MAX_DEPTH = 12
+_MAX_LEAVES = 100_000
 _MAX_TEXT = 500
 
 
-def flatten(tree: Mapping[Any, Any], separator: str = ".") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and leaves, in order; empty mappings give nothing. Keys of any type are spelled as text."""
+def flatten(tree: Mapping[Any, Any], cut: list[str] | None = None) -> Iterator[tuple[str, Any]]:
+    """Dotted keys and leaves, in order; empty mappings give nothing. Keys of any type are spelled as text.
+
+    Args:
+        tree: nested mappings.
+        cut: receives the routes of what lies too deep, or behind too many leaves, and is left out.
+    """
     waiting: list[tuple[str, Any, int]] = [("", tree, 0)]
-    leaves = 0
-    while waiting and leaves < _MAX_LEAVES:
+    left = _MAX_LEAVES
+    while waiting:
         route, node, depth = waiting.pop()
+        if (isinstance(node, Mapping) and depth >= MAX_DEPTH and node) or left == 0:
+            if cut is not None:
+                cut.append(route)
+            continue
         if isinstance(node, Mapping):
             inner = [
-                (f"{route}{separator}{key}" if route else str(key), value, depth + 1)
-                for key, value in node.items()
+                (f"{route}.{key}" if route else str(key), value, depth + 1) for key, value in node.items()
             ]
-            waiting += reversed(inner) if depth < _MAX_DEPTH else ()
+            waiting += reversed(inner)
         elif route:
-            leaves += 1
+            left -= 1
             yield route, node
 
 
-def flat_facts(tree: Any, path: str) -> Iterator[Fact]:
+def flat_facts(tree: Any, path: str, line: int | None = None) -> Iterator[Fact | Damage]:
     """Config facts of a parsed JSON or YAML document; lists of numbers or names become text."""
-    if isinstance(tree, Mapping):
-        for key, value in flatten(tree):
-            if (plain := plain_value(value)) is not None or value is None:
-                yield Fact(key, plain, "config", path)
+    if not isinstance(tree, Mapping):
+        return
+    cut: list[str] = []
+    for key, value in flatten(tree, cut):
+        if (plain := plain_value(value)) is not None or value is None:
+            yield Fact(key, plain, "config", path, line)
+    if cut:
+        what = f"{len(cut):,} settings lie too deep or are too many, the first under {cut[0]!r}"
+        yield Damage(path, line, what[:300], left_out=len(cut))
 
 
 def plain_value(value: Any) -> Value:

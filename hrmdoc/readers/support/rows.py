@@ -1,19 +1,22 @@
 """Rows of a growing table, each a mapping of names to cells, made into points.
 
-Rows with the same names form a shape; a shape is converted column by column, which is what makes long logs
-fast.
+Rows with the same names, in whatever order, form a shape; a shape is converted column by column, which is
+what makes long logs fast. Where a table has more shapes than is worth it, the other rows are taken cell by
+cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.flatten import flatten
+from hrmdoc.readers.support.gaps import Gaps
+from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.table import (
     AXES,
     RESTARTING,
@@ -30,35 +33,79 @@ from hrmdoc.readers.support.table import (
     with_split,
 )
 from hrmdoc.readers.support.typed_rows import Column
-from hrmdoc.record.run import FloatArray, IntArray, Points
+from hrmdoc.record.run import Damage, FloatArray, IntArray, Points
 
-_MAX_SHAPES = 2000
+_QUICK_SHAPES = 500
+_KNOWN_ORDERS = 2000
+
+
+class _Names:
+    """What one set of names says: where the counters are, and which cells may name the part of the data."""
+
+    __slots__ = ("names", "place", "split_keys")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.place: Places = places(names)
+        self.split_keys = tuple(key for key in SPLIT_KEYS if key in names)
 
 
 class _Shape:
-    """Rows of one set of names in the block at hand: as mappings, or as columns."""
+    """Rows of one set of names and one part of the data in the block at hand: as mappings, or as columns."""
 
-    __slots__ = ("columns", "names", "nested", "order", "place", "rows", "split")
+    __slots__ = ("alike", "columns", "gaps", "names", "order", "place", "rows", "split")
 
-    def __init__(self, names: tuple[str, ...], nested: bool, split: str) -> None:
-        self.names = names
+    def __init__(self, names: _Names, split: str) -> None:
+        self.names = names.names
         self.split = split
-        self.nested = nested
-        self.place: Places = places(names)
-        self.order: list[int] = []
-        self.rows: list[dict[str, Any]] = []
-        self.columns: Sequence[Column] = ()
+        self.place = names.place
+        self.gaps: dict[str, Gaps] = {}
+        self.clear()
 
     def clear(self) -> None:
         """Forgets all rows."""
-        self.order, self.rows, self.columns = [], [], ()
+        self.order: list[int] = []
+        self.rows: list[dict[str, Any]] = []
+        self.columns: Sequence[Column] = ()
+        self.alike = True
+        """Whether all rows have their names in the same order."""
 
-    def column(self, at: int) -> list[Any]:
+    def column(self, name: str) -> list[Any]:
         """The cells of one column as they were written."""
         if self.columns:
-            return list(self.columns[at])
-        name = self.names[at]
+            return list(self.columns[self.names.index(name)])
         return [row[name] for row in self.rows]
+
+
+class _Scattered:
+    """Rows of many shapes in the block at hand, cell by cell."""
+
+    __slots__ = ("cells", "counters", "gaps")
+
+    def __init__(self) -> None:
+        self.gaps: dict[tuple[str, str], Gaps] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all rows."""
+        self.cells: dict[tuple[str, str], tuple[list[int], list[Any]]] = {}
+        """By name and part of the data: in which rows the cells stand, and the cells."""
+        self.counters: list[tuple[int, Any, Any, float, bool]] = []
+        """Of each row its number, step, epoch, Unix time, and whether the step may restart."""
+
+    def add(self, row: Mapping[str, Any], split: str, order: int) -> None:
+        """Takes one row in."""
+        place = places(row)
+        time = unix_time(row[place.time]) if place.time is not None else np.nan
+        step = row[place.step] if place.step is not None else None
+        epoch = row[place.epoch] if place.epoch is not None else None
+        self.counters.append((order, step, epoch, time, place.step in RESTARTING))
+        for name, cell in row.items():
+            if name == place.step or (name == place.time and time == time):
+                continue
+            orders, cells = self.cells.setdefault((name, split), ([], []))
+            orders.append(order)
+            cells.append(cell)
 
 
 class Rows:
@@ -72,81 +119,102 @@ class Rows:
     def __init__(self, context: Context, precision: int) -> None:
         self._columns = Columns(context, precision)
         self._counter = Counter()
+        self._orders: dict[tuple[str, ...], _Names] = {}
+        self._names: dict[frozenset[str], _Names] = {}
         self._shapes: dict[tuple[tuple[str, ...], str], _Shape] = {}
-        self._split_keys: dict[tuple[str, ...], str | None] = {}
+        self._scattered = _Scattered()
         self._split = split_of(context.path)
         self._lines: list[int] = []
-        self._gaps = _Gaps()
+        self._cut = LeftOut(context.path, "rows with cells that lie too deep or are too many")
+        self._damages: list[Damage] = []
 
     def add(self, row: Mapping[str, Any], line: int) -> None:
         """Takes one row in. Nested mappings are made flat; cells that are no numbers are passed by."""
-        names = tuple(row)
-        split = self._split_in(names, row)
-        shape = self._shapes.get((names, split))
-        if shape is None:
-            if len(self._shapes) >= _MAX_SHAPES:
-                return
-            shape = self._shapes[names, split] = _Shape(
-                names, any(isinstance(value, dict) for value in row.values()), split
-            )
-        if shape.nested and any(isinstance(value, dict) for value in row.values()):
-            self.add(dict(flatten(row)), line)
-            return
-        shape.order.append(len(self._lines))
-        shape.rows.append(row if isinstance(row, dict) else dict(row))
+        if any(isinstance(cell, dict) for cell in row.values()):
+            cut: list[str] = []
+            row = dict(flatten(row, cut))
+            if cut:
+                self._damages += self._cut.at(line, f"{len(cut):,} cells lie too deep or are too many")
+        order, spelled = len(self._lines), tuple(row)
         self._lines.append(line)
+        names = self._named(spelled)
+        if names is None:
+            keys = [key for key in SPLIT_KEYS if key in row]
+            self._scattered.add(row, self._split_in(keys, row), order)
+            return
+        shape = self._shape(names, self._split_in(names.split_keys, row))
+        shape.alike = shape.alike and spelled == shape.names
+        shape.order.append(order)
+        shape.rows.append(row if isinstance(row, dict) else dict(row))
 
     def add_all(self, rows: list[dict[str, Any]], first: int, *, alike: bool) -> None:
         """Takes rows of consecutive lines in, the first at line `first`; `alike`: all have the same keys in
-        the same order."""
-        shape = self._plain_shape(tuple(rows[0]), rows[0]) if alike else None
-        if shape is None:
+        the same order, and none holds a mapping."""
+        names = self._named(tuple(rows[0])) if alike else None
+        if names is None or names.split_keys:
             for offset, row in enumerate(rows):
                 self.add(row, first + offset)
             return
+        shape = self._shape(names, self._split)
+        shape.alike = shape.alike and tuple(rows[0]) == shape.names
         shape.rows.extend(rows)
-        self._number(shape, len(rows), first)
+        self._place(shape, len(rows), first)
 
     def takes_columns(self, names: tuple[str, ...]) -> bool:
-        """Whether `add_columns` may be called: flat rows of these names came before, and none wait."""
-        return (
-            not self._lines
-            and self._split_keys.get(names, "") is None
-            and self._plain_shape(names, {}) is not None
-        )
+        """Whether `add_columns` may be called: no rows wait, and none of these names tells the part of the
+        data."""
+        known = self._named(names) if not self._lines else None
+        return known is not None and known.names == names and not known.split_keys
 
     def add_columns(self, names: tuple[str, ...], columns: Sequence[Column], first: int) -> None:
         """Takes rows of consecutive lines in as columns, the first of them at line `first`; see
         `takes_columns`."""
-        shape = self._plain_shape(names, {})
-        assert shape is not None
+        known = self._named(names)
+        assert known is not None
+        shape = self._shape(known, self._split)
         shape.columns = columns
-        self._number(shape, len(columns[0]), first)
+        self._place(shape, len(columns[0]), first)
 
-    def _number(self, shape: _Shape, rows: int, first: int) -> None:
+    def _place(self, shape: _Shape, rows: int, first: int) -> None:
         """Notes that the next `rows` rows are of `shape` and begin at line `first`."""
         count = len(self._lines)
         shape.order.extend(range(count, count + rows))
         self._lines.extend(range(first, first + rows))
 
-    def _plain_shape(self, names: tuple[str, ...], row: Mapping[str, Any]) -> _Shape | None:
-        """The shape of a row that is known already, is flat, and has no cell that names its split."""
-        split = self._split_in(names, row)
-        if self._split_keys.get(names, "") is not None:
-            return None
-        shape = self._shapes.get((names, split))
-        return None if shape is None or shape.nested else shape
+    def _named(self, spelled: tuple[str, ...]) -> _Names | None:
+        """What these names say; None where the table has shapes enough without them."""
+        names = self._orders.get(spelled)
+        if names is not None:
+            return names
+        together = frozenset(spelled)
+        names = self._names.get(together)
+        if names is None:
+            if len(self._names) >= _QUICK_SHAPES:
+                return None
+            names = self._names[together] = _Names(spelled)
+        if len(self._orders) < _KNOWN_ORDERS:
+            self._orders[spelled] = names
+        return names
 
-    def _split_in(self, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
+    def _shape(self, names: _Names, split: str) -> _Shape:
+        shape = self._shapes.get((names.names, split))
+        if shape is None:
+            shape = self._shapes[names.names, split] = _Shape(names, split)
+        return shape
+
+    def _split_in(self, keys: Sequence[str], row: Mapping[str, Any]) -> str:
         """The part of the data that a cell of the row names (`"split": "val"`), else that of the file."""
-        if names not in self._split_keys and len(self._split_keys) < _MAX_SHAPES:
-            self._split_keys[names] = next((key for key in SPLIT_KEYS if isinstance(row.get(key), str)), None)
-        key = self._split_keys.get(names)
-        word = row.get(key) if key else None
-        return (split_named(word) if isinstance(word, str) else "") or self._split
+        word = next((cell for key in keys if isinstance(cell := row[key], str)), "")
+        return (split_named(word) if word else "") or self._split
 
-    def points(self) -> Iterator[Points]:
+    def rest(self) -> Iterator[Damage]:
+        """What was left out and not told yet, when the file has ended."""
+        yield from self._cut.rest()
+
+    def points(self) -> Iterator[Points | Damage]:
         """Points of the rows that were added, metric by metric."""
+        yield from self._damages
+        self._damages = []
         if not self._lines:
             return
         count = len(self._lines)
@@ -163,49 +231,74 @@ class Rows:
                 epoch[order] = cells[place.epoch]
             if place.time is not None:
                 time[order] = _times(shape, cells[place.time])
+        if self._scattered.counters:
+            orders, steps_, epochs, times, restarts = zip(*self._scattered.counters, strict=True)
+            at = np.array(orders, np.int64)
+            step[at], epoch[at] = _numbers(steps_), _numbers(epochs)
+            time[at], restarting[at] = times, restarts
         steps, axes = self._counter.steps(step, epoch, restarting)
-        lines = np.array(self._lines, np.int64)
+        rows = _RowPlaces(steps, axes, time, np.array(self._lines, np.int64))
         for shape, cells in zip(used, columns, strict=True):
-            self._take(shape, cells, steps, axes, time, lines)
+            self._take(shape, cells, rows)
             shape.clear()
+        self._take_scattered(rows)
         self._lines = []
         yield from self._columns.points()
 
-    def _take(
-        self,
-        shape: _Shape,
-        cells: Mapping[str, FloatArray],
-        steps: IntArray,
-        axes: IntArray,
-        times: FloatArray,
-        lines: IntArray,
-    ) -> None:
+    def _take(self, shape: _Shape, cells: Mapping[str, FloatArray], rows: _RowPlaces) -> None:
         order = np.array(shape.order, np.int64)
-        kinds = axes[order]
-        whole = (steps[order], times[order], lines[order]) if (kinds == kinds[0]).all() else None
-        for at, name in enumerate(shape.names):
+        for name in shape.names:
             if name == shape.place.step:
                 continue
             values = cells[name]
             if name == shape.place.time:  # seconds of the run, not of the world, are a metric
-                here = np.isfinite(values) & np.isnan(times[order])
+                here = np.isfinite(values) & np.isnan(rows.times[order])
             else:
-                here = self._gaps.present(shape, at, values)
-            if not here.any():
-                continue
-            metric = with_split(name, shape.split)
-            if whole is not None and here.all():
-                self._columns.add(
-                    metric, order, values, steps=whole[0], times=whole[1], lines=whole[2], axis=AXES[kinds[0]]
-                )
-                continue
-            chosen, kept = order[here], values[here]
-            for axis in np.unique(axes[chosen]):
-                same = axes[chosen] == axis
-                n = chosen[same]
-                self._columns.add(
-                    metric, n, kept[same], steps=steps[n], times=times[n], lines=lines[n], axis=AXES[axis]
-                )
+                here = np.isfinite(values)
+                gaps = shape.gaps.setdefault(name, Gaps())
+                if not here.all():
+                    here = gaps.filled(shape.column(name), here)
+                else:
+                    gaps.all_filled(len(values))
+            if here.all():
+                self._add(with_split(name, shape.split), order, values, rows)
+            elif here.any():
+                self._add(with_split(name, shape.split), order[here], values[here], rows)
+
+    def _take_scattered(self, rows: _RowPlaces) -> None:
+        for (name, split), (orders, cells) in self._scattered.cells.items():
+            values = _numbers(cells)
+            gaps = self._scattered.gaps.setdefault((name, split), Gaps())
+            here = gaps.filled(cells, np.isfinite(values))
+            if here.any():
+                order = np.array(orders, np.int64)
+                self._add(with_split(name, split), order[here], values[here], rows)
+        self._scattered.clear()
+
+    def _add(self, metric: str, order: IntArray, values: FloatArray, rows: _RowPlaces) -> None:
+        """Adds the values of one metric that stand in the rows `order`, both of shape [n]."""
+        kinds = rows.axes[order]
+        for axis in kinds[:1] if (kinds == kinds[0]).all() else np.unique(kinds):
+            own = slice(None) if (kinds == axis).all() else kinds == axis
+            n = order[own]
+            self._columns.add(
+                metric,
+                n,
+                np.ascontiguousarray(values[own]),
+                steps=rows.steps[n],
+                times=rows.times[n],
+                lines=rows.lines[n],
+                axis=AXES[axis],
+            )
+
+
+class _RowPlaces(NamedTuple):
+    """Where the rows of a block stand, arrays of shape [n]."""
+
+    steps: IntArray
+    axes: IntArray
+    times: FloatArray
+    lines: IntArray
 
 
 def _columns(shape: _Shape) -> dict[str, FloatArray]:
@@ -214,16 +307,18 @@ def _columns(shape: _Shape) -> dict[str, FloatArray]:
         return {name: _numbers(column) for name, column in zip(shape.names, shape.columns, strict=True)}
     width = len(shape.names)
     try:
+        if not shape.alike:
+            raise TypeError
         flat = np.fromiter(
             chain.from_iterable(map(dict.values, shape.rows)), np.float64, width * len(shape.rows)
         )
         matrix = np.ascontiguousarray(flat.reshape(-1, width).T)
         return {name: matrix[at] for at, name in enumerate(shape.names)}
     except (ValueError, TypeError, OverflowError):
-        return {name: _numbers(shape.column(at)) for at, name in enumerate(shape.names)}
+        return {name: _numbers(shape.column(name)) for name in shape.names}
 
 
-def _numbers(column: Column) -> FloatArray:
+def _numbers(column: Column | Sequence[Any]) -> FloatArray:
     """Cells as numbers, shape [n]."""
     if isinstance(column, np.ndarray):
         return column
@@ -231,6 +326,8 @@ def _numbers(column: Column) -> FloatArray:
         found = np.array(column, np.float64)
     except (ValueError, TypeError, OverflowError):
         found = np.array([np.nan if (value := number(cell)) is None else value for cell in column])
+    if found.ndim == 2 and found.shape[1] == 1:  # numbers in lists of one
+        return found.ravel()
     return found if found.ndim == 1 else np.full(len(column), np.nan)
 
 
@@ -238,43 +335,4 @@ def _times(shape: _Shape, cells: FloatArray) -> FloatArray:
     """Unix seconds of every row, shape [n]; `cells` is the column of the clock as numbers."""
     if ((cells > SECONDS[0]) & (cells < SECONDS[1])).all():
         return cells
-    return np.array([unix_time(cell) for cell in shape.column(shape.names.index(shape.place.time or ""))])
-
-
-class _Gaps:
-    """Tells a missing cell from a not-a-number.
-
-    Strict JSON has no NaN: many writers put `null` there. So a `null` is a NaN where the column has had a
-    number in every row of its shape so far (three at least); elsewhere the metric was not logged in that row.
-    """
-
-    def __init__(self) -> None:
-        self._always: dict[tuple[tuple[str, ...], str], int] = {}
-
-    def present(self, shape: _Shape, at: int, values: FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which rows of the column hold a value (NaN among them), shape [n]."""
-        names, name = shape.names, shape.names[at]
-        here = np.isfinite(values)
-        if here.all():
-            seen = self._always.get((names, name), 0)
-            if seen >= 0:
-                self._always[names, name] = seen + len(values)
-            return here
-        cells = shape.column(at)
-        for at in np.flatnonzero(~here).tolist():
-            here[at] = isinstance(cells[at], float) or (
-                isinstance(cells[at], str) and number(cells[at]) is not None
-            )
-        for at in np.flatnonzero(~here).tolist():
-            if cells[at] is not None:
-                self._always[names, name] = -1
-                continue
-            seen = self._always.get((names, name), 0)
-            before = int(here[:at].sum()) + seen
-            if seen >= 0 and before == seen + at and before >= 3:
-                here[at] = True
-            elif seen >= 0:
-                self._always[names, name] = -1
-        if self._always.get((names, name), 0) >= 0:
-            self._always[names, name] = self._always.get((names, name), 0) + len(cells)
-        return here
+    return np.array([unix_time(cell) for cell in shape.column(shape.place.time or "")])

@@ -143,6 +143,11 @@ def number(cell: Any) -> float | None:
     return None
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says in words that nothing was measured."""
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in _MISSING)
+
+
 def unix_time(cell: Any) -> float:
     """A cell as Unix seconds: seconds, milliseconds, nanoseconds or an ISO date; NaN when it is none of
     these."""
