@@ -3,7 +3,6 @@ prescriptions."""
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -184,8 +183,7 @@ class AnalysisSession:
             self.run.extend(flight.compare(self.run))
         self.run.extend(fact for fact in process_of(self.run) if fact != self.run.fact(fact.key))
         if closed:
-            last = self.run.last_time
-            self.run.add(Tick(last if math.isfinite(last) else 0.0, closed=True))
+            self.run.add(replace(self.run.clock or Tick(), closed=True))
         symptoms = self._examination.advance(closed=closed)
         situation = self._examination.situation
         known = {a.symptom: a.reason for a in self.settings.acknowledge if a.holds(date.today())}

@@ -122,7 +122,6 @@ def check_case(symptom: str, case: Case, book: Rulebook, matcher: SignatureMatch
 def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, Symptom]:
     """All symptoms of the run that `case` describes."""
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
-    length = 0
     for name, notation in case.series.items():
         role, _, rank = name.partition("@")
         values = series_from(notation, seed=case.title + name)
@@ -133,7 +132,6 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
         keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
         at = int(rank) if rank else None
         run.add(Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3))
-        length = max(length, len(values))
     for number, item in enumerate(case.lines, 1):
         text, step = (item, None) if isinstance(item, str) else (item.text, item.step)
         run.add(log_line(text, number, step))
@@ -147,7 +145,7 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
         facts["run.framework"] = case.framework
     live = case.quiet_for is not None
     if case.quiet_for is not None:
-        run.add(Tick((length - 1) * case.steps * (case.seconds or 1.0) + case.quiet_for))
+        run.add(Tick(quiet=case.quiet_for))
     examination = Examination(run, book, matcher=matcher, facts=facts)
     return {symptom.id: symptom for symptom in examination.advance(closed=not live)}
 

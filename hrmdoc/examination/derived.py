@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import Event, IntArray, Line, Run
+from hrmdoc.record.run import Event, IntArray, Line, Run, Tick
 from hrmdoc.roles.rates import usual_facts
 
 GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
@@ -60,26 +61,23 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Age of the last sign of life of a run that told of no end and may still live.
 
     That is its heartbeat, or its last record where that is short of the planned steps. While a run is
-    watched, the watch's clock tells the age. Afterwards the files tell it, and only if they were last written
-    when the run last spoke: a copy or an excerpt says nothing about when and how the run ended.
+    watched, the watcher's clock tells the age. Afterwards the files tell it, and only if they were last
+    written when the run last spoke: a copy or an excerpt says nothing about when and how the run ended.
     """
     gone = run.fact("run.process_alive")
     if any(event.kind == "end" for event in run.events) or (gone is not None and gone.value is False):
         return
-    stated, spoke = run.fact("heartbeat.time"), run.last_time
-    beat = float(stated.value) if stated is not None and isinstance(stated.value, int | float) else math.nan
-    now = _clock(run, max((time for time in (beat, spoke) if math.isfinite(time)), default=math.nan))
-    if math.isfinite(age := now - beat):
-        yield "run.heartbeat_age", max(0.0, age)
-        yield "run.heartbeat_interval", 1.0
-    elif (
-        math.isfinite(age := now - spoke)
-        and run.clock is not None
-        and run.clock.closed
-        and _unfinished(run, facts)
-        and not _last_words(run)
-    ):
-        yield "run.silent_for", max(0.0, age)
+    watched = run.clock or Tick()
+    if (stated := run.fact("heartbeat.time")) is not None and isinstance(stated.value, int | float):
+        age = watched.heartbeat if math.isfinite(watched.heartbeat) else _unheard(run, float(stated.value))
+        if math.isfinite(age):
+            yield "run.heartbeat_age", age
+            yield "run.heartbeat_interval", 1.0
+        return
+    unwatched = watched.closed and math.isnan(watched.quiet)
+    age = _unheard(run, run.last_time) if unwatched and not _last_words(run) else math.nan
+    if math.isfinite(age) and _unfinished(run, facts):
+        yield "run.silent_for", age
         yield "run.usual_interval", _interval(run)
 
 
@@ -98,12 +96,18 @@ def _unfinished(run: Run, facts: Mapping[str, Any]) -> bool:
     return series is not None and planned and int(series.steps[-1]) < FINISHED * float(total or 0)
 
 
-def _clock(run: Run, last: float) -> float:
-    """What time it was when the run was looked at; NaN where that says nothing about it."""
-    if run.clock is not None and not run.clock.closed:
-        return run.clock.time
+def _unheard(run: Run, last: float) -> float:
+    """Seconds from the last sign of life, stamped `last`, until the run was looked at; NaN where its files
+    say nothing about it.
+
+    A stamp without a zone was read as UTC: it may be off by the zone of this machine.
+    """
     seen = run.sighting
-    return seen.at if seen is not None and abs(seen.written - last) <= SAME_MOMENT else math.nan
+    if seen is None or not math.isfinite(last):
+        return math.nan
+    zone = time.localtime(seen.written).tm_gmtoff
+    same = min(abs(seen.written - last), abs(seen.written - (last - zone))) <= SAME_MOMENT
+    return max(0.0, seen.at - seen.written) if same else math.nan
 
 
 def _interval(run: Run) -> float:

@@ -227,25 +227,41 @@ class EventNode:
 
 
 class SilenceNode:
-    """No record for much longer than usual. Only the clock can tell: post-mortem it is not evaluated."""
+    """No progress for much longer than usual, by the clock of who watches: post-mortem it is not evaluated,
+    and a run that told of its end, or reached its last step, is not silent."""
 
     def __init__(self, when: SilenceWhen) -> None:
         self._when = when
 
     def look(self, scene: Scene) -> Finding:
-        clock, series = scene.run.clock, scene.run.progress
-        if clock is None or clock.closed or series is None:
+        run, clock, series = scene.run, scene.run.clock, scene.run.progress
+        if clock is None or math.isnan(clock.quiet) or not (run.points or run.line_count or run.events):
             return Finding("not_evaluated", missing=("a live run",))
-        times = series.times[np.isfinite(series.times)]
-        if len(times) < 3:
-            return Finding("not_evaluated", missing=("3 timed points",))
-        usual = float(np.median(np.diff(times[-200:])))
-        quiet, limit = clock.time - float(times.max()), max(self._when.factor * usual, self._when.floor)
-        values = {"value": quiet, "usual": usual, "enter": limit}
-        step, at = int(series.steps[-1]), float(times[-1])
-        if quiet < limit:
+        usual = self._usual(scene)
+        limit = self._when.start if math.isnan(usual) else max(self._when.factor * usual, self._when.floor)
+        values = {"value": clock.quiet, "usual": usual, "enter": limit}
+        if clock.quiet < limit or self._ended(scene):
             return Finding("absent", values=values)
-        return Finding("present", first_step=step, last_step=step, first_time=at, count=1, values=values)
+        if series is None:
+            return Finding("present", count=1, values=values)
+        at = float(series.times[-1])
+        step, time = int(series.steps[-1]), at if math.isfinite(at) else None
+        return Finding("present", first_step=step, last_step=step, first_time=time, count=1, values=values)
+
+    def _usual(self, scene: Scene) -> float:
+        """The usual seconds between two points: differences of their own stamps, or as the watcher saw them;
+        NaN for fewer than three."""
+        series, clock = scene.run.progress, scene.run.clock
+        times = np.empty(0) if series is None else series.times[np.isfinite(series.times)]
+        if len(times) < 3:
+            return math.nan if clock is None else clock.usual
+        return max(0.0, float(np.median(np.diff(times[-200:]))))
+
+    def _ended(self, scene: Scene) -> bool:
+        series, total = scene.run.progress, scene.facts.get("run.total_steps")
+        if any(event.kind == "end" for event in scene.run.events):
+            return True
+        return series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1
 
 
 class AllNode:

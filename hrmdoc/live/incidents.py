@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from hrmdoc.live.journal import Journal
 from hrmdoc.text.clean import clean, redact
 
 Change = Literal["opened", "changed", "resolved", "reopened"]
+HOLD = 5
+"""Points at least for which a symptom must be gone before it is over."""
+MOST_DOUBLED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,13 @@ class Incident:
 class IncidentLog:
     """The open incidents of a run, and their history as JSON lines.
 
-    A critical incident is told at once. A warning, and an incident that opens again where it began before, is
-    told once it has lasted `settle` seconds: at the start of a run many come and go within a few points.
+    A critical incident is reported at once. A warning, and an incident that opens again where it began
+    before, is reported once it has lasted `settle` seconds: at the start of a run many come and go within a
+    few points. An incident is over once its symptom has been gone for twice as many points as its rule asks
+    for to open it, and for twice as many again each time that it came back.
 
     Args:
-        path: where the history is kept; what stands there already is not told again. None, or a file that
+        path: where the history is kept; what stands there already is not reported again. None, or a file that
             cannot be written, keeps it in memory.
         settle: seconds.
     """
@@ -57,6 +63,8 @@ class IncidentLog:
         self.latest: dict[str, Incident] = {}
         self._waiting: dict[str, float] = {}
         self._began: dict[str, int | None] = {}
+        self._gone: dict[str, int] = {}
+        self._returned: Counter[str] = Counter()
         for incident in _history(self._journal):
             self._take(incident)
 
@@ -66,7 +74,7 @@ class IncidentLog:
         return sorted((one for one in self.latest.values() if one.is_open), key=lambda one: one.at)
 
     def due(self, now: float) -> bool:
-        """Whether a warning has lasted long enough to be told."""
+        """Whether a warning has lasted long enough to be reported."""
         return any(now - since >= self.settle for since in self._waiting.values())
 
     def update(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Incident]:
@@ -75,7 +83,7 @@ class IncidentLog:
         changes = [
             change
             for symptom in analysis.symptoms
-            if (change := self._change(analysis, symptom, now)) is not None
+            if (change := self._change(analysis, symptom, now, closed=closed)) is not None
         ]
         changes = [change for change in changes if closed or self._settled(change, now)]
         showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
@@ -87,10 +95,12 @@ class IncidentLog:
 
     def _take(self, incident: Incident) -> None:
         self.latest[incident.symptom] = incident
+        self._gone.pop(incident.symptom, None)
+        self._returned[incident.symptom] += incident.change == "reopened"
         if incident.is_open:
             self._began[incident.symptom] = incident.step
 
-    def _change(self, analysis: Analysis, symptom: Symptom, now: float) -> Incident | None:
+    def _change(self, analysis: Analysis, symptom: Symptom, now: float, *, closed: bool) -> Incident | None:
         known = self.latest.get(symptom.id)
         severity = analysis.severity(symptom)
         shows = symptom.state == "present" and severity != "info"
@@ -98,15 +108,28 @@ class IncidentLog:
             # A symptom that cannot be judged any more is not over.
             if known is None or not known.is_open or symptom.state == "not_evaluated":
                 return None
+            if not closed and not self._gone_long_enough(analysis, symptom.id):
+                return None
             return replace(known, change="resolved", at=now, step=symptom.last_step)
+        self._gone.pop(symptom.id, None)
         if known is not None and known.is_open:
             return None if known.severity == severity else _incident(analysis, symptom, "changed", now)
         return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
 
+    def _gone_long_enough(self, analysis: Analysis, name: str) -> bool:
+        """Whether the run made enough progress since the symptom was last seen."""
+        series = analysis.run.progress
+        progress = analysis.run.line_count if series is None else len(series)
+        patience = max(
+            max(part.patience, part.leave_patience) for part in analysis.book.symptoms[name].when.walk()
+        )
+        needed = max(HOLD, 2 * patience) << min(self._returned[name], MOST_DOUBLED)
+        return progress - self._gone.setdefault(name, progress) >= needed
+
     def _settled(self, change: Incident, now: float) -> bool:
         if change.change not in ("opened", "reopened") or self.settle <= 0:
             return True
-        wavers = self._began.get(change.symptom, -1) == change.step  # the same beginning was told before
+        wavers = self._began.get(change.symptom, -1) == change.step  # the same beginning was reported before
         if change.severity == "critical" and not wavers:
             return True
         if now - self._waiting.setdefault(change.symptom, now) < self.settle:
@@ -143,7 +166,7 @@ def _plain(incident: Incident) -> dict[str, object]:
 
 
 def _history(journal: Journal) -> Iterator[Incident]:
-    """Incidents told before; what is no incident is passed over, since the history only saves repetition."""
+    """Incidents reported before; what is no incident is passed over: the history only saves repetition."""
     for entry in journal.entries():
         try:
             yield Incident(**entry)

@@ -132,7 +132,7 @@ def _watch(
 def _wait(process: subprocess.Popen[bytes], copier: threading.Thread, watch: Watch) -> None:
     process.wait()
     copier.join(timeout=5)
-    watch.stop()
+    watch.stop(ended=True)
 
 
 def _severe(incident: Incident, stop_on: str | None) -> bool:

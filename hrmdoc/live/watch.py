@@ -1,4 +1,4 @@
-"""Watches a run: reads what is new, looks at it, tells what opened and what is over, and ends with a
+"""Watches a run: reads what is new, looks at it, says what opened and what is over, and ends with a
 summary."""
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.follow import Follower, Waker
 from hrmdoc.live.incidents import Incident, IncidentLog
+from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.state import replace_text, state_folder
 from hrmdoc.live.treatment import TakenAction, Treatment
 from hrmdoc.record.run import Tick
 from hrmdoc.settings import Settings
 
 SETTLE_S = 1.0
-"""Seconds that a warning must last before it is told."""
+"""Seconds that a warning must last before it is reported."""
 LOOK_AT_LEAST_EVERY = 5.0
 """Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
 
@@ -41,6 +42,7 @@ class Watch:
             several runs the newest.
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
+        steady: seconds of a clock that nobody sets; silence is measured by it.
         remember: whether incidents are kept beside the run (or in the user's state folder).
         act: whether remedies are applied as far as the policy in the settings allows it.
     """
@@ -54,16 +56,17 @@ class Watch:
         facts: Mapping[str, Any] | None = None,
         metric_roles: Mapping[str, str] | None = None,
         now: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
         remember: bool = True,
         act: bool = False,
     ) -> None:
         self.path = path
         self._interval = interval
         self._options: dict[str, Any] = {"settings": settings, "facts": facts, "metric_roles": metric_roles}
-        self._now = now
+        self._now, self._steady = now, steady
         self._remember = remember
         self._acts = act
-        self._stop = False
+        self._stop = self._ended = False
         self._admit()
 
     def _admit(self) -> None:
@@ -73,6 +76,7 @@ class Watch:
         self._follower = Follower([str(self._real)], self.session.run, self.session.matcher.wanted)
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
+        self.pulse = Pulse(self.session.run, self._files, self._now, self._steady)
         followed = Path(self._follower.folder or self._real)
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
@@ -80,18 +84,24 @@ class Watch:
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
 
-    def stop(self) -> None:
-        """Ends the watch after the look in progress (signal handlers call this)."""
+    def stop(self, *, ended: bool = False) -> None:
+        """Ends the watch after the look in progress (signal handlers call this).
+
+        Args:
+            ended: the run itself has ended: silence before that is none any more.
+        """
+        self._ended = self._ended or ended
         self._stop = True
 
     def looks(self, *, once: bool = False) -> Iterable[Look]:
         """One `Look` each time something changed or the clock asks for it; the last one is of the closed
         run."""
-        last_look, last_version, cost = 0.0, -1, 0.0
+        last_look, last_version, cost = -LOOK_AT_LEAST_EVERY, -1, 0.0
         while not self._stop:
             moved = self._has_moved()
             self._follower.poll()
-            started, run = time.monotonic(), self.session.run
+            self.pulse.feel()
+            started, run = self._steady(), self.session.run
             due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
             if (
                 due
@@ -100,15 +110,18 @@ class Watch:
                 or self.incidents.due(self._now())
                 or started - last_look >= LOOK_AT_LEAST_EVERY
             ):
-                yield self._look(moved=moved)
-                last_look, last_version = time.monotonic(), run.version
-                cost = last_look - started
+                began = time.perf_counter()
+                look = self._look(moved=moved)
+                cost = time.perf_counter() - began
+                last_look, last_version = started, run.version
+                yield look
             if once or any(event.kind == "end" for event in run.events):
                 break
             self._waker.listen(self._follower.folders)
             self._waker.wait(self._interval, lambda: self._stop)
         self._follower.find()
         self._follower.poll()
+        self.pulse.feel()
         self._follower.close()
         yield self._look(closed=True)
         self._waker.close()
@@ -117,6 +130,9 @@ class Watch:
     def following(self) -> str:
         """What is followed: the run of a folder with several, else what the path names."""
         return self._follower.folder or str(self._real)
+
+    def _files(self) -> list[str]:
+        return [source.path for source in self._follower.sources]
 
     def _has_moved(self) -> bool:
         """Whether the link names another run now, or another one began in the folder; then that one is
@@ -133,8 +149,7 @@ class Watch:
 
     def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
         now = self._now()
-        if not closed:
-            self.session.run.clock = Tick(now)
+        self.session.run.clock = Tick() if self._ended else self.pulse.tick()
         analysis = self.session.look(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):

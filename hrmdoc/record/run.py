@@ -104,9 +104,18 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The clock: live it comes from the wall, post-mortem one closes the run at its last record's time."""
+    """How long a run has been silent, by the clock of who watches it: the stamps of a log may be of any zone.
 
-    time: float
+    Attributes:
+        quiet: seconds since the run made progress; NaN where nobody watched.
+        usual: its usual seconds between two points, as the watcher saw them; NaN when not known.
+        heartbeat: seconds since the heartbeat was renewed; NaN where there is none or nobody watched.
+        closed: no later record will come.
+    """
+
+    quiet: float = math.nan
+    usual: float = math.nan
+    heartbeat: float = math.nan
     closed: bool = False
 
 

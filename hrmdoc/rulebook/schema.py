@@ -46,11 +46,12 @@ class EventWhen(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SilenceWhen(Struct, forbid_unknown_fields=True, frozen=True):
-    """No record for longer than `factor` times the median interval between points, and than `floor`
-    seconds."""
+    """No progress for longer than `factor` times the median interval between points, and than `floor`
+    seconds; than `start` seconds where no interval is known yet."""
 
     factor: float = 10.0
     floor: float = 120.0
+    start: float = 1800.0
 
 
 class When(Struct, forbid_unknown_fields=True, frozen=True):

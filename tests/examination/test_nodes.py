@@ -73,18 +73,45 @@ def test_a_check_on_a_word_where_a_number_belongs_is_not_evaluated() -> None:
 @pytest.mark.parametrize(("quiet", "state"), [(20.0, "absent"), (500.0, "present")])
 def test_silence_is_measured_against_the_usual_interval(quiet: float, state: str) -> None:
     where = scene([1.0] * 20)
-    where.run.add(Tick(190.0 + quiet))
+    where.run.add(Tick(quiet))
     found = build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").look(where)
     assert found.state == state
 
 
-def test_silence_is_not_judged_after_the_end() -> None:
+SILENT = convert({"silence": {"factor": 10, "floor": 30, "start": 90}}, When)
+
+
+def test_a_run_that_told_of_its_end_is_not_silent() -> None:
     where = scene([1.0] * 20)
-    where.run.add(Tick(9999.0, closed=True))
-    assert (
-        build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").look(where).state
-        == "not_evaluated"
-    )
+    where.run.add(Event("end"))
+    where.run.add(Tick(9999.0))
+    assert build(SILENT, "x").look(where).state == "absent"
+
+
+def test_a_run_at_its_planned_end_is_not_silent() -> None:
+    where = scene([1.0] * 20, facts={"run.total_steps": 20})
+    where.run.add(Tick(9999.0))
+    assert build(SILENT, "x").look(where).state == "absent"
+
+
+def test_silence_that_nobody_watched_is_not_judged() -> None:
+    where = scene([1.0] * 20)
+    where.run.add(Tick(closed=True))
+    assert build(SILENT, "x").look(where).state == "not_evaluated"
+
+
+@pytest.mark.parametrize(("quiet", "state"), [(80.0, "absent"), (100.0, "present")])
+def test_without_a_pace_silence_has_the_limit_of_the_start(quiet: float, state: str) -> None:
+    where = scene()
+    where.run.line_count = 3
+    where.run.add(Tick(quiet))
+    assert build(SILENT, "x").look(where).state == state
+
+
+def test_a_run_of_which_nothing_was_read_is_not_silent() -> None:
+    where = scene()
+    where.run.add(Tick(9999.0))
+    assert build(SILENT, "x").look(where).state == "not_evaluated"
 
 
 def test_events_count_within_so_little_progress() -> None:

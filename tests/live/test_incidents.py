@@ -10,16 +10,20 @@ import pytest
 
 from hrmdoc.examination.symptom import State, Symptom
 from hrmdoc.live.incidents import IncidentLog
+from hrmdoc.rulebook import When
+
+RULE = SimpleNamespace(when=When(detector="level", role="train.loss", patience=4))
 
 
-def analysis(state: State, severity: str = "warning", step: int = 5) -> Any:
+def analysis(state: State, severity: str = "warning", step: int = 5, points: int = 0) -> Any:
     """As much of an analysis as the log looks at."""
     symptom = Symptom("loss-plateau", severity=severity, state=state, first_step=step, last_step=9)  # type: ignore[arg-type]
     return SimpleNamespace(
         symptoms=[symptom],
         severity=lambda one: one.severity,
         diagnosis=SimpleNamespace(hypotheses=()),
-        run=SimpleNamespace(path=""),
+        run=SimpleNamespace(path="", progress=range(points)),
+        book=SimpleNamespace(symptoms={"loss-plateau": RULE}),
     )
 
 
@@ -62,13 +66,42 @@ def test_it_changes_and_resolves_and_what_cannot_be_judged_is_not_over() -> None
     assert changes(log, "present", 0.0) == ["opened"]
     assert changes(log, "not_evaluated", 1.0) == []
     assert changes(log, "present", 2.0, severity="critical") == ["changed"]
-    assert changes(log, "absent", 3.0) == ["resolved"]
+    assert changes(log, "absent", 3.0, points=20) == []
+    assert changes(log, "absent", 4.0, points=28) == ["resolved"]
+
+
+def test_it_is_over_only_after_twice_the_points_that_open_it() -> None:
+    log = IncidentLog(None)
+    assert changes(log, "present", 0.0, points=10) == ["opened"]
+    assert changes(log, "absent", 1.0, points=12) == []
+    assert changes(log, "absent", 2.0, points=19) == []
+    assert changes(log, "present", 3.0, points=20) == []
+    assert changes(log, "absent", 4.0, points=21) == []
+    assert changes(log, "absent", 5.0, points=28) == []
+    assert changes(log, "absent", 6.0, points=29) == ["resolved"]
+
+
+def test_each_return_doubles_the_points_that_it_must_be_gone() -> None:
+    log = IncidentLog(None)
+    needed = []
+    for _ in range(3):
+        assert changes(log, "present", 0.0) in (["opened"], ["reopened"])
+        assert changes(log, "absent", 0.0) == []
+        needed.append(next(n for n in range(99) if changes(log, "absent", 0.0, points=n) == ["resolved"]))
+    assert needed == [8, 16, 32]
+
+
+def test_the_end_of_a_run_closes_what_is_gone() -> None:
+    log = IncidentLog(None)
+    changes(log, "present", 0.0)
+    assert [one.change for one in log.update(analysis("absent"), 1.0, closed=True)] == ["resolved"]
 
 
 def test_a_critical_judgement_that_wavers_waits_and_one_with_a_new_beginning_does_not() -> None:
     log = IncidentLog(None, settle=1.0)
     assert changes(log, "present", 0.0, severity="critical") == ["opened"]
-    assert changes(log, "absent", 1.0) == ["resolved"]
+    assert changes(log, "absent", 0.5) == []
+    assert changes(log, "absent", 1.0, points=8) == ["resolved"]
     assert changes(log, "present", 2.0, severity="critical") == []
     assert changes(log, "absent", 2.5) == []
     assert changes(log, "present", 3.0, severity="critical", step=50) == ["reopened"]

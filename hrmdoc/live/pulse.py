@@ -1,0 +1,99 @@
+"""How long a run has been silent, by the growth of its files and the watcher's own clock.
+
+What the run stamps its lines with serves differences alone: a stamp without a zone, a container with another
+clock, and a change to summer time all say something else than this machine's clock. The one time of this
+machine that a run leaves is the last write of its files; it counts for what lies before the watch began.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from hrmdoc.record.run import Run, Tick
+
+_ARRIVALS = 50
+_ENOUGH = 4
+"""Arrivals of points, from which on the usual pause between two of them is known."""
+
+
+class Pulse:
+    """Feels for signs of life of one run.
+
+    Args:
+        run: what is read so far.
+        files: the files that are followed.
+        wall: Unix seconds, as files are stamped with.
+        steady: seconds of a clock that nobody sets.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        files: Callable[[], Iterable[str]],
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run, self._files = run, files
+        self._wall, self._steady = wall, steady
+        self._progress: tuple[object, ...] | None = None
+        self._moved = math.nan
+        self._beat: object = None
+        self._beaten = math.nan
+        self._felt = -math.inf
+        self._arrivals: deque[tuple[float, int]] = deque(maxlen=_ARRIVALS)
+
+    def feel(self) -> None:
+        """Takes in what was read since the last call."""
+        self._feel_progress()
+        stated = self._run.fact("heartbeat.time")
+        if stated is not None and stated.value != self._beat:
+            self._beaten = max(self._felt, self._written([stated.file]))
+            self._beat = stated.value
+        self._felt = self._steady()
+
+    def tick(self) -> Tick:
+        """How the run stands now."""
+        now = self._steady()
+        return Tick(now - self._moved, self._usual(), now - self._beaten)
+
+    def _feel_progress(self) -> None:
+        run, series = self._run, self._run.progress
+        if series is None:
+            mark: tuple[object, ...] = (run.points, run.line_count, len(run.events))
+            where: Iterable[str] = self._files()
+        else:
+            mark, where = (series.key, len(series)), series.files
+        if mark == self._progress:
+            return
+        first, self._progress = self._progress is None, mark
+        self._moved = max(self._felt, self._written(where))
+        if series is not None and not first:
+            self._arrivals.append((self._moved, len(series)))
+
+    def _written(self, files: Iterable[str]) -> float:
+        """When the newest of these files was last written, on the steady clock."""
+        times = []
+        for file in files:
+            try:
+                times.append(os.stat(file).st_mtime)
+            except OSError:
+                continue
+        return self._steady() - max(0.0, self._wall() - max(times, default=self._wall()))
+
+    def _usual(self) -> float:
+        """The usual seconds between two points that arrived while somebody watched."""
+        pairs = list(self._arrivals)
+        if len(pairs) < _ENOUGH:
+            return math.nan
+        paces = [
+            (later - sooner) / (more - less)
+            for (sooner, less), (later, more) in itertools.pairwise(pairs)
+            if more > less
+        ]
+        return statistics.median(paces) if paces else math.nan
