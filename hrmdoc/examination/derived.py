@@ -12,10 +12,8 @@ import numpy as np
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.run import Event, IntArray, Line, Run, Tick
-from hrmdoc.roles.rates import usual_facts
-
-GUIDE_ITERATIONS_PER_S = {32: 50.0, 64: 30.0, 512: 5.0}
-"""HRM hidden size -> iterations a second on one data-centre GPU, the lower ends of the HRM guide's table."""
+from hrmdoc.roles.typical import typical_facts
+from hrmdoc.rulebook import Rulebook
 
 FREE_SCALE = ("unknown", "regression", "detection")
 """Kinds of runs whose loss may be a sum, or have a unit."""
@@ -39,17 +37,16 @@ FINISHED = 0.98
 logged."""
 
 
-def derived(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
+def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any]:
     """Derived canonical facts; those already known are not given again."""
     found = (
         dict(_alive(run, facts))
         | dict(_learning_rate(run))
-        | usual_facts(facts)
+        | typical_facts(facts, book.typical.values())
         | dict(_start(run))
         | dict(_loss_unit(run, facts))
         | dict(_length(run, facts))
         | dict(_checkpoint(run))
-        | dict(_expected(facts))
         | dict(_phase(run, facts))
         | dict(_broken(run))
         | dict(_resumed(run))
@@ -167,17 +164,6 @@ def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
     saved = [event.step for event in run.events if event.kind == "checkpoint" and event.step is not None]
     if series is not None and saved:
         yield "run.steps_since_checkpoint", max(0, int(series.steps[-1]) - saved[-1])
-
-
-def _expected(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Iterations a second, only where the guide measured: HRM on a CUDA device at one of its three sizes."""
-    hidden = facts.get("model.hidden_size")
-    if (
-        facts.get("run.framework") == "hrm"
-        and facts.get("device.kind") == "cuda"
-        and hidden in GUIDE_ITERATIONS_PER_S
-    ):
-        yield "run.expected_throughput", GUIDE_ITERATIONS_PER_S[hidden]
 
 
 def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -116,7 +116,7 @@ class Examination:
         if "run.kind" in self._stated:
             reason = "stated by the user"
         facts.setdefault("run.kind", kind)
-        facts |= derived(self.run, facts)
+        facts |= derived(self.run, facts, self.book)
         return Situation(facts, framework, kind, reason), {
             key: fact for key, fact in canonical.items() if fact.file
         }
@@ -140,7 +140,7 @@ class Examination:
         return self.run
 
     def _look(self, rule: SymptomRule, scene: Scene) -> Finding:
-        if not applies(rule.applies, self.situation.kind, self.situation.framework):
+        if not rule.applies.fits(self.situation.kind, self.situation.framework):
             return Finding("not_evaluated", missing=(f"a run of another kind than {self.situation.kind}",))
         missing = self._missing(rule, scene)
         if missing:
@@ -170,11 +170,8 @@ class Examination:
 
     def _variant(self, rule: SymptomRule) -> tuple[When, SymptomRule]:
         for variant in rule.variants:
-            if applies(
-                Applies(kinds=variant.kinds, frameworks=variant.frameworks),
-                self.situation.kind,
-                self.situation.framework,
-            ):
+            where = Applies(kinds=variant.kinds, frameworks=variant.frameworks)
+            if where.fits(self.situation.kind, self.situation.framework):
                 when = varied(rule.when, variant)
                 return when, msgspec.structs.replace(rule, severity=variant.severity or rule.severity)
         return rule.when, rule
@@ -196,12 +193,3 @@ def _number(value: Any) -> Any:
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return value
     return float(value) if any(c in value for c in ".eE") else int(value)
-
-
-def applies(where: Applies, kind: str, framework: str) -> bool:
-    """Whether a rule or cause speaks about runs of this kind and framework."""
-    if where.kinds and kind not in where.kinds:
-        return False
-    if kind in where.not_kinds:
-        return False
-    return not where.frameworks or framework in where.frameworks

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.errors import PatchError, RuleError, UnchangedError
 from hrmdoc.remedies.scalars import Plain, rounded, same
-from hrmdoc.roles.rates import usual_facts
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     # be.
     own = {"current": 0 if current is None else current}
     try:
-        known = {"run.kind": "unknown", **usual_facts(facts), **facts, **now, **own}
+        known = {"run.kind": "unknown", **facts, **now, **own}
         result: Plain = compile_expression(value)(known, about(known))
     except MissingInput as missing:
         raise PatchError(f"cannot compute {change.key} {value}: {missing.name} is not known") from missing

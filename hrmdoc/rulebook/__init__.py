@@ -47,6 +47,7 @@ from hrmdoc.rulebook.schema import (
     SilenceWhen,
     Status,
     SymptomRule,
+    Typical,
     Variant,
     Verify,
     When,
@@ -76,6 +77,7 @@ __all__ = [
     "SilenceWhen",
     "Status",
     "SymptomRule",
+    "Typical",
     "Variant",
     "Verify",
     "When",
@@ -84,13 +86,14 @@ __all__ = [
     "parse",
 ]
 
-RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework
+RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Typical
 FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
     "signatures": SignatureFile,
     "causes": Cause,
     "remedies": Remedy,
     "frameworks": Framework,
+    "typical": Typical,
 }
 STATES_KEPT = 8
 _LOADING = threading.Lock()
@@ -150,7 +153,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 10"]
+    lines = [f"{__version__} 11"]
     for entry in files:
         try:
             found = entry.stat()
@@ -202,6 +205,8 @@ def _parse_all(blobs: list[tuple[Path, bytes]]) -> Rulebook:
             book.causes[parsed.id] = parsed
         elif isinstance(parsed, Remedy):
             book.remedies[parsed.id] = parsed
+        elif isinstance(parsed, Typical):
+            book.typical[parsed.id] = parsed
         else:
             book.frameworks[parsed.id] = parsed
     return msgspec.structs.replace(book, symptoms=dict(sorted(book.symptoms.items())))

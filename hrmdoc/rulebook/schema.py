@@ -25,6 +25,14 @@ class Applies(Struct, forbid_unknown_fields=True, frozen=True):
     phases: tuple[Phase, ...] = ()
     frameworks: tuple[str, ...] = ()
 
+    def fits(self, kind: str, framework: str) -> bool:
+        """Whether it speaks about runs of this kind and framework."""
+        return (
+            kind not in self.not_kinds
+            and (not self.kinds or kind in self.kinds)
+            and (not self.frameworks or framework in self.frameworks)
+        )
+
 
 class LinesWhen(Struct, forbid_unknown_fields=True, frozen=True):
     """Log lines matched by the signatures that name this symptom. `recovers`: it is over when training goes
@@ -351,11 +359,36 @@ class SignatureFile(Struct, forbid_unknown_fields=True, frozen=True):
     symptoms: tuple[Message, ...] = ()
 
 
+class TypicalRow(Struct, forbid_unknown_fields=True, frozen=True):
+    """What is usual for the runs that it applies to and for which `when` holds: facts and their values, which
+    may be expressions (`=...`)."""
+
+    sets: dict[str, float | str]
+    applies: Applies = Applies()
+    when: str = "True"
+    source: str = ""
+
+
+class TypicalTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """One question: the first of its rows that holds answers it."""
+
+    title: str
+    rows: tuple[TypicalRow, ...]
+
+
+class Typical(Struct, forbid_unknown_fields=True, frozen=True):
+    """rules/typical/<id>.yaml: later tables may use what earlier ones give."""
+
+    id: str
+    tables: tuple[TypicalTable, ...]
+
+
 class Rulebook(Struct, frozen=True):
-    """All rules by id."""
+    """All rules by id, and what is usual."""
 
     symptoms: dict[str, SymptomRule] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
     causes: dict[str, Cause] = field(default_factory=dict)
     remedies: dict[str, Remedy] = field(default_factory=dict)
     frameworks: dict[str, Framework] = field(default_factory=dict)
+    typical: dict[str, Typical] = field(default_factory=dict)

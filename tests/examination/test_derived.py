@@ -10,6 +10,7 @@ import pytest
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.notation import series_from
 from hrmdoc.record.run import Event, Points, RoleGuess, Run
+from hrmdoc.rulebook import Rulebook
 
 
 def resumed(at: int, steps: list[int] | None = None, **series: str) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def resumed(at: int, steps: list[int] | None = None, **series: str) -> dict[str,
             )
         )
     run.add(Event("resume", "case.log", step=at, detail=""))
-    return derived(run, {})
+    return derived(run, {}, Rulebook())
 
 
 def test_a_rate_that_goes_on_has_a_ratio_near_one() -> None:
@@ -64,7 +65,7 @@ def planned(facts: dict[str, Any], *, axis: str = "step", points: int = 30) -> o
             "train.loss", steps, np.ones(points), np.full(points, np.nan), "case.log", precision=3, axis=axis
         )
     )
-    return derived(run, facts).get("run.planned_length")
+    return derived(run, facts, Rulebook()).get("run.planned_length")
 
 
 def test_a_log_of_one_point_an_epoch_ends_with_the_last_epoch_not_with_the_last_step() -> None:
@@ -92,7 +93,7 @@ def loss_unit(kind: str, notation: str) -> object:
             precision=3,
         )
     )
-    return derived(run, {"run.kind": kind}).get("run.loss_unit")
+    return derived(run, {"run.kind": kind}, Rulebook()).get("run.loss_unit")
 
 
 def test_a_loss_of_usual_size_has_no_unit_of_its_own() -> None:

@@ -14,6 +14,7 @@ from hrmdoc import rulebook
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
+from hrmdoc.roles.typical import typical_facts
 from hrmdoc.rulebook import Remedy
 
 BOOK = rulebook.load()
@@ -173,6 +174,7 @@ def patched(remedy: str, framework: str, folder: Path) -> Patch:
     config, facts = CONFIGS[framework]
     path = folder / config.name
     path.write_bytes(config.read_bytes())
+    facts = typical_facts(facts, BOOK.typical.values()) | facts
     return plan(BOOK.remedies[remedy], facts, BOOK.frameworks[framework], [path])
 
 

@@ -6,17 +6,34 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.roles.rates import (
-    FULL_FINE_TUNE,
-    LORA,
-    SGD,
-    SGD_FROM_SCRATCH,
-    optimizer_family,
-    suited_rate,
-    suited_to_size,
-    typical_rate,
-    usual_facts,
-)
+from hrmdoc import rulebook
+from hrmdoc.roles.typical import typical_facts
+from hrmdoc.rulebook.schema import Typical, TypicalRow, TypicalTable
+
+LORA = (1e-4, 3e-4)
+FULL_FINE_TUNE = (1e-5, 7e-5)
+SGD = (1e-4, 3.4)
+SGD_FROM_SCRATCH = (1e-2, 3.4)
+
+
+def usual_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    return typical_facts(facts, rulebook.load().typical.values())
+
+
+def typical_rate(facts: dict[str, Any]) -> tuple[float, float] | None:
+    usual = usual_facts(facts)
+    low, high = usual.get("optimizer.lr_usual_low"), usual.get("optimizer.lr_usual_high")
+    return None if low is None or high is None else (low, high)
+
+
+def suited_rate(facts: dict[str, Any]) -> float | None:
+    return usual_facts(facts).get("optimizer.lr_suited")
+
+
+def suited_to_size(parameters: float) -> float:
+    """The lowest usual rate is a fifth of it."""
+    low, _ = typical_rate({"run.kind": "pretraining", "model.parameters": parameters}) or (0.0, 0.0)
+    return 5 * low
 
 
 @pytest.mark.parametrize(
@@ -51,7 +68,7 @@ def test_optimizers_that_scale_the_rate_themselves_have_no_usual_rate(name: str)
     ],
 )
 def test_an_optimizer_is_told_by_its_name(name: str, family: str) -> None:
-    assert optimizer_family(name) == family
+    assert usual_facts({"optimizer.name": name}).get("optimizer.family", "") == family
 
 
 def test_larger_models_take_smaller_rates_and_never_none_at_all() -> None:
@@ -146,7 +163,7 @@ def test_a_large_rate_names_the_optimizer_of_a_language_model_where_nothing_else
 
 
 def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
-    assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {}
+    assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {"optimizer.family": "scaled"}
 
 
 def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told_otherwise() -> None:
@@ -159,3 +176,20 @@ def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told
 def test_sgd_from_scratch_starts_from_a_tenth_and_a_fine_tune_from_less() -> None:
     assert suited_rate({"run.kind": "pretraining", "optimizer.name": "sgd"}) == 0.1
     assert suited_rate({"run.kind": "classification", "optimizer.name": "sgd"}) == 0.02
+
+
+@pytest.mark.parametrize(("width", "usual"), [(32, 50.0), (512, 5.0), (100, None), ("auto", None)])
+def test_a_throughput_is_expected_only_where_the_guide_measured(width: object, usual: float | None) -> None:
+    known = {"run.framework": "hrm", "device.kind": "cuda", "model.hidden_size": width}
+    assert usual_facts(known).get("run.expected_throughput") == usual
+    assert "run.expected_throughput" not in usual_facts(known | {"device.kind": "cpu"})
+    assert "run.expected_throughput" not in usual_facts(known | {"run.framework": "nanogpt"})
+
+
+def test_the_first_row_that_holds_answers_and_later_tables_build_on_it() -> None:
+    first = TypicalTable("a", (TypicalRow({"x": 1.0}, when="y > 2"), TypicalRow({"x": "=y * 2"})))
+    second = TypicalTable("b", (TypicalRow({"z": "=w"}), TypicalRow({"z": "=x + 1"})))
+    tables = [Typical("t", (first, second))]
+    assert typical_facts({"y": 3}, tables) == {"x": 1.0, "z": 2.0}
+    assert typical_facts({"y": 2}, tables) == {"x": 4, "z": 5}
+    assert typical_facts({}, tables) == {}
