@@ -12,7 +12,7 @@ from hrmdoc import rulebook
 from hrmdoc.roles import RoleMap
 
 BOOK = rulebook.load()
-PRESETS = Path(__file__).parents[2] / "trainer" / "presets"
+TRAINER = Path(__file__).parents[2] / "trainer"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,9 @@ def test_companions_of_a_metric_do_not_take_its_role(metric: str) -> None:
 
 
 def preset(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = YAML(typ="safe", pure=True).load((PRESETS / f"{name}.yaml").read_text("utf-8"))
+    loaded: dict[str, Any] = YAML(typ="safe", pure=True).load(
+        next(TRAINER.rglob(f"presets/{name}.yaml")).read_text("utf-8")
+    )
     return loaded
 
 
