@@ -169,12 +169,22 @@ class AnalysisSession:
         except InputError as error:
             if not all(path == "-" or os.path.lexists(path) for path in paths):
                 raise
-            damage = Damage(error.file or paths[0], error.line, error.what)
-            told_nothing = (
-                "text" in self.run.formats and not self.run.damages
-            )  # it was read, which is no damage
-            if not told_nothing and damage not in self.run.damages:
-                self.run.add(damage)
+            self.note_nothing_read(error)
+
+    def try_to_read_run(self, group: readers.RunGroup, problems: Sequence[Damage] = ()) -> None:
+        """As `read_run`, but what holds nothing readable leaves a run without data."""
+        self.other_runs = readers.told([group])
+        try:
+            self.read_run(group, problems)
+        except InputError as error:
+            self.note_nothing_read(error)
+
+    def note_nothing_read(self, error: InputError) -> None:
+        """Keeps why nothing could be read; text that was read and says nothing is no damage."""
+        damage = Damage(error.file or self.run.path, error.line, error.what)
+        only_talk = "text" in self.run.formats and not self.run.damages
+        if not only_talk and damage not in self.run.damages:
+            self.run.add(damage)
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""

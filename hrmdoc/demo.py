@@ -184,9 +184,9 @@ class Demo:
         self._out.print(Text(title, style="bold").append(f"   $ {command}", style="dim"))
 
     def _tell(self, incident: Incident) -> None:
-        from hrmdoc.reports.terminal import tell
+        from hrmdoc.reports.terminal import show_incident
 
-        tell(incident, self._out)
+        show_incident(incident, self._out)
 
     def _show(self, analysis: Analysis) -> None:
         from hrmdoc.reports.terminal import show

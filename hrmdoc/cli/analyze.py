@@ -7,12 +7,13 @@ import click
 from hrmdoc.cli.options import (
     console,
     fail_on_option,
-    metric_roles,
     note_other_runs,
+    one_run_option,
     run_options,
-    stated_facts,
+    stated,
     status,
 )
+from hrmdoc.cli.runs import Runs
 
 
 @click.command("analyze")
@@ -21,6 +22,7 @@ from hrmdoc.cli.options import (
     "--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1)."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show every symptom, cause and unread place.")
+@one_run_option
 @run_options
 @fail_on_option
 def command(
@@ -28,20 +30,23 @@ def command(
     *,
     as_json: bool,
     verbose: bool,
+    one_run: bool,
     roles: tuple[str, ...],
     kind: str | None,
     facts: tuple[str, ...],
     fail_on: str | None,
 ) -> int:
-    """Examine a run that has ended, or as it stands.
+    """Examine a run that has ended, or as it stands; of several runs, each in a line, the worst first.
 
-    PATH is a log, an event file, a run folder, `-` for standard input, or several of them that belong to one
-    run. Of a database the newest run is read, or the one that is named behind it: `mlflow.db#first-try`.
+    PATH is a log, an event file, a run folder, or `-` for standard input. A folder of runs, a database of
+    runs and several paths are several runs, unless their names say that they are parts of one, such as the
+    logs of its ranks; `--one-run` joins them all. A run inside a database is named behind it:
+    `mlflow.db#first-try`.
     """
-    from hrmdoc.analysis import AnalysisSession
-
-    session = AnalysisSession(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    session.try_to_read(paths)
+    runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
+    if runs.several:
+        return _several(runs, as_json=as_json, fail_on=fail_on)
+    session = runs.only()
     note_other_runs(session.other_runs)
     analysis = session.look(closed=True)
     if as_json:
@@ -53,3 +58,21 @@ def command(
 
         show(analysis, console(), verbose=verbose)
     return status(analysis.verdict, fail_on or session.settings.fail_on)
+
+
+def _several(runs: Runs, *, as_json: bool, fail_on: str | None) -> int:
+    """One line a run, or one JSON document a run in the list `runs`; the exit status is that of the worst."""
+    from hrmdoc.reports.as_json import document, dumps_runs
+    from hrmdoc.reports.runs_table import row, show_runs, worst
+
+    rows, documents, threshold = [], [], fail_on or "warning"
+    for group, session in runs.sessions():
+        analysis = session.look(closed=True, prescriptions=as_json)
+        rows.append(row(analysis, named=runs.named(group)))
+        documents += [document(analysis)] if as_json else []
+        threshold = fail_on or session.settings.fail_on
+    if as_json:
+        click.echo(dumps_runs(documents))
+    else:
+        show_runs(rows, console())
+    return status(worst(rows), threshold)

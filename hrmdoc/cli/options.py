@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hrmdoc.errors import UsageError
+from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
     from hrmdoc.settings import Settings
@@ -34,6 +36,38 @@ def run_options(function: F) -> F:
         metavar="ROLE=METRIC",
         help="State what a metric is: train.loss=my_metric.",
     )(function)
+
+
+def one_run_option(function: F) -> F:
+    """`--one-run`: paths that are parts of one run, where their names do not say so."""
+    return click.option("--one-run", is_flag=True, help="All paths are parts of one run.")(function)
+
+
+def stated(kind: str | None, facts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, Any]:
+    """What `run_options` gathered, as `AnalysisSession` takes it."""
+    return {"facts": stated_facts(kind, facts), "metric_roles": metric_roles(roles)}
+
+
+@contextmanager
+def progress(verb: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Shows on a terminal how far a long work has come, on standard error; nothing elsewhere.
+
+    Yields:
+        A function to call with the name of each piece when it begins.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    out = console(err=True)
+    done = 0
+
+    def advance(name: str) -> None:
+        nonlocal done
+        done += 1
+        shown.update(f"{verb} {done} of {total}: {clean(name, 60)}")
+
+    with out.status(f"{verb} …") as shown:
+        yield advance
 
 
 def fail_on_option(function: F) -> F:

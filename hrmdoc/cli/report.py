@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, note_other_runs, run_options, stated_facts
-from hrmdoc.errors import InputError, UsageError
+from hrmdoc.cli.options import note_other_runs, one_run_option, run_options, stated
+from hrmdoc.cli.runs import Runs
+from hrmdoc.errors import UsageError
 
 
 @click.command("report")
@@ -18,7 +19,7 @@ from hrmdoc.errors import InputError, UsageError
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write here: .html or .md. Default: report.html.",
 )
-@click.option("--one-run", is_flag=True, help="All paths belong to one run.")
+@one_run_option
 @run_options
 def command(
     paths: tuple[str, ...],
@@ -33,23 +34,13 @@ def command(
 
     The page is self-contained; secrets are removed.
     """
-    from hrmdoc.analysis import AnalysisSession
     from hrmdoc.reports import review
 
+    runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
     analyses = []
-    for group in [list(paths)] if one_run else [[path] for path in paths]:
-        session = AnalysisSession(group[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-        try:
-            session.read(group)
-        except InputError as error:
-            if len(paths) == 1 or one_run:
-                raise
-            click.echo(f"hrmdoc: passed over: {error}", err=True)
-            continue
+    for session in runs.readable():
         note_other_runs(session.other_runs)
         analyses.append(session.look(closed=True))
-    if not analyses:
-        raise InputError("none of the runs could be read")
     target = output or Path("report.html")
     if target.suffix not in (".html", ".htm", ".md", ""):
         raise UsageError(f"--output wants a name that ends in .html or .md, not {target.name!r}")

@@ -58,7 +58,7 @@ def command(
     from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.terminal import show, show_action, tell
+    from hrmdoc.reports.terminal import show, show_action, show_incident
 
     copy = None
     if path == "-":
@@ -97,7 +97,7 @@ def command(
         if look.moved:
             _say(out, f"{path} names another run now: {watch.following}")
         for incident in look.changes:
-            tell(incident, out)
+            show_incident(incident, out)
         for action in look.actions:
             show_action(action, out)
         alerter.tell(look.changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from hrmdoc import __version__
@@ -14,11 +15,19 @@ from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.text.clean import clean, redact
 
 SCHEMA = "hrmdoc.diagnosis/1"
+SEVEREST = ("critical", "warning", "no_data", "info", "healthy")
 
 
 def dumps(analysis: Analysis) -> str:
     """The JSON text; numbers that JSON lacks (NaN, infinities) are written as strings."""
     return json.dumps(document(analysis), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def dumps_runs(documents: Sequence[dict[str, Any]]) -> str:
+    """Several diagnoses as one JSON text, schema `hrmdoc.runs/1`: the worst first."""
+    ranked = sorted(documents, key=lambda one: SEVEREST.index(one["verdict"]))
+    text = {"schema": "hrmdoc.runs/1", "version": __version__, "runs": ranked}
+    return json.dumps(text, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def document(analysis: Analysis) -> dict[str, Any]:

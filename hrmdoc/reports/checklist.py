@@ -11,8 +11,8 @@ from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription, fitting
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports.layout import place, put, safe, short, typed
-from hrmdoc.reports.terminal import COLOURS, ICONS
 from hrmdoc.reports.terminal_causes import show_remedy
+from hrmdoc.reports.verdict import COLOURS, ICONS
 
 TOLD = (
     ("data.batch_size", "batch"),

@@ -17,29 +17,34 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
 from hrmdoc.reports.terminal_curves import show_curves
-from hrmdoc.reports.verdict import PROBABLE, SICK, blame, checked, counted, likely, of_ranks, sentence
+from hrmdoc.reports.verdict import (
+    COLOURS,
+    ICONS,
+    PROBABLE,
+    SICK,
+    blame,
+    chance,
+    checked,
+    counted,
+    likely,
+    of_ranks,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from hrmdoc.live.incidents import Incident
     from hrmdoc.live.treatment import TakenAction
 
-COLOURS = {
-    "critical": "bold red",
-    "warning": "yellow",
-    "info": "cyan",
-    "healthy": "bold green",
-    "no_data": "magenta",
-}
-ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
 SYMPTOMS = 10
 KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 """Metrics that only runs of one kind have; other runs do not miss them."""
 
 
 def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
-    """Prints the whole analysis."""
-    _headline(analysis, console)
+    """Prints the whole analysis: the verdict first, and on a terminal, where the first lines scroll away, at
+    the end too."""
     _verdict(analysis, console)
+    _headline(analysis, console)
     show_curves(analysis, console)
     _symptoms(analysis, console, verbose=verbose)
     if analysis.verdict in SICK or verbose:
@@ -48,10 +53,13 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
         show_causes(analysis, console, verbose=verbose)
     _coverage(analysis, console, verbose=verbose)
     _next(analysis, console)
+    if console.is_terminal:
+        console.print()
+        put(console, Text(sentence(analysis), style="bold"), lead=_mark(analysis))
 
 
-def tell(incident: Incident, console: Console) -> None:
-    """Prints one incident as `watch` tells it."""
+def show_incident(incident: Incident, console: Console) -> None:
+    """Prints one incident as `watch` reports it."""
     over = incident.change == "resolved"
     icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
     at = time.strftime("%H:%M:%S", time.localtime(incident.at))
@@ -61,12 +69,13 @@ def tell(incident: Incident, console: Console) -> None:
     if not over:
         body.append(f": {cut(safe(incident.evidence or incident.title), 200)}", style="not bold")
     if incident.cause not in ("", "unknown") and incident.probability >= PROBABLE and not over:
-        body.append(f"; probably {incident.cause} ({incident.probability:.0%})", style="not bold dim")
+        guess = f"; {chance(incident.probability)} {incident.cause} ({incident.probability:.0%})"
+        body.append(guess, style="not bold dim")
     put(console, body, lead=lead)
 
 
 def show_action(action: TakenAction, console: Console) -> None:
-    """Prints what was done to a run, and what became of it, as `watch --act` tells it."""
+    """Prints what was done to a run, and what became of it, as `watch --act` reports it."""
     went = action.status in ("done", "written", "helped")
     icon, colour = ("✓", "green") if went else ("!", "yellow")
     at = time.strftime("%H:%M:%S", time.localtime(action.at))
@@ -99,20 +108,21 @@ def _headline(analysis: Analysis, console: Console) -> None:
     parts += [counted(run.line_count, "line")] if run.line_count else []
     parts += [f"{len(run.ranks)} ranks"] if len(run.ranks) > 1 else []
     parts += [analysis.state] if analysis.state != "unknown" else []
-    put(console, Text(short(run.path) if run.path != "-" else "standard input", style="bold"))
-    if parts:
-        put(console, Text(" · ".join(parts), style="dim"))
+    console.print()
+    name = Text(short(run.path) if run.path != "-" else "standard input", style="bold")
+    put(console, name.append(f"  {' · '.join(parts)}" if parts else "", style="not bold dim"))
+
+
+def _mark(analysis: Analysis) -> Text:
+    verdict = analysis.verdict
+    return Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict])
 
 
 def _verdict(analysis: Analysis, console: Console) -> None:
-    verdict = analysis.verdict
-    console.print()
-    lead = Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict])
+    lead = _mark(analysis)
     put(console, Text(sentence(analysis), style="bold"), lead=lead)
-    if blamed := blame(analysis):
-        put(console, Text(blamed), lead=" " * lead.cell_len)
-    if told := of_ranks(analysis):
-        put(console, Text(told), lead=" " * lead.cell_len)
+    for said in filter(None, (blame(analysis), of_ranks(analysis))):
+        put(console, Text(said), lead=" " * lead.cell_len)
     for note in analysis.notes:
         put(console, Text(safe(note)), lead=Text("Note: ", style="yellow"))
 
@@ -177,7 +187,7 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         wanted = Counter(names)
         most = ", ".join(name for name, _ in wanted.most_common(5))
         rules = counted(len(missing), "more rule needs", "more rules need")
-        told = f"{rules} what this run does not tell" + (f": {most}, …" if most else "")
+        told = f"{rules} what this run does not log" + (f": {most}, …" if most else "")
         put(console, Text(told, style="dim"))
     if verbose:
         for symptom in missing:

@@ -9,10 +9,22 @@ from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.reports.layout import cut, place
 
 SICK = ("warning", "critical")
+COLOURS = {
+    "critical": "bold red",
+    "warning": "yellow",
+    "info": "cyan",
+    "healthy": "bold green",
+    "no_data": "magenta",
+}
+ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
 NAMED = 0.05
 """Causes below this probability are named only when they lead."""
 PROBABLE = 0.2
 """Below this probability a cause is one of several and no headline."""
+EVEN = 0.5
+"""From this probability on a cause is more probable than all others together."""
+ODDITIES = 3
+"""How many oddities a headline names."""
 
 
 def likely(analysis: Analysis) -> list[Hypothesis]:
@@ -51,10 +63,18 @@ def sentence(analysis: Analysis) -> str:
             + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "")
             + over
         )
-    checked = len(analysis.symptoms) - len(analysis.not_evaluated)
-    odd = len(analysis.findings)
-    oddities = f"; {counted(odd, 'oddity', 'oddities')} without harm" if odd else ""
-    return f"none of the {checked} rules that this run can answer shows a fault{oddities}"
+    rules = len(analysis.symptoms) - len(analysis.not_evaluated)
+    odd = [symptom.id for symptom in analysis.findings]
+    said = f"no fault found in {counted(analysis.run.points, 'value')} by {counted(rules, 'rule')}"
+    if not odd:
+        return said
+    more = f" and {len(odd) - ODDITIES} more" if len(odd) > ODDITIES else ""
+    return f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: {', '.join(odd[:ODDITIES])}{more}"
+
+
+def chance(probability: float) -> str:
+    """How sure a cause is, in a word that stands before its name."""
+    return "most probably" if probability >= EVEN else "perhaps"
 
 
 def blame(analysis: Analysis) -> str:
@@ -69,7 +89,7 @@ def blame(analysis: Analysis) -> str:
         if other > max(leading.probability, PROBABLE):
             return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
         return "several causes are about as likely; see below"
-    return f"most probably: {leading.title} ({leading.probability:.0%})"
+    return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%})"
 
 
 def of_ranks(analysis: Analysis) -> str:

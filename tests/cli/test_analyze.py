@@ -221,7 +221,7 @@ def test_the_largest_numbers_bring_no_warning(spawn: Command, apart: Path) -> No
 def test_a_closed_pipe_and_a_full_disk_end_quietly(sick: Path) -> None:
     command = f"{sys.executable} -m hrmdoc analyze {sick} | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == "sick.log"
+    assert done.stdout.splitlines()[0] == "✗ CRITICAL  Loss is NaN or infinite, from point 100"
     assert done.stdout.splitlines()[1] in ("0", "1")
     assert done.stderr == ""
     listing = f"{sys.executable} -m hrmdoc rules list | head -1 > /dev/null; echo ${{PIPESTATUS[0]}}"
@@ -267,6 +267,6 @@ def test_oddities_without_harm_are_named_and_good_signs_are_none(hrmdoc: Command
     )
     (tmp_path / "training_args.yaml").write_text("learning_rate: 0.05\noptim: adamw_torch\n")
     done = hrmdoc("analyze", tmp_path)
-    assert "1 oddity without harm" in done.out
+    assert "1 harmless oddity: lr-above-typical" in done.out
     assert "lr-above-typical" in done.out
     assert "learns-well" not in done.out

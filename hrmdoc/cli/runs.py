@@ -1,0 +1,105 @@
+"""The runs below the paths of a command line, each examined in a session of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hrmdoc.errors import InputError
+
+if TYPE_CHECKING:
+    from hrmdoc.analysis import AnalysisSession
+    from hrmdoc.readers import RunGroup
+    from hrmdoc.record.run import Damage
+
+
+@dataclass(slots=True)
+class Runs:
+    """The runs that the user asked for.
+
+    Args:
+        paths: as they stand on the command line.
+        one_run: all paths belong to one run.
+        stated: the facts and roles that the user stated, as `AnalysisSession` takes them.
+    """
+
+    paths: Sequence[str]
+    one_run: bool = False
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    groups: list[RunGroup] = field(default_factory=list, init=False)
+    _problems: list[Damage] = field(default_factory=list, init=False)
+    _nothing: InputError | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        from hrmdoc import readers
+
+        try:
+            self.groups = readers.runs_below(self.paths, self._problems, one_run=self.one_run)
+        except InputError as error:
+            if not all(path == "-" or os.path.lexists(path) for path in self.paths):
+                raise
+            self._nothing = error
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return len(self.groups) > 1
+
+    def named(self, group: RunGroup) -> bool:
+        """Whether the user named this run itself, rather than a folder that it lies in."""
+        return not self.several or group.folder in {os.path.normpath(path) for path in self.paths}
+
+    def only(self) -> AnalysisSession:
+        """The one run, read; a run without data where nothing in it can be read."""
+        from hrmdoc.analysis import AnalysisSession
+
+        path = self.paths[0] if len(self.paths) == 1 or not self.groups else self.groups[0].folder
+        session = AnalysisSession(path, **self.stated)
+        if self._nothing is None:
+            session.try_to_read_run(self.groups[0], self._problems)
+        else:
+            session.run.extend(self._problems)
+            session.note_nothing_read(self._nothing)
+        return session
+
+    def sessions(self) -> Iterator[tuple[RunGroup, AnalysisSession]]:
+        """Each of several runs, read one after the other; progress is shown where there is a terminal."""
+        from hrmdoc.analysis import AnalysisSession
+        from hrmdoc.cli.options import progress
+
+        self._name_problems()
+        with progress("examining", len(self.groups)) as advance:
+            for group in self.groups:
+                advance(group.folder)
+                session = AnalysisSession(group.folder, **self.stated)
+                session.try_to_read_run(group)
+                yield group, session
+
+    def readable(self) -> Iterator[AnalysisSession]:
+        """The runs of which something can be read; others are named on standard error.
+
+        Raises:
+            InputError: there is none.
+        """
+        if self._nothing is not None:
+            raise self._nothing
+        found = False
+        if len(self.paths) > 1 and not self.several:
+            self._name_problems()
+        for _, session in self.sessions() if self.several else [(None, self.only())]:
+            if session.run.points or session.run.lines or session.run.events:
+                found = True
+                yield session
+            else:
+                reason = session.run.damages[0].what if session.run.damages else "nothing could be read"
+                click.echo(f"hrmdoc: passed over: {session.run.path}: {reason}", err=True)
+        if not found:
+            raise InputError("none of the runs could be read", hint="`hrmdoc formats` lists what can be read")
+
+    def _name_problems(self) -> None:
+        for problem in self._problems:
+            click.echo(f"hrmdoc: passed over: {problem.file}: {problem.what}", err=True)

@@ -1,0 +1,66 @@
+"""Several runs on the terminal: one line a run, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.reports.as_json import SEVEREST
+from hrmdoc.reports.layout import cut, put, short, typed
+from hrmdoc.reports.verdict import COLOURS, ICONS, blame, sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run. `named`: the user named it, not only a folder that it lies in."""
+
+    path: str
+    verdict: str
+    said: str
+    named: bool
+
+
+def row(analysis: Analysis, *, named: bool) -> Row:
+    """The line of one run."""
+    said = "; ".join(filter(None, (sentence(analysis), blame(analysis))))
+    return Row(analysis.run.path, analysis.verdict, said, named)
+
+
+def worst(rows: Sequence[Row]) -> str:
+    """The verdict over several runs. One without data counts where the user named it, or where no other has
+    any: a folder may hold a note beside its runs."""
+    counted = [row.verdict for row in rows if row.named or row.verdict != "no_data"] or ["no_data"]
+    return min(counted, key=SEVEREST.index)
+
+
+def show_runs(rows: Sequence[Row], console: Console) -> None:
+    """Prints the table, with the verdict of the worst run at both ends."""
+    ranked = sorted(rows, key=lambda one: (SEVEREST.index(one.verdict), one.path))
+    counts = Counter(one.verdict for one in rows)
+    told = ", ".join(f"{counts[name]} {spelt(name).lower()}" for name in SEVEREST if counts[name])
+    headline = Text(f"{ICONS[worst(rows)]} {spelt(worst(rows))}  ", style=COLOURS[worst(rows)])
+    headline.append(f"{len(rows)} runs: {told}", style="not dim bold")
+    put(console, headline)
+    console.print()
+    names = max(len(short(one.path)) for one in rows)
+    for one in ranked:
+        lead = Text(f"{ICONS[one.verdict]} {spelt(one.verdict):<9} ", style=COLOURS[one.verdict])
+        lead.append(short(one.path).ljust(names) + "  ", style="bold default")
+        room = max(24, console.width - lead.cell_len)
+        said = cut(one.said, room) if console.is_terminal else one.said
+        console.print(lead.append(said, style="not bold default"), soft_wrap=True)
+    console.print()
+    lead = Text("Next: ", style="bold")
+    put(console, Text(f"hrmdoc analyze {typed(ranked[0].path)}", style="cyan"), lead=lead)
+    if console.is_terminal:
+        put(console, headline)
+
+
+def spelt(verdict: str) -> str:
+    """The verdict as people read it."""
+    return verdict.replace("_", " ").upper()
