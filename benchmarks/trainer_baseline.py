@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.evaluation.reference import to_reference
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 from hrmdoc.trainer.model.layers import inner_size
 
 Batch = dict[str, Tensor]

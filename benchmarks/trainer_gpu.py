@@ -45,13 +45,15 @@ from hrmdoc.trainer.config.schema import TrainConfig
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.data.dataset import PuzzleData
 from hrmdoc.trainer.data.locate import open_data
-from hrmdoc.trainer.devices import devices
+from hrmdoc.trainer.devices.machine import apply, probe
 from hrmdoc.trainer.main import main as trainer
-from hrmdoc.trainer.model.hrm import DTYPES
-from hrmdoc.trainer.model.layers import check_backend, inner_size
+from hrmdoc.trainer.model.arch import DTYPES
+from hrmdoc.trainer.model.attention import check_backend
+from hrmdoc.trainer.model.layers import inner_size
 from hrmdoc.trainer.setup.autotune import out_of_memory
-from hrmdoc.trainer.setup.setup import git_commit, make_plan
-from hrmdoc.trainer.state.state import arch_config
+from hrmdoc.trainer.setup.facts import git_commit
+from hrmdoc.trainer.setup.plan import make_plan
+from hrmdoc.trainer.state.build import arch_config
 
 Part = dict[str, Any]
 FORK = multiprocessing.get_context("fork")  # a new process has PyTorch loaded already
@@ -149,7 +151,7 @@ def settings(sizes: Sizes) -> list[Setting]:
 
 def head() -> Part:
     """Versions, device and commit; in a process of its own, as it wakes the device."""
-    machine = devices.probe()
+    machine = probe()
     versions = {
         "python": platform.python_version(),
         "cuda": torch.version.cuda,
@@ -179,7 +181,7 @@ def speed(setting: Setting, config: TrainConfig, sizes: Sizes, peak: float | Non
     kernel, dtype, board = KERNELS.get(setting.attention), DTYPES[plan.dtype], sizes.board
     attention = "sdpa" if kernel else setting.attention
     check_backend(attention, dtype)
-    device, arch = devices.apply(plan), arch_config(config.arch, plan.dtype)
+    device, arch = apply(plan), arch_config(config.arch, plan.dtype)
     with sdpa_kernel([kernel]) if kernel else nullcontext():
         found = measure_backend(
             attention, config.seed, arch, board, setting.rows, plan, device, sizes.measured_s

@@ -29,12 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.trainer_speed import CONFIGS, DECAY, LR, SUDOKU
 from hrmdoc.trainer.commands.benchmark import Stepper, random_batch
 from hrmdoc.trainer.config.schema import TrainConfig
-from hrmdoc.trainer.devices.devices import keep_memory
+from hrmdoc.trainer.devices.machine import keep_memory
 from hrmdoc.trainer.loop.job import Job
 from hrmdoc.trainer.loop.journal import Journal
 from hrmdoc.trainer.loop.meter import Meter
 from hrmdoc.trainer.model.gradients import Sums
 from hrmdoc.trainer.model.hrm import HRM
+from hrmdoc.trainer.native import attach
 from hrmdoc.trainer.optim.movement import Movement
 from hrmdoc.trainer.parallel.world import World
 from hrmdoc.trainer.rundir.directory import RunDir
@@ -83,7 +84,7 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
     models = [HRM(arch, SUDOKU, rows) for _ in range(2)]
     models[1].load_state_dict(models[0].state_dict())
     for model in models if native else ():
-        model.use_native()
+        attach(model)
     silent, told = (Stepper(model, LR, DECAY) for model in models)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(INTERVAL)]
     log = Log(folder / name, rows, told.model)

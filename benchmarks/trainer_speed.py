@@ -27,9 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.trainer_baseline import Baseline
 from hrmdoc.trainer.commands.benchmark import Stepper, gemm_rate, random_batch, step_flops
 from hrmdoc.trainer.data import DataInfo
-from hrmdoc.trainer.devices.devices import keep_memory
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig, Batch
+from hrmdoc.trainer.devices.machine import keep_memory
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 from hrmdoc.trainer.model.layers import inner_size
+from hrmdoc.trainer.model.step import Batch
+from hrmdoc.trainer.native import attach
 
 SUDOKU = DataInfo(vocab_size=11, seq_len=81)
 SMALL = ArchConfig(hidden_size=32, H_layers=1, L_layers=1, num_heads=1, expansion=2, puzzle_emb_ndim=32)
@@ -66,7 +69,7 @@ def contestants(arch: ArchConfig, rows: int, compiled: bool, only: str) -> dict[
         model = HRM(replace(arch, q_target=target), SUDOKU, rows)
         model.load_state_dict(first.state_dict())
         if native:
-            model.use_native()
+            attach(model)
         elif compiled:
             model.core.compile(dynamic=False)
         found[who] = _step(Stepper(model, LR, DECAY))

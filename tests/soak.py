@@ -80,7 +80,7 @@ def soak(folder: Path, kills: int, seed: int, native: bool) -> Tally:
     """
     import torch  # noqa: F401  # once, before the forks
 
-    from hrmdoc.trainer.setup import setup  # noqa: F401
+    from hrmdoc.trainer.setup import make  # noqa: F401
 
     rng = random.Random(seed)
     kind = "native" if native else "plain"

@@ -3,8 +3,8 @@
 import os
 import sys
 
+from .launch.env import world_size
 from .main import main
-from .parallel.world import world_size
 
 status = main(sys.argv[1:])
 if world_size(os.environ) > 1:

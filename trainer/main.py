@@ -87,9 +87,9 @@ def train(words: list[str]) -> int:
         return 0
     if sys.stderr.isatty():
         sys.stderr.write("loading PyTorch ...\n")
+    from .launch.env import is_chief
     from .loop.loop import train as run_loop
-    from .parallel.world import is_chief
-    from .setup.setup import make_job
+    from .setup.make import make_job
 
     screen = Screen(quiet=not is_chief(os.environ))
     job = make_job(config, None if file is None else str(file), screen.say)

@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from hrmdoc.trainer.data import DataInfo, write_identifiers, write_split
 from hrmdoc.trainer.loop.job import Job
 from hrmdoc.trainer.main import read_config
-from hrmdoc.trainer.setup.setup import make_job
+from hrmdoc.trainer.setup.make import make_job
 from hrmdoc.trainer.state.state import TrainState
 
 WORDS = [

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from hrmdoc.trainer.data import DataInfo
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 
 SMALL = DataInfo(vocab_size=6, seq_len=16, num_puzzle_identifiers=3)
 

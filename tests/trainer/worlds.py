@@ -37,7 +37,7 @@ def launch(*runs: dict[str, Any], timeout: float = 300) -> tuple[list[list[int]]
 def main() -> None:
     import torch  # noqa: F401
 
-    from hrmdoc.trainer.setup import setup  # noqa: F401
+    from hrmdoc.trainer.setup import make  # noqa: F401
 
     print(json.dumps([fork(**run) for run in json.loads(sys.argv[1])]))
 
@@ -48,7 +48,7 @@ def fork(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    from hrmdoc.trainer.devices import devices
+    from hrmdoc.trainer.devices import plan
 
     children = []
     for rank in range(size):
@@ -63,7 +63,7 @@ def fork(
             }
             os.environ.update({name: str(value) for name, value in names.items()} if size > 1 else {})
             if backend is not None:
-                devices._compilation = lambda *_: (backend, None)
+                plan._compilation = lambda *_: (backend, None)
             os._exit(child_main(rank, words, signal))
         children.append(child)
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
@@ -85,7 +85,7 @@ def child_main(rank: int, words: list[str], signalled: list[Any] | None) -> int:
         Inbox.waiting = waiting  # type: ignore[method-assign]
     status = trainer(words)
     split = (
-        "hrmdoc.trainer.parallel.shards" in sys.modules
+        "hrmdoc.trainer.state.fsdp" in sys.modules
     )  # a split model holds on to the group; the program ends without waiting for it
     return LEFT_BEHIND if status == 0 and not split and _gloo_threads() else status
 

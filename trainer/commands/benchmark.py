@@ -22,16 +22,22 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hrmdoc.errors import ConfigError, UsageError
 
+from .. import native
 from ..config import load as configs
 from ..data import DataInfo
-from ..devices import devices
+from ..devices.machine import apply, probe
+from ..devices.plan import Plan
+from ..model.arch import DTYPES, ArchConfig
+from ..model.attention import BACKENDS, check_backend
 from ..model.gradients import Sums, gradient_norm, gradients
-from ..model.hrm import DTYPES, HRM, ArchConfig, Batch, Carry
-from ..model.layers import BACKENDS, check_backend, inner_size
+from ..model.hrm import HRM
+from ..model.layers import inner_size
 from ..model.loss import compute_loss
-from ..optim.optim import AdamATan2, SignSGD
-from ..setup.setup import make_plan
-from ..state.state import arch_config
+from ..model.step import Batch, Carry
+from ..optim.adam_atan2 import AdamATan2
+from ..optim.sign_sgd import SignSGD
+from ..setup.plan import make_plan
+from ..state.build import arch_config
 
 OPTIONS = {"--seq-len": 81, "--batch": 0, "--vocab": 11, "--seconds": 10}
 WARMUP = 2  # steps that are not counted: caches, lazily made buffers, compilation
@@ -60,7 +66,7 @@ class Stepper:
     def __init__(self, model: HRM, lr: float = 1e-4, weight_decay: float = 1.0) -> None:
         self.model = model.train()
         self.dense = AdamATan2(model.parameters(), lr, (0.9, 0.95), weight_decay)
-        self.dense.native = model.core.native is not None
+        self.dense.moment_step = model.core.kernels and model.core.kernels.adam_atan2
         self.sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, lr, weight_decay)
         self.carry: Carry | None = None
 
@@ -152,7 +158,7 @@ def command(words: list[str]) -> int:
     file = next((Path(word) for word in rest if "=" not in word), None)
     config = configs.load(file, [word for word in rest if "=" in word])
     plan = make_plan(config, os.environ)
-    device = devices.apply(plan)
+    device = apply(plan)
     rows = numbers["--batch"] or config.global_batch_size
     arch, info = (
         arch_config(config.arch, plan.dtype),
@@ -163,7 +169,7 @@ def command(words: list[str]) -> int:
     wide = 2 * inner_size(arch.hidden_size, arch.expansion)
     peak = gemm_rate(tokens, arch.hidden_size, wide, DTYPES[plan.dtype], device)
     say = sys.stdout.write
-    say(f"device {plan.device} ({devices.probe().name}), {torch.get_num_threads()} thread(s), {plan.dtype}, ")
+    say(f"device {plan.device} ({probe().name}), {torch.get_num_threads()} thread(s), {plan.dtype}, ")
     say(
         f"float32 matmul precision {torch.get_float32_matmul_precision()}, compile {plan.compile_backend or 'off'}\n"
     )
@@ -198,7 +204,7 @@ def measure_backend(
     arch: ArchConfig,
     info: DataInfo,
     rows: int,
-    plan: devices.Plan,
+    plan: Plan,
     device: torch.device,
     seconds: int,
 ) -> Speed:
@@ -207,7 +213,7 @@ def measure_backend(
     torch.manual_seed(seed)
     model = HRM(arch, info, rows, attention=plan.attention if backend == NATIVE else backend).to(device)
     if backend == NATIVE:
-        model.use_native()
+        native.attach(model)
     elif plan.compile_backend is not None:
         model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
     stepper, batch = Stepper(model), random_batch(info, rows, device)

@@ -232,10 +232,9 @@ def _answered(problems: list[Problem], completions: list[Completion]) -> list[Pr
 def _foreign(request: Request) -> dict[str, Any]:
     """Programs of another model, judged as ours are."""
     from ..data import PuzzleData
-    from ..data.locate import open_data
+    from ..data.locate import check_hash, open_data
     from ..data.problems import load_problems
     from ..evaluation.codegen import read_completions, report, solvable, write_completions
-    from ..setup.setup import check_hash
 
     config = configs.load(
         None, [*request.settings, *(["evaluate.execute_code=true"] if request.execute else [])]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hrmdoc.errors import ConfigError
 
-from .dataset import PuzzleData
+from ..config.schema import TrainConfig
+from .dataset import PuzzleData, dataset_hash
 from .sudoku.build import BUILTIN, builtin, recipe_of
 
 BUILTIN_PREFIX = "builtin:"
@@ -54,3 +55,17 @@ def open_data(data_path: str, folder: Path = Path()) -> Path:
         if data_path.startswith(BUILTIN_PREFIX)
         else folder / data_path
     )
+
+
+def check_hash(config: TrainConfig, path: Path, digest: str | None = None) -> None:
+    """Refuses a dataset whose hash (`digest`, taken here if None) is not the one that `config` asks for, if
+    it asks for one."""
+    if config.data_hash is None:
+        return
+    digest = digest or dataset_hash(path)
+    if config.data_hash.removeprefix("sha256:") != digest:
+        raise ConfigError(
+            f"the dataset has changed: its hash is {digest}, not {config.data_hash}",
+            file=path,
+            hint="restore the data",
+        )

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from hrmdoc.errors import ConfigError
 
+from ..model.attention import Cache
 from ..model.hrm import HRM
-from ..model.layers import Cache
 
 
 @dataclass(frozen=True, slots=True)

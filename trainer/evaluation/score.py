@@ -12,19 +12,20 @@ import torch
 
 from hrmdoc.errors import ConfigError, InputError
 
+from .. import native
 from ..config import load as configs
 from ..config.overrides import run_settings
 from ..config.schema import TrainConfig
 from ..data import PuzzleData
 from ..data.iterate import test_batches
-from ..data.locate import open_data
+from ..data.locate import check_hash, open_data
 from ..data.text import unigram_loss
-from ..devices import devices
+from ..devices.machine import apply
 from ..model.evaluate import Metrics, evaluate
 from ..model.hrm import HRM
-from ..setup.setup import check_hash, make_plan
+from ..setup.plan import make_plan
 from ..state import checkpoint
-from ..state.state import arch_config
+from ..state.build import arch_config
 from .exchange import reference_settings
 from .reference import load_reference
 
@@ -83,7 +84,7 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         settings.pop("data_hash", None)  # it was the hash of the data the run was trained on
     config = configs.load(None, words, base=settings)
     plan = make_plan(config, os.environ)
-    device = devices.apply(plan)
+    device = apply(plan)
     folder = open_data(config.data_path)
     check_hash(config, folder)
     data = PuzzleData(folder, "test")
@@ -91,7 +92,7 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         arch_config(config.arch, plan.dtype), data.info, config.global_batch_size, attention=plan.attention
     ).to(device)
     if plan.native:
-        model.use_native()
+        native.attach(model)
     if foreign:
         load_reference(path, model)
         named = checkpoint.NAME.fullmatch(path.name)

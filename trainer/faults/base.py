@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hrmdoc.errors import ConfigError, did_you_mean
 
 from ..config.schema import TrainConfig
-from ..model.hrm import Batch
+from ..model.step import Batch
 
 if TYPE_CHECKING:
-    from ..data.feed import Stream
+    from ..state.feed import Stream
     from ..state.state import TrainState
 
 _SPEC = re.compile(r"(?P<name>[a-z0-9-]+)(?::(?P<strength>[0-9.eE+-]+))?(?:@(?P<step>\d+))?")

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from ..data.feed import Stream
 from ..data.info import IGNORE
-from ..model.hrm import Batch
+from ..model.step import Batch
+from ..state.feed import Stream
 from .base import Fault
 
 

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..config.schema import TrainConfig
-from ..model.layers import Attention, Block
+from ..model.attention import Attention
+from ..model.block import Block
 from .base import Fault
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..parallel.world import restarted
+from ..launch.env import restarted
 from .base import Fault
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..config.schema import TrainConfig
 from ..data import PuzzleData
-from ..devices.devices import Plan
+from ..devices.plan import Plan
 from ..faults.base import Fault
 from ..parallel.world import World
 from ..rundir.directory import RunDir

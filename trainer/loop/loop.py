@@ -14,11 +14,11 @@ from typing import Literal
 import torch
 
 from ..data.iterate import EvalBatch, test_batches
-from ..devices.devices import Plan
+from ..devices.plan import Plan
 from ..model.evaluate import evaluate
 from ..model.gradients import gradient_norm, gradients
 from ..optim.movement import Movement
-from ..optim.optim import cosine_schedule
+from ..optim.schedule import cosine_schedule
 from ..rundir.directory import State as RunState
 from ..rundir.tb import Row
 from ..setup.autotune import out_of_memory
@@ -233,7 +233,7 @@ def _clip(job: Job) -> torch.Tensor:
         return gradient_norm(state.model, parameters)
     norm = torch.nn.utils.clip_grad_norm_(parameters, bound or math.inf)
     if state.split:
-        from ..parallel.shards import lend_gradients, whole
+        from ..parallel.split import lend_gradients, whole
 
         lend_gradients(parameters, state.dense.param_groups[0]["params"])
         norm = whole(norm)

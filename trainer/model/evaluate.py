@@ -12,8 +12,9 @@ from torch import Tensor
 
 from ..data.info import IGNORE
 from ..data.iterate import EvalBatch
-from .hrm import HRM, Batch
+from .hrm import HRM
 from .loss import at_all_places, compute_loss, widest_float
+from .step import Batch
 
 Metrics = dict[str, dict[str, float]]
 

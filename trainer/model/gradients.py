@@ -1,28 +1,16 @@
-"""The gradients of one micro-batch, in PyTorch's operations or in C."""
+"""The gradients of one micro-batch, in PyTorch's operations or by kernels of another make."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.amp.grad_scaler import GradScaler
 
-from .hrm import HRM, Batch, Carry
+from .hrm import HRM
 from .loss import check_loss, compute_loss, widest_float
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """The metrics' sums of a micro-batch, by name, as one tensor [len(names)] on the device, in its widest
-    float."""
-
-    names: tuple[str, ...]
-    values: Tensor
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.values[self.names.index(name)]
+from .step import Batch, Carry, Sums
 
 
 def gradients(
@@ -48,13 +36,13 @@ def gradients(
         The new carry, and the metrics' sums as `compute_loss` gives them.
     """
     carry = model.initial_carry(batch) if carry is None else carry
-    if model.native_step is not None:
+    kernels = model.core.kernels
+    if kernels is not None:
         check_loss(loss_type)
         rows = len(batch["inputs"])
         explores = model.arch.halt_max_steps > 1
         least_B = model.least_steps(rows, generator) if explores else torch.zeros(rows, dtype=torch.int32)
-        found = model.native_step(carry, batch, least_B, divisor, loss_type == "stablemax_cross_entropy")
-        return carry, Sums(model.native_step.names, found)
+        return carry, kernels.step(carry, batch, least_B, divisor, loss_type == "stablemax_cross_entropy")
     with precision or nullcontext():
         carry, outputs = model(carry, batch, generator)
         loss, sums = compute_loss(outputs, carry, loss_type)
@@ -66,6 +54,7 @@ def gradients(
 def gradient_norm(model: HRM, parameters: list[Tensor]) -> Tensor:
     """The norm of the gradients of a model's `parameters`."""
     found = [p.grad for p in parameters if p.grad is not None]
-    if model.native_step is not None and len(found) == len(parameters):
-        found = [model.native_step.flat]  # they are views of it
+    kernels = model.core.kernels
+    if kernels is not None and len(found) == len(parameters):
+        found = [kernels.gradients]  # they are views of it
     return torch.nn.utils.get_total_norm(found)

@@ -15,7 +15,7 @@ from torch import Tensor
 from hrmdoc.errors import ConfigError, did_you_mean
 
 from ..data.info import IGNORE
-from .hrm import Batch, Carry
+from .step import Batch, Carry
 
 _TINY = 1e-30  # keeps 1 / (1 - x) finite in the branch that is not taken
 

@@ -7,11 +7,10 @@ on the host and NCCL what lives on a GPU. A run of one process uses the same cal
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -21,7 +20,8 @@ from torch.distributed.rendezvous import rendezvous
 
 from hrmdoc.errors import ConfigError, HrmdocError
 
-from ..devices.devices import Kind
+from ..devices.plan import Kind
+from ..launch.env import world_size
 from .clock import Clock
 
 T = TypeVar("T")
@@ -175,17 +175,6 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
     return World(rank, size, local, Clock(cuda=kind == "cuda"))
 
 
-def world_size(env: Mapping[str, str]) -> int:
-    """The number of processes that the environment tells of; 1 without a sensible number."""
-    text = env.get("WORLD_SIZE", "1")
-    return int(text) if text.isdigit() and int(text) > 0 else 1
-
-
-def is_chief(env: Mapping[str, str]) -> bool:
-    """Whether this process speaks for the run, before any group is joined."""
-    return world_size(env) == 1 or env.get("RANK", "0") == "0"
-
-
 def settings(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> str:
     """One line on how the processes talk, with the NCCL settings that are in force."""
     if kind != "cuda":
@@ -195,23 +184,6 @@ def settings(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> str:
         f"{key}={value}" for key, value in sorted(env.items()) if key.startswith(("NCCL_", "TORCH_NCCL_"))
     ]
     return f"NCCL {version}, timeout {timeout_s} s, {' '.join(given) or 'NCCL_* unset (NCCL_DEBUG=INFO shows the transports)'}"
-
-
-def restarted(env: Mapping[str, str]) -> bool:
-    """Whether torchrun or Slurm has started this run before."""
-    return any(
-        env.get(key, "0") not in ("", "0") for key in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
-    )
-
-
-def launch_of(env: Mapping[str, str]) -> str | None:
-    """What stays the same when torchrun or Slurm starts the processes of a run again, and differs between
-    runs."""
-    if "SLURM_JOB_ID" in env:
-        return f"slurm:{env['SLURM_JOB_ID']}"
-    if "TORCHELASTIC_RUN_ID" in env:
-        return f"torchrun:{env['TORCHELASTIC_RUN_ID']}:{os.getppid()}"
-    return None
 
 
 def local(tensor: Tensor) -> Tensor:
@@ -235,9 +207,3 @@ def _buckets(grads: list[Tensor]) -> list[list[Tensor]]:
         buckets[-1].append(grad)
         room -= size
     return buckets
-
-
-def describe(env: Mapping[str, str]) -> dict[str, Any]:
-    """What run.json keeps of the launch."""
-    names = ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_RUN_ID")
-    return {"launch": launch_of(env), "launcher": {name: env[name] for name in names if name in env}}

@@ -18,12 +18,12 @@ from hrmdoc.errors import ConfigError
 
 from ..config.schema import TrainConfig
 from ..data import DataInfo
-from ..devices.devices import Plan
+from ..devices.plan import Plan
 from ..model.gradients import gradients
 from ..model.hrm import HRM
-from ..optim.optim import AdamATan2
+from ..optim.adam_atan2 import AdamATan2
 from ..parallel.world import World
-from ..state.state import arch_config
+from ..state.build import arch_config
 
 SAFETY = 0.8
 TRIAL_STEPS = 2  # the first one with optimizer state is the second

@@ -11,7 +11,7 @@ from hrmdoc.errors import ConfigError
 
 from ..config.overrides import AUTO
 from ..config.schema import TrainConfig
-from ..parallel.world import launch_of, restarted
+from ..launch.env import launch_of, restarted
 from ..rundir import directory as rundir
 from ..state.checkpoint import NAME, found
 

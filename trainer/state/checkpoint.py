@@ -111,7 +111,7 @@ def load(
     Only tensors and plain values are taken (`weights_only`): a checkpoint that would run code is refused.
 
     Args:
-        like: the tensors of a split model (`shards.parts_of`), if its parts are wanted alone where the
+        like: the tensors of a split model (`parts.parts_of`), if its parts are wanted alone where the
             checkpoint is in parts.
 
     Raises:
@@ -129,7 +129,8 @@ def load(
             hint="load only checkpoints that hrmdoc wrote",
         ) from error
     if meta.parts:
-        from ..parallel.shards import join, read
+        from .part_files import read
+        from .parts import join
 
         state = join(state, {name: tensor.to(device) for name, tensor in read(path / SHARDS, like).items()})
     return state, meta

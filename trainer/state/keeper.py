@@ -23,9 +23,13 @@ class _Parts:
     """The parts of a split model on their way to the disk, which all processes write together."""
 
     def __init__(self, state: TrainState) -> None:
-        from ..parallel import shards
+        from . import part_files, parts
 
-        self._write, self._tensors, self._world = shards.write, shards.parts_of(state), state.world
+        self._write, self._tensors, self._world = (
+            part_files.write,
+            parts.parts_of(state.model, state.dense, state.ema),
+            state.world,
+        )
         self._told = False
 
     def write(self, folder: Path) -> None:
@@ -54,9 +58,9 @@ def _like(state: TrainState) -> dict[str, torch.Tensor] | None:
     """The tensors of a split model, of which a process reads its own parts."""
     if not state.split:
         return None
-    from ..parallel.shards import parts_of
+    from .parts import parts_of
 
-    return parts_of(state)
+    return parts_of(state.model, state.dense, state.ema)
 
 
 @dataclass

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.amp.grad_scaler import GradScaler
 
-from ..config.schema import ArchKeys, TrainConfig
-from ..data import DataInfo
-from ..data.feed import Feed
-from ..devices.devices import Plan
-from ..model.hrm import HRM, ArchConfig, Carry
-from ..optim.optim import EMA, AdamATan2, SignSGD
+from ..model.hrm import HRM
+from ..model.step import Carry
+from ..optim.ema import EMA
+from ..optim.sign_sgd import SignSGD
 from ..parallel.world import World, local
+from .feed import Feed
+from .rng import rng_state, set_rng_state
 
 
 @dataclass
@@ -76,8 +74,8 @@ class TrainState:
 
     @property
     def native(self) -> bool:
-        """Whether the levels run in C."""
-        return self.model.core.native is not None
+        """Whether the model runs in C."""
+        return self.model.core.kernels is not None
 
     def zero_grad(self) -> None:
         """Forgets the gradients."""
@@ -124,7 +122,7 @@ class TrainState:
             RuntimeError, KeyError, ValueError: the checkpoint belongs to another model.
         """
         if self.split:
-            from ..parallel.shards import take_parts
+            from .parts import take_parts
 
             state = take_parts(self.model, state)
         with torch.no_grad():
@@ -185,76 +183,3 @@ def gather_rows(carry: Carry, gather: Callable[[Tensor], Tensor]) -> dict[str, A
         return gather(value.to(torch.uint8)).bool()  # not every collective knows bool
 
     return {name: through(getattr(carry, name)) for name in Carry.__dataclass_fields__}
-
-
-def build(
-    config: TrainConfig, plan: Plan, info: DataInfo, feed: Feed, data_hash: str, batch_size: int, world: World
-) -> TrainState:
-    """Model, optimizers and the rest for a run that begins, seeded. `batch_size` counts the rows of this
-    process."""
-    seed_all(config.seed)
-    device = torch.device(plan.device)
-    model = HRM(arch_config(config.arch, plan.dtype), info, batch_size, attention=plan.attention).to(device)
-    model.world = world
-    world.copy_from_first([*model.parameters(), *model.buffers()])
-    split = world.size > 1 and config.parallel.strategy == "fsdp"
-    if split:
-        from ..parallel.shards import shard
-
-        shard(model, world, plan.device, plan.compile_backend, plan.compile_mode)
-    elif plan.native:
-        model.use_native()
-    elif plan.compile_backend is not None:
-        model.core.compile(backend=plan.compile_backend, mode=plan.compile_mode, dynamic=False)
-    weights = [local(p) for p in model.parameters()] if split else list(model.parameters())
-    sparse = (
-        None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, 0.0, config.puzzle_emb_weight_decay)
-    )
-    if sparse is not None:
-        sparse.world = world
-    dense = AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay)
-    dense.native = model.core.native is not None
-    return TrainState(
-        model=model,
-        dense=dense,
-        sparse=sparse,
-        scaler=GradScaler(plan.device, enabled=plan.scaler),
-        feed=feed,
-        generator=torch.Generator(device).manual_seed(config.seed),
-        ema=EMA(model, config.ema_rate) if config.ema else None,
-        data_hash=data_hash,
-        world=world,
-        split=split,
-    )
-
-
-def arch_config(keys: ArchKeys, dtype: str) -> ArchConfig:
-    """The model's own configuration from the keys of the file; the plan has settled the dtype."""
-    names = [name for name in ArchConfig.__dataclass_fields__ if hasattr(keys, name)]
-    values = {name: getattr(keys, name) for name in names}
-    if keys.puzzle_emb_ndim is None:
-        values["puzzle_emb_ndim"] = keys.hidden_size
-    return ArchConfig(**{**values, "forward_dtype": dtype, "loss_type": keys.loss.loss_type})
-
-
-def seed_all(seed: int) -> None:
-    """Seeds every generator that a step may draw from."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002  # third-party code draws from the global one
-    torch.manual_seed(seed)
-
-
-def rng_state(generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """The generators that training draws from: torch's on each device, and the one of the exploration."""
-    state = {"torch": torch.get_rng_state(), "generator": generator.get_state()}
-    if generator.device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state()
-    return state
-
-
-def set_rng_state(generator: torch.Generator, state: dict[str, torch.Tensor]) -> None:
-    """Puts the generators back where they were. Their states live on the host whatever the device."""
-    torch.set_rng_state(state["torch"].cpu())
-    generator.set_state(state["generator"].cpu())
-    if "cuda" in state and generator.device.type == "cuda":
-        torch.cuda.set_rng_state(state["cuda"].cpu())

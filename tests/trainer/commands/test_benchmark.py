@@ -6,7 +6,8 @@ import torch
 from hrmdoc.errors import UsageError
 from hrmdoc.trainer.commands import benchmark
 from hrmdoc.trainer.data import DataInfo
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 
 SMALL = [
     "arch.hidden_size=8",

@@ -9,8 +9,8 @@ from hrmdoc.errors import ConfigError
 from hrmdoc.trainer.config import load as configs
 from hrmdoc.trainer.config.load import check_world, dump, load, schedule_warnings, total_steps
 from hrmdoc.trainer.config.schema import TrainConfig
-from hrmdoc.trainer.model.hrm import ArchConfig
-from hrmdoc.trainer.state.state import arch_config
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.state.build import arch_config
 
 BASIC = """data_path=data/sudoku-extreme-small epochs=500 eval_interval=100 global_batch_size=4 lr=1e-4 puzzle_emb_lr=1e-4
     weight_decay=1.0 puzzle_emb_weight_decay=1.0

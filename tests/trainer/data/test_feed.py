@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from hrmdoc.trainer.data.feed import Feed
+from hrmdoc.trainer.state.feed import Feed
 
 
 class Count:

@@ -5,7 +5,8 @@ import torch
 
 from hrmdoc.errors import InputError
 from hrmdoc.trainer.evaluation.reference import from_reference, load_reference, to_reference
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig, DataInfo
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM, DataInfo
 
 INFO = DataInfo(6, 16, num_puzzle_identifiers=3)
 SIZES = {

@@ -3,7 +3,8 @@ import torch
 
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.evaluation.generate import Sampling, _pick, generate, generate_many
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 
 
 @pytest.fixture

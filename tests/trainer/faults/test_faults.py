@@ -10,7 +10,7 @@ import torch
 
 from hrmdoc.trainer.faults import FAULTS, fault_of
 from hrmdoc.trainer.loop.loop import train
-from hrmdoc.trainer.model.layers import Attention
+from hrmdoc.trainer.model.attention import Attention
 
 
 def losses(lab: Any, *words: str) -> list[float]:

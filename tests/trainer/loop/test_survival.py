@@ -211,7 +211,7 @@ def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(
     monkeypatch.setenv("SLURM_JOB_ID", "77")
     words = [word for word in lab.words("max_steps=4") if not word.startswith("run_dir=")]
     from hrmdoc.trainer.main import read_config
-    from hrmdoc.trainer.setup.setup import make_job
+    from hrmdoc.trainer.setup.make import make_job
 
     first = make_job(read_config(None, words), None, lab.lines.append)
     train(first)

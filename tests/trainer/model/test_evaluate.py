@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from hrmdoc.trainer.data import DataInfo, PuzzleData, iterate, write_split
+from hrmdoc.trainer.model.arch import ArchConfig
 from hrmdoc.trainer.model.evaluate import evaluate
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 from hrmdoc.trainer.model.loss import compute_loss
 
 ARCH = ArchConfig(

@@ -3,7 +3,8 @@ import torch
 
 from hrmdoc.errors import ConfigError
 from hrmdoc.trainer.data.info import IGNORE
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig, DataInfo
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM, DataInfo
 from hrmdoc.trainer.model.loss import compute_loss
 from tests.trainer.models import SMALL, batch, build, passes, tiny
 

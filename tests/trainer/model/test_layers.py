@@ -5,19 +5,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.trainer.model.layers import (
-    BACKENDS,
-    Attention,
-    Block,
-    Linear,
-    RotaryEmbedding,
-    SwiGLU,
-    check_backend,
-    inner_size,
-    rms_norm,
-    rotate,
-    trunc_normal,
-)
+from hrmdoc.trainer.model.attention import BACKENDS, Attention, RotaryEmbedding, check_backend, rotate
+from hrmdoc.trainer.model.block import Block
+from hrmdoc.trainer.model.layers import Linear, SwiGLU, inner_size, rms_norm, trunc_normal
 
 
 def test_truncated_normal_has_the_deviation_asked_for_and_no_tail():

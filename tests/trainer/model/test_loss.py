@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.trainer.model.hrm import Carry
 from hrmdoc.trainer.model.loss import (
     compute_loss,
     softmax_cross_entropy,
     stablemax_cross_entropy,
     widest_float,
 )
+from hrmdoc.trainer.model.step import Carry
 
 
 def stablemax_by_hand(logits, label):

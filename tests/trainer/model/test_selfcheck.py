@@ -8,8 +8,10 @@ import torch
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.faults import fault_of
 from hrmdoc.trainer.loop.loop import train
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
+from hrmdoc.trainer.model.arch import ArchConfig
+from hrmdoc.trainer.model.hrm import HRM
 from hrmdoc.trainer.model.selfcheck import positions_mix
+from hrmdoc.trainer.native import attach
 
 ARCH = {
     "hidden_size": 32,
@@ -43,7 +45,7 @@ def test_in_every_kind_of_model_positions_hear_of_one_another(changes: dict[str,
 
 def test_the_kernels_in_c_are_looked_at_as_well() -> None:
     fast = model()
-    fast.use_native()
+    attach(fast)
     assert positions_mix(fast)
 
 

@@ -12,10 +12,12 @@ from hrmdoc.trainer.commands.benchmark import Stepper, random_batch
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.data.info import IGNORE
 from hrmdoc.trainer.loop.loop import train
+from hrmdoc.trainer.model.arch import ArchConfig
 from hrmdoc.trainer.model.gradients import gradient_norm, gradients
-from hrmdoc.trainer.model.hrm import HRM, ArchConfig
-from hrmdoc.trainer.native import native
-from hrmdoc.trainer.optim.optim import AdamATan2
+from hrmdoc.trainer.model.hrm import HRM
+from hrmdoc.trainer.native import attach, library
+from hrmdoc.trainer.native.adam import adam_atan2
+from hrmdoc.trainer.optim.adam_atan2 import AdamATan2
 
 INFO = DataInfo(vocab_size=6, seq_len=21)  # an odd number of rows: neither tiles nor strips come out even
 SMALL = {
@@ -34,7 +36,7 @@ def twins(info: DataInfo = INFO, **changes: Any) -> tuple[HRM, HRM]:
     arch = ArchConfig(**{**SMALL, "forward_dtype": "float32", "halt_exploration_prob": 0.0, **changes})
     plain, fast = HRM(arch, info, 3), HRM(arch, info, 3)
     fast.load_state_dict(plain.state_dict())
-    fast.use_native()
+    attach(fast)
     return plain, fast
 
 
@@ -164,7 +166,7 @@ def test_evaluation_gives_the_same_in_any_number_of_rows() -> None:
         batch = random_batch(INFO, rows, "cpu")
         with torch.no_grad():
             _, outputs = model(model.initial_carry(batch), batch)
-        if not model.core.native:
+        if model.core.kernels is None:
             expected = outputs
     torch.testing.assert_close(outputs["logits"], expected["logits"], rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(outputs["q_halt_logits"], expected["q_halt_logits"])
@@ -237,7 +239,7 @@ def test_a_run_says_which_kernels_it_has_and_why(lab: Any) -> None:
 def test_without_a_compiler_only_a_run_that_asks_for_the_kernels_stops(
     lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    native.library.cache_clear()
+    library.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     try:
@@ -246,7 +248,7 @@ def test_without_a_compiler_only_a_run_that_asks_for_the_kernels_stops(
         with pytest.raises(ConfigError, match="C compiler"):
             lab.job("max_steps=2", "native=true", run="asked")
     finally:
-        native.library.cache_clear()
+        library.cache_clear()
 
 
 def test_a_resume_by_other_kernels_says_so_and_one_by_the_same_does_not(lab: Any) -> None:
@@ -273,7 +275,7 @@ def test_the_optimizer_in_c_does_the_steps_of_the_one_in_python() -> None:
     weights = [[torch.nn.Parameter(torch.randn(size)) for size in sizes]]
     weights.append([torch.nn.Parameter(p.detach().clone()) for p in weights[0]])
     plain, fast = (AdamATan2(params, 0.01, weight_decay=0.5) for params in weights)
-    fast.native = True
+    fast.moment_step = adam_atan2
     before = weights[1][0]._version
     for step in range(4):
         for one, two in zip(*weights, strict=True):
@@ -295,7 +297,7 @@ def test_the_optimizer_in_c_treats_a_gradient_that_is_no_number_like_the_one_in_
     for in_c in (False, True):
         weight = torch.nn.Parameter(torch.ones(11))
         optimizer = AdamATan2([weight], 0.01)
-        optimizer.native = in_c
+        optimizer.moment_step = adam_atan2 if in_c else None
         weight.grad = torch.ones(11).index_fill_(0, torch.tensor([2, 9]), bad)
         optimizer.step()
         results.append(weight.detach())

@@ -6,7 +6,10 @@ import torch
 
 from hrmdoc.errors import ConfigError
 from hrmdoc.trainer.model.sparse import SparseEmbedding
-from hrmdoc.trainer.optim.optim import EMA, AdamATan2, SignSGD, cosine_schedule
+from hrmdoc.trainer.optim.adam_atan2 import AdamATan2
+from hrmdoc.trainer.optim.ema import EMA
+from hrmdoc.trainer.optim.schedule import cosine_schedule
+from hrmdoc.trainer.optim.sign_sgd import SignSGD
 from hrmdoc.trainer.parallel.world import World
 
 

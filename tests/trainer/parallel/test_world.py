@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.trainer.launch.env import world_size
 from hrmdoc.trainer.parallel import world as parallel
 from tests.trainer.worlds import launch
 
@@ -122,7 +123,7 @@ def test_a_process_without_the_others_addresses_is_told_to_use_torchrun() -> Non
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "two", "1"])
 def test_a_world_size_that_makes_no_sense_means_one_process(text: str) -> None:
-    assert parallel.world_size({"WORLD_SIZE": text}) == 1
+    assert world_size({"WORLD_SIZE": text}) == 1
 
 
 def test_the_settings_of_nccl_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.trainer.devices.devices import batches_ahead
+from hrmdoc.trainer.devices.plan import batches_ahead
 from hrmdoc.trainer.loop.loop import train
 from hrmdoc.trainer.parallel.world import World
 from hrmdoc.trainer.setup import autotune

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from hrmdoc.errors import InputError
-from hrmdoc.trainer.parallel import shards
-from hrmdoc.trainer.state import checkpoint
+from hrmdoc.trainer.state import checkpoint, part_files
 
 
 class Bomb:
@@ -24,7 +23,7 @@ class Bomb:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    shards.write(
+    part_files.write(
         tmp_path / "shards",
         {"model.a": torch.arange(6.0).view(3, 2), "model.b": torch.ones(2, dtype=torch.bfloat16)},
     )
@@ -32,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_parts_come_back_whole(folder: Path) -> None:
-    found = shards.read(folder)
+    found = part_files.read(folder)
     assert torch.equal(found["model.a"], torch.arange(6.0).view(3, 2))
     assert found["model.b"].dtype == torch.bfloat16
 
@@ -41,7 +40,7 @@ def test_a_hostile_description_of_parts_runs_no_code(folder: Path) -> None:
     target = folder.parent / "ran"
     (folder / ".metadata").write_bytes(pickle.dumps(Bomb(target)))
     with pytest.raises(InputError, match="which no checkpoint needs"):
-        shards.read(folder)
+        part_files.read(folder)
     assert not target.exists()
 
 
@@ -51,14 +50,14 @@ def test_a_hostile_description_of_parts_runs_no_code(folder: Path) -> None:
 def test_a_broken_description_of_parts_is_refused(folder: Path, content: bytes) -> None:
     (folder / ".metadata").write_bytes(content)
     with pytest.raises(InputError, match="cannot be read"):
-        shards.read(folder)
+        part_files.read(folder)
 
 
 def test_a_damaged_part_is_found_by_its_checksum(tmp_path: Path) -> None:
     state = {"split": ["a"], "model": {}, "optimizer": {"param_groups": []}, "ema": None}
     tensors = {name: torch.ones(3) for name in ("model.a", "exp_avg.a", "exp_avg_sq.a")}
     path = checkpoint.save(
-        tmp_path, 1, state, finite=True, write_parts=lambda part: shards.write(part, tensors)
+        tmp_path, 1, state, finite=True, write_parts=lambda part: part_files.write(part, tensors)
     )
     loaded = checkpoint.load(path)[0]
     assert torch.equal(loaded["model"]["a"], torch.ones(3))
@@ -75,14 +74,15 @@ def test_a_process_reads_its_own_part_however_the_parts_were_cut(folder: Path) -
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.tensor import DTensor, Shard
         from torch.testing._internal.distributed.fake_pg import FakeStore
-        from hrmdoc.trainer import shards
+        from hrmdoc.trainer.parallel.split import own_part
+        from hrmdoc.trainer.state import part_files
         from pathlib import Path
 
         dist.init_process_group("fake", store=FakeStore(), rank=1, world_size=2)
         mesh = init_device_mesh("cpu", (2,))
         own = DTensor.from_local(torch.zeros(1, 2), mesh, [Shard(0)], run_check=False, shape=(3, 2), stride=(2, 1))
-        found = shards.read(Path(sys.argv[1]), {"model.a": own})
-        part = shards.own_part(found["model.a"], own)
+        found = part_files.read(Path(sys.argv[1]), {"model.a": own})
+        part = own_part(found["model.a"], own)
         print(part.tolist(), part.untyped_storage().nbytes(), found["model.b"].tolist())
     """
     done = subprocess.run(

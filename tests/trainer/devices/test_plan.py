@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hrmdoc.errors import ConfigError
-from hrmdoc.trainer.devices.devices import Machine, Request, plan
+from hrmdoc.trainer.devices.plan import Machine, Request, plan
 
 CPU = Machine(cpus=2)
 GPU = Machine(cuda=True, cuda_bf16=True, flash_attn=True, cpus=16)

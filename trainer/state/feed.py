@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
-from ..model.hrm import Batch
+from ..model.step import Batch
 
 
 class Stream(Protocol):
