@@ -46,11 +46,11 @@ from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.data.dataset import PuzzleData
 from hrmdoc.trainer.data.locate import open_data
 from hrmdoc.trainer.devices.machine import apply, probe
+from hrmdoc.trainer.devices.memory import out_of_memory
 from hrmdoc.trainer.main import main as trainer
 from hrmdoc.trainer.model.arch import DTYPES
 from hrmdoc.trainer.model.attention import check_backend
 from hrmdoc.trainer.model.layers import inner_size
-from hrmdoc.trainer.setup.autotune import out_of_memory
 from hrmdoc.trainer.setup.facts import git_commit
 from hrmdoc.trainer.setup.plan import make_plan
 from hrmdoc.trainer.state.build import arch_config

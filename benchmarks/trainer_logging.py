@@ -68,9 +68,9 @@ class Log:
         with self.world.clock.section("compute"):
             self.meter.add(sums)
         self.meter.close_step(self.step, NORM, {"train/lr": LR}, self.movement.after())
-        self.journal.count_step()
+        self.journal.after_step(self.step)
         if self.step % INTERVAL == 0:
-            self.journal.write(self.meter.fetch(), line=True)
+            self.journal.measured(self.meter.fetch(), line=True)
         self.run.heartbeat(self.step)
 
     def close(self) -> None:

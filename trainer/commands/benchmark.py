@@ -29,11 +29,11 @@ from ..devices.machine import apply, probe
 from ..devices.plan import Plan
 from ..model.arch import DTYPES, ArchConfig
 from ..model.attention import BACKENDS, check_backend
-from ..model.gradients import Sums, gradient_norm, gradients
+from ..model.gradients import gradient_norm, gradients
 from ..model.hrm import HRM
 from ..model.layers import inner_size
 from ..model.loss import compute_loss
-from ..model.step import Batch, Carry
+from ..model.step import Batch, Carry, Sums
 from ..optim.adam_atan2 import AdamATan2
 from ..optim.sign_sgd import SignSGD
 from ..setup.plan import make_plan
@@ -66,7 +66,8 @@ class Stepper:
     def __init__(self, model: HRM, lr: float = 1e-4, weight_decay: float = 1.0) -> None:
         self.model = model.train()
         self.dense = AdamATan2(model.parameters(), lr, (0.9, 0.95), weight_decay)
-        self.dense.moment_step = model.core.kernels and model.core.kernels.adam_atan2
+        if model.core.kernels is not None:
+            self.dense.moment_step = model.core.kernels.adam_atan2
         self.sparse = None if model.puzzle_emb is None else SignSGD(model.puzzle_emb, lr, weight_decay)
         self.carry: Carry | None = None
 

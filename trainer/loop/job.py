@@ -38,3 +38,21 @@ class Job:
     eval_steps: float
     world: World = field(default_factory=World)
     progress: Callable[[int, Mapping[str, float]], None] = lambda step, values: None  # noqa: ARG005
+
+    def logs(self, step: int) -> bool:
+        """Whether a line of the log is due after `step`."""
+        return step % self.config.log_interval == 0 or step == self.total_steps
+
+    def evaluates(self, step: int) -> bool:
+        """Whether the test split is scored after `step`."""
+        return self.test is not None and self._ends_interval(step)
+
+    def saves(self, step: int) -> bool:
+        """Whether a checkpoint is due after `step`."""
+        interval = self.config.checkpoint_interval
+        at_evaluation = self.config.checkpoint_every_eval and self._ends_interval(step)
+        return (interval is not None and step % interval == 0) or at_evaluation or step == self.total_steps
+
+    def _ends_interval(self, step: int) -> bool:
+        """Whether an interval between evaluations ends with `step`; intervals need not be whole steps."""
+        return int(step / self.eval_steps) > int((step - 1) / self.eval_steps) or step == self.total_steps

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import psutil
 import torch
 
 from ..rundir.ranklog import rank_line
 from ..rundir.tb import Row
+from .hooks import Hook
 from .job import Job
-from .meter import finite
 
 GIB = 1 << 30
 
 
-class Journal:
+class Journal(Hook):
     """Turns fetched metrics into scalars and log lines, with the time that the steps took."""
 
     def __init__(self, job: Job, examples: int) -> None:
@@ -27,41 +29,33 @@ class Journal:
         self._process = psutil.Process()
         self._first: int | None = None
 
-    def compiling(self, step: int) -> bool:
-        """Whether `step` is one in which a compiled model is compiled: the first two, of which one starts
-        from no carry."""
+    def computing(self, step: int) -> AbstractContextManager[object]:
+        """What a micro-batch is computed within. The first two steps of a compiled model, of which one starts
+        from no carry, are compiled and take minutes: heartbeats come from a thread then."""
         self._first = step if self._first is None else self._first
-        return self.job.plan.compile_backend is not None and step < self._first + 2
+        compiles = self.job.plan.compile_backend is not None and step < self._first + 2
+        return self.job.run.busy(self.job.state.step) if compiles else nullcontext()
 
-    def count_step(self) -> None:
-        """Counts one step."""
+    def after_step(self, step: int) -> None:
+        del step
         self._steps += 1
 
-    def exclude(self, seconds: float) -> None:
-        """Time that no training step used."""
-        self._since += seconds
+    def evaluated(self, values: Mapping[str, float], seconds: float) -> None:
+        self.latest.update(values)
+        self._since += seconds  # no training step used them
 
-    def write(self, steps: list[Row], *, line: bool) -> int | None:
-        """Writes every step's scalars. Returns the first step whose loss or gradient is no number."""
-        if not steps:
-            return None
-        run, speed = self.job.run, self._speed()
-        last = steps[-1]._replace(values={**steps[-1].values, **speed})
-        run.scalars.write([*steps[:-1], last])
+    def measured(self, rows: Sequence[Row], *, line: bool) -> None:
+        run, world, speed = self.job.run, self.job.world, self._speed()
+        last = rows[-1]._replace(values={**rows[-1].values, **speed})
+        run.scalars.write([*rows[:-1], last])
         self.latest.update(last.values)
         loss = last.values["train/lm_loss"]
         self.lm_loss = loss if math.isfinite(loss) else self.lm_loss
-        if line and self.job.world.chief:
-            run.log(self._line(steps, speed))
-        if line and self.job.world.size > 1:
-            run.append(
-                f"rank{self.job.world.rank}.log", rank_line(last.step, self.job.total_steps, last.values)
-            )
+        if line and world.chief:
+            run.log(self._line(rows, speed))
+        if line and world.size > 1:
+            run.append(f"rank{world.rank}.log", rank_line(last.step, self.job.total_steps, last.values))
         self.job.progress(last.step, last.values)
-        # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves
-        # those steps out.
-        gradient = not self.job.plan.scaler
-        return next((found.step for found in steps if not finite(found.values, gradient=gradient)), None)
 
     def _speed(self) -> dict[str, float]:
         now = time.perf_counter()
@@ -77,22 +71,22 @@ class Journal:
         self._since, self._steps = now, 0
         return values
 
-    def _line(self, steps: list[Row], speed: dict[str, float]) -> str:
-        values = steps[-1].values
+    def _line(self, rows: Sequence[Row], speed: dict[str, float]) -> str:
+        values = rows[-1].values
         parts = [
-            f"step {steps[-1].step}/{self.job.total_steps}",
+            f"step {rows[-1].step}/{self.job.total_steps}",
             f"lm_loss {values['train/lm_loss']:.4f}",
             f"grad_norm {values['train/grad_norm']:.4g}",
             f"lr {values['train/lr']:.1e}",
         ]
-        halted = [found.values for found in steps if "train/accuracy" in found.values]
-        rows = sum(found["train/count"] for found in halted)
+        halted = [found.values for found in rows if "train/accuracy" in found.values]
+        count = sum(found["train/count"] for found in halted)
         for name, key in (
             ("accuracy", "train/accuracy"),
             ("exact", "train/exact_accuracy"),
             ("steps", "train/steps"),
         ):
-            if rows:
-                mean = sum(found[key] * found["train/count"] for found in halted) / rows
+            if count:
+                mean = sum(found[key] * found["train/count"] for found in halted) / count
                 parts.append(f"{name} {mean:.2f}")
         return " | ".join([*parts, f"{1 / speed['perf/step_time_s']:.1f} it/s"])

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import signal
-import time
 import traceback
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
-import torch
-
-from ..data.iterate import EvalBatch, test_batches
-from ..devices.plan import Plan
-from ..model.evaluate import evaluate
-from ..model.gradients import gradient_norm, gradients
+from ..devices.memory import out_of_memory
+from ..model.gradients import gradients
 from ..optim.movement import Movement
 from ..optim.schedule import cosine_schedule
 from ..rundir.directory import State as RunState
-from ..rundir.tb import Row
-from ..setup.autotune import out_of_memory
+from .evaluation import evaluate_job
+from .hooks import FaultHook, Hooks
 from .inbox import Inbox
 from .interrupts import Interrupts, listening
 from .job import Job
 from .journal import Journal
-from .meter import Meter
+from .meter import Meter, first_bad
 from .profile import Profiler, record_memory
+from .repeats import Repeats
+from .update import precision, step_puzzles, update
 from .watchdog import Watchdog
 
-REPEATS_FROM = 16  # batches: of fewer, half may have come twice by a small data set alone
 Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
 
 
@@ -57,16 +50,12 @@ def train(job: Job) -> Outcome:
     """
     run, state = job.run, job.state
     try:
-        with listening() as interrupts, Watchdog(run):
-            outcome = _Loop(job, interrupts).run()
+        with listening() as interrupts:
+            loop = _Loop(job, interrupts)
+            with loop.hooks:
+                outcome = loop.run()
     except BaseException as error:
-        text = traceback.format_exc()
-        if out_of_memory(error):
-            record_memory(run, state.step)
-        run.event("exception", state.step, type=type(error).__name__, message=str(error), traceback=text)
-        run.log(text.rstrip())
-        run.event("ended", state.step, state="crashed", reason="exception")
-        run.close(state.step, "crashed")
+        _record_failure(job, error)
         raise
     finally:
         state.feed.close()
@@ -79,123 +68,107 @@ class _Loop:
     """One run of the loop: what it needs beside the job, and the parts of a step."""
 
     def __init__(self, job: Job, interrupts: Interrupts) -> None:
-        self.job, self.interrupts = job, interrupts
+        self.job, self.interrupts, self.inbox = job, interrupts, Inbox(job)
         config, state, world = job.config, job.state, job.world
         examples = config.global_batch_size * config.grad_accum
-        self.share = (
-            examples / world.size if state.split else examples
-        )  # FSDP averages the processes' gradients, DDP adds them up
-        self.meter, self.log, self.inbox = Meter(examples, world), Journal(job, examples), Inbox(job)
-        self.profiler = Profiler(config.profile, job.run, world.rank)
+        # FSDP averages the processes' gradients, DDP adds them up.
+        self.divisor = examples / world.size if state.split else examples
+        self.meter, self.journal = Meter(examples, world), Journal(job, examples)
         self.movement = Movement(state.parameters, world, split=state.split)
+        self.hooks = Hooks(
+            FaultHook(job.fault, state),
+            Profiler(config.profile, job.run, world.rank),
+            Watchdog(job.run),
+            self.journal,
+            Repeats(job),
+        )
         self.signal = 0  # the number of the signal that ends the run
-        self.told_of_repeats = False
 
     def run(self) -> Outcome:
         """Steps until there is a reason to end."""
-        job, state = self.job, self.job.state
+        job, state, hooks = self.job, self.job.state, self.hooks
         state.model.train()
         job.run.heartbeat(state.step, force=True)
         if job.config.on_nonfinite == "rollback" and state.step == 0:
             job.keeper.save(state)  # there must be something to go back to
         ended: Reason | None = None
         while ended is None and state.step < job.total_steps:
-            job.fault.before_step(state)
             step = state.step + 1
-            due = step % job.config.log_interval == 0 or step == job.total_steps
-            self.profiler.before(step)
-            self._step(step, due)
-            self.profiler.after(step)
-            ended = self._after(step, due)
-        self.profiler.close(state.step)
+            hooks.before_step(step)
+            self._step(step, log=job.logs(step))
+            hooks.after_step(step)
+            ended = self._after(step)
+        hooks.finish(state.step)
         ended = self._write(line=True) or ended
         if job.keeper.last_step != state.step and ended != "nonfinite":
-            job.keeper.save(state, self.log.lm_loss)
+            job.keeper.save(state, self.journal.lm_loss)
         if job.world.chief:
             job.keeper.look_back(state.step)
-        return Outcome(ended or "finished", state.step, self.signal, self.log.latest)
+        return Outcome(ended or "finished", state.step, self.signal, self.journal.latest)
 
-    def _step(self, step: int, due: bool) -> None:
+    def _step(self, step: int, *, log: bool) -> None:
         """Accumulates gradients, clips them, and steps the optimizers at the rates of the schedule."""
-        job, config, state = self.job, self.job.config, self.job.state
+        job, config, state, clock = self.job, self.job.config, self.job.state, self.job.world.clock
         factor = cosine_schedule(
             step, state.lr_scale, config.lr_warmup_steps, job.total_steps, config.lr_min_ratio
         )
-        lr = job.fault.lr(step, config.lr * factor)
+        lr = self.hooks.rate(step, config.lr * factor)
         state.dense.param_groups[0]["lr"] = lr
         for _ in range(config.grad_accum):
-            self._accumulate(step, job.fault.lr(step, config.puzzle_emb_lr * factor) / config.grad_accum)
-        with job.world.clock.section("compute"):
-            norm = _clip(job)
-            if due:
-                self.movement.before()
-            if config.on_nonfinite == "skip" and not job.plan.scaler and not bool(torch.isfinite(norm)):
-                _skip(job, step)
-            else:
-                state.scaler.step(state.dense)
-                state.scaler.update()
-                if state.ema is not None:
-                    state.ema.update()
-            moved = self.movement.after()
-            state.zero_grad()
+            puzzle_lr = self.hooks.rate(step, config.puzzle_emb_lr * factor) / config.grad_accum
+            with clock.section("data"):
+                batch = self.hooks.batch(step, state.feed.next())
+            with clock.section("compute"), self.journal.computing(step):
+                state.carry, sums = gradients(
+                    *(state.model, state.carry, batch, self.divisor, config.arch.loss.loss_type),
+                    generator=state.generator,
+                    precision=precision(job.plan),
+                    scaler=state.scaler,
+                )
+                self.meter.add(sums)
+                step_puzzles(job, puzzle_lr)
+        with clock.section("compute"):
+            norm, moved = update(job, step, self.movement, measure=log)
         state.step = step
         host = {"train/lr": lr, **({"train/loss_scale": state.scaler.get_scale()} if job.plan.scaler else {})}
         self.meter.close_step(step, norm, host, moved)
-        self.log.count_step()
 
-    def _accumulate(self, step: int, puzzle_lr: float) -> None:
-        """Adds the gradients of one micro-batch, and steps the puzzle embedding with its own."""
-        job, state, clock = self.job, self.job.state, self.job.world.clock
-        with clock.section("data"):
-            batch = job.fault.batch(step, state.feed.next())
-        with (
-            clock.section("compute"),
-            job.run.busy(state.step) if self.log.compiling(step) else nullcontext(),
-        ):
-            state.carry, sums = gradients(
-                *(state.model, state.carry, batch, self.share, job.config.arch.loss.loss_type),
-                generator=state.generator,
-                precision=_precision(job.plan),
-                scaler=state.scaler,
-            )
-            self.meter.add(sums)
-            if state.sparse is not None:
-                _step_sparse(job, puzzle_lr)
-
-    def _after(self, step: int, due: bool) -> Reason | None:
+    def _after(self, step: int) -> Reason | None:
         """Logs, evaluates, saves and listens, each when it is due; why the run is to end, if it is."""
         job, state = self.job, self.job.state
-        evaluates, saves = _due(job, step)
-        if due or evaluates or saves:
-            before = state.step
-            ended = self._write(line=due)
-            if ended is not None or state.step != before:
+        logs, evaluates, saves = job.logs(step), job.evaluates(step), job.saves(step)
+        if logs or evaluates or saves:
+            ended = self._write(line=logs)
+            if ended is not None or state.step != step:
                 return ended  # no number, or back at a checkpoint: nothing of this step is evaluated or kept
-            self._look_at_data()
+            self.hooks.logged(step)
         job.run.heartbeat(step)
-        ended = (
-            "early_stopping"
-            if evaluates and _evaluate(job, self.log) and job.config.early_stopping.patience
-            else None
-        )
-        if saves or ended:
-            job.keeper.save(state, self.log.lm_loss)
-        return self._listen() or ended
+        stops = evaluates and evaluate_job(job, self.hooks)
+        if saves or stops:
+            job.keeper.save(state, self.journal.lm_loss)
+        return self._listen() or ("early_stopping" if stops else None)
 
     def _write(self, *, line: bool) -> Reason | None:
         """Writes what was measured since the last time; "nonfinite" where that ends the run, after a rollback
         if there is one."""
-        bad = self.log.write(self.meter.fetch(), line=line)
+        rows = self.meter.fetch()
+        if not rows:
+            return None
+        self.hooks.measured(rows, line=line)
+        # While a loss scale is searched for, gradients overflow as a matter of course; the scaler leaves
+        # those steps out.
+        bad = first_bad(rows, gradient=not self.job.plan.scaler)
         if bad is None or self.job.config.on_nonfinite not in ("stop", "rollback"):
             return None
-        return _nonfinite(self.job, self.meter, bad)
+        self.meter.forget()
+        return None if _goes_back(self.job, bad) else "nonfinite"
 
     def _listen(self) -> Reason | None:
         """Answers actions and signals, the same ones in every process."""
         job, step = self.job, self.job.state.step
         asked = self.inbox.waiting()  # first: it looks at the disk, and a signal that comes meanwhile counts
         self.signal, waiting = job.world.agree(int(self.interrupts.received or 0), int(asked))
-        ended = self.inbox.answer(self.log.lm_loss) if waiting else None
+        ended = self.inbox.answer(self.journal.lm_loss) if waiting else None
         if not self.signal:
             return ended
         name = signal.Signals(self.signal).name
@@ -203,138 +176,29 @@ class _Loop:
         job.run.log(f"{name} received at step {step}: saving a checkpoint and ending")
         return "signal"
 
-    def _look_at_data(self) -> None:
-        """Says once that most batches came before."""
-        feed = self.job.state.feed
-        if self.told_of_repeats or feed.taken < REPEATS_FROM or feed.repeated <= feed.taken / 2:
-            return
-        self.told_of_repeats = True
-        self.job.run.warn(
-            self.job.state.step,
-            f"self-check: {feed.repeated} of {feed.taken} batches held the very inputs of an earlier one: "
-            "the data are few, or come again unshuffled",
-        )
 
-
-def _precision(plan: Plan) -> AbstractContextManager[object]:
-    if not plan.autocast:
-        return nullcontext()
-    return torch.amp.autocast_mode.autocast(plan.device, dtype=getattr(torch, plan.dtype))
-
-
-def _clip(job: Job) -> torch.Tensor:
-    """Brings the gradients of the processes together, bounds their norm, and returns what it was."""
-    state, parameters = job.state, job.state.parameters
-    if not state.split:
-        job.world.add_up_gradients(parameters)
-        state.scaler.unscale_(state.dense)
-    bound = job.config.grad_clip
-    if bound is None and not state.split:
-        return gradient_norm(state.model, parameters)
-    norm = torch.nn.utils.clip_grad_norm_(parameters, bound or math.inf)
-    if state.split:
-        from ..parallel.split import lend_gradients, whole
-
-        lend_gradients(parameters, state.dense.param_groups[0]["params"])
-        norm = whole(norm)
-    return norm
-
-
-def _step_sparse(job: Job, lr: float) -> None:
-    """Steps the puzzle embedding with the gradient of one micro-batch. Its sign does not depend on the loss
-    scale."""
-    sparse = job.state.sparse
-    assert sparse is not None
-    sparse.lr = lr
-    grad = sparse.embedding.rows.grad
-    if grad is not None and (job.plan.scaler or job.config.on_nonfinite == "skip"):
-        grad.nan_to_num_(0.0)  # the sign of an overflow would go straight into the table
-    sparse.step()
-
-
-def _skip(job: Job, step: int) -> None:
-    """Leaves the weights as they are; the rows in flight may hold the bad numbers, so they are dropped
-    too."""
-    job.state.skipped += 1
-    job.state.carry = None
-    job.run.event("skipped", step, why="the gradient is not finite", skipped=job.state.skipped)
-    job.run.log(f"warning: step {step} skipped: the gradient is not finite ({job.state.skipped} so far)")
-
-
-def _nonfinite(job: Job, meter: Meter, bad: int) -> Reason | None:
-    """Answers a loss or gradient that is no number: back to the last good checkpoint, or the end of the
-    run."""
+def _goes_back(job: Job, bad: int) -> bool:
+    """Answers a loss or gradient that is no number: whether the run goes on from its last good checkpoint."""
     state, run, config = job.state, job.run, job.config
     run.event("nonfinite", bad, on_nonfinite=config.on_nonfinite, rollbacks=state.rollbacks)
     run.log(f"error: the loss or its gradient is not finite at step {bad}")
-    meter.forget()
-    if (
-        config.on_nonfinite == "rollback"
-        and state.rollbacks < config.max_rollbacks
-        and job.keeper.roll_back(state, config)
-    ):
-        return None
+    allowed = config.on_nonfinite == "rollback" and state.rollbacks < config.max_rollbacks
+    if allowed and job.keeper.roll_back(state, config):
+        return True
     run.log(
-        "ending: see the run's diagnosis with hrmdoc analyze; on_nonfinite=rollback goes back to a good checkpoint instead"
+        "ending: see the run's diagnosis with hrmdoc analyze; "
+        "on_nonfinite=rollback goes back to a good checkpoint instead"
     )
-    return "nonfinite"
+    return False
 
 
-def _due(job: Job, step: int) -> tuple[bool, bool]:
-    """Whether this step evaluates, and whether it saves."""
-    evaluates = int(step / job.eval_steps) > int((step - 1) / job.eval_steps) or step == job.total_steps
-    interval = job.config.checkpoint_interval
-    saves = interval is not None and step % interval == 0
-    return evaluates and job.test is not None, saves or (
-        evaluates and job.config.checkpoint_every_eval
-    ) or step == job.total_steps
-
-
-def _alive(job: Job, batches: Iterator[EvalBatch]) -> Iterator[EvalBatch]:
-    """`batches`, with a heartbeat at each: a long evaluation is no hang."""
-    for batch in batches:
-        job.run.heartbeat(job.state.step)
-        yield batch
-
-
-def _evaluate(job: Job, log: Journal) -> bool:
-    """Scores the test split; whether patience has run out."""
-    state, run, config, stopping = job.state, job.run, job.config, job.config.early_stopping
-    assert job.test is not None
-    began = time.perf_counter()
-    with state.ema.applied() if state.ema is not None else nullcontext():
-        batches = _alive(
-            job, test_batches(job.test, config.global_batch_size, job.world.rank, job.world.size)
-        )
-        results = evaluate(state.model, batches, state.generator.device)
-    values = {f"{name}.{metric}": value for name, found in results.items() for metric, value in found.items()}
-    seconds = time.perf_counter() - began
-    log.exclude(seconds)
-    run.scalars.write(
-        [
-            Row(
-                state.step,
-                time.time(),
-                {key: value for key, value in values.items() if not key.endswith(".count")},
-            )
-        ]
-    )
-    run.event("evaluated", state.step, metrics=values, seconds=round(seconds, 4), ema=state.ema is not None)
-    shown = " | ".join(
-        f"{key} {value:.4f}" for key, value in values.items() if not key.endswith((".count", ".steps"))
-    )
-    run.log(f"eval step {state.step} | {shown}")
-    log.latest.update(values)
-    first = next(iter(results.values()))
-    better = state.stopper.better(
-        first[stopping.metric], stopping.min_delta, lower=stopping.metric == "lm_loss"
-    )
-    if not stopping.patience or better or state.stopper.waited < stopping.patience:
-        return False
-    run.event(
-        "early_stop", state.step, metric=stopping.metric, best=state.stopper.best, patience=stopping.patience
-    )
-    run.log(
-        f"early stop: {stopping.metric} has not been better than {state.stopper.best:.4f} for {stopping.patience} evaluations"
-    )
-    return True
+def _record_failure(job: Job, error: BaseException) -> None:
+    """Writes what failed, and how, to the run directory."""
+    run, step = job.run, job.state.step
+    text = traceback.format_exc()
+    if out_of_memory(error):
+        record_memory(run, step)
+    run.event("exception", step, type=type(error).__name__, message=str(error), traceback=text)
+    run.log(text.rstrip())
+    run.event("ended", step, state="crashed", reason="exception")
+    run.close(step, "crashed")

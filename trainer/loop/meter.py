@@ -14,7 +14,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from ..model.gradients import Sums
+from ..model.step import Sums
 from ..parallel.world import World
 from ..rundir.tb import Row
 
@@ -26,6 +26,11 @@ def finite(values: Mapping[str, float], *, gradient: bool = True) -> bool:
     """Whether the losses of a step, and the norm of its gradient if asked for, are numbers."""
     checked = [values.get(name, 0.0) for name in LOSSES.values()]
     return math.isfinite(sum(checked) + (values.get("train/grad_norm", 0.0) if gradient else 0.0))
+
+
+def first_bad(rows: Iterable[Row], *, gradient: bool) -> int | None:
+    """The first step whose losses, or gradient if asked for, are no numbers."""
+    return next((row.step for row in rows if not finite(row.values, gradient=gradient)), None)
 
 
 @dataclass

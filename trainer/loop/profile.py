@@ -8,9 +8,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..rundir.directory import RunDir
+from .hooks import Hook
 
 
-class Profiler:
+class Profiler(Hook):
     """Records the steps `first` to `last` of `profile=first-last`, for TensorBoard's profiler, Perfetto and
     chrome://tracing.
 
@@ -22,7 +23,7 @@ class Profiler:
         self.first, self.last, self.run, self.rank = int(first), int(last), run, rank
         self._profile: profile | None = None
 
-    def before(self, step: int) -> None:
+    def before_step(self, step: int) -> None:
         """Begins, if `step` is the first one to record."""
         if self._profile is None and self.first <= step <= self.last and self.last > 0:
             activities = [ProfilerActivity.CPU] + (
@@ -31,12 +32,12 @@ class Profiler:
             self._profile = profile(activities=activities, profile_memory=True, record_shapes=True)
             self._profile.start()
 
-    def after(self, step: int) -> None:
+    def after_step(self, step: int) -> None:
         """Ends, if `step` was the last one to record."""
         if self._profile is not None and step >= self.last:
-            self.close(step)
+            self.finish(step)
 
-    def close(self, step: int) -> None:
+    def finish(self, step: int) -> None:
         """Writes what was recorded, if anything is being recorded."""
         if self._profile is None:
             return
@@ -56,7 +57,8 @@ class Profiler:
             return
         self.run.event("profile", step, path=str(folder))
         self.run.log(
-            f"profile of steps {self.first} to {step}: {folder} (open it in https://ui.perfetto.dev or TensorBoard)"
+            f"profile of steps {self.first} to {step}: {folder} "
+            "(open it in https://ui.perfetto.dev or TensorBoard)"
         )
 
 
@@ -76,6 +78,7 @@ def record_memory(run: RunDir, step: int) -> Path:
     run.event("out_of_memory", step, path=str(file))
     run.log(
         f"error: out of memory after step {step}; what memory held: {file}\n"
-        f"  hint: hrmdoc analyze {run.path} tells why; autotune=true finds a batch that fits and keeps the effective one"
+        f"  hint: hrmdoc analyze {run.path} shows why; "
+        "autotune=true finds a batch that fits and keeps the effective one"
     )
     return file

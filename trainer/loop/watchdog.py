@@ -1,5 +1,5 @@
-"""A thread that tells when the loop stands still: for how long, and where. A hang that is killed has left a
-word then."""
+"""A thread that reports a loop that stands still: for how long, and where. A hang that is killed has left a
+line in the log then."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 import traceback
-from types import TracebackType
 from typing import Protocol
 
+from .hooks import Hook
+
 PATIENCE_S = 10.0
-"""No shorter silence is told, however short the steps are."""
+"""No shorter silence is reported, however short the steps are."""
 USUAL = 5.0
 """How many times the longest silence so far, as of a checkpoint or an evaluation, a silence has to last."""
 FIRST_S = 600.0
@@ -30,48 +31,47 @@ class Alive(Protocol):
     def log(self, line: str) -> None: ...
 
 
-class Watchdog:
-    """While it is entered, silence of the loop of the thread that entered it is told, again each time that it
-    has doubled.
+class Watchdog(Hook):
+    """From `begin` to `close`, silence of the loop in the thread that began it is reported, again each time
+    that it has doubled.
 
     Args:
-        run: tells when the loop was heard of last, and takes the warnings.
-        patience_s: the shortest silence that is told.
+        run: knows when the loop was heard of last, and takes the warnings.
+        patience_s: the shortest silence that is reported.
         poll_s: how often it looks.
     """
 
     def __init__(self, run: Alive, patience_s: float = PATIENCE_S, poll_s: float = POLL_S) -> None:
         self._run, self._patience, self._poll = run, patience_s, poll_s
-        self._loop = threading.get_ident()
+        self._loop = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
-    def __enter__(self) -> Watchdog:
+    def begin(self) -> None:
+        self._loop = threading.get_ident()
         self._thread.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._done.set()
         self._thread.join()
 
     def _watch(self) -> None:
-        (heard, first), longest, told = self._run.alive, 0.0, 0.0
+        (heard, first), longest, reported = self._run.alive, 0.0, 0.0
         while not self._done.wait(self._poll):
             last, step = self._run.alive
             if last != heard:
-                if told:
+                if reported:
                     self._run.log(f"the loop goes on after {last - heard:.0f} s")
-                longest, heard, told = max(longest, last - heard), last, 0.0
+                longest, heard, reported = max(longest, last - heard), last, 0.0
             silent = time.monotonic() - heard
-            if silent >= 2.0 * told and silent >= (
+            if silent >= 2.0 * reported and silent >= (
                 max(self._patience, USUAL * longest) if step > first else FIRST_S
             ):
-                told = silent
+                reported = silent
                 self._run.warn(
                     step,
-                    f"no step has ended for {silent:.0f} s since step {step}; the loop stands in {self._where()}",
+                    f"no step has ended for {silent:.0f} s since step {step}; "
+                    f"the loop stands in {self._where()}",
                 )
 
     def _where(self) -> str:

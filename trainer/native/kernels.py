@@ -11,7 +11,7 @@ from torch import Tensor
 from hrmdoc.errors import InputError
 
 from ..model.hrm import HRM
-from ..model.step import Batch, Carry, Sums
+from ..model.step import Batch, Carry, MomentStep, Sums
 from .adam import adam_atan2
 from .level import Level
 from .places import ModelPlaces, StepPlaces, address, library
@@ -51,7 +51,7 @@ class CKernels:
         self.names = SUMS if asks_ahead else SUMS[:-1]
         self.places = self._places(model, REUSE if model.reuses else SEPARATE if asks_ahead else NONE)
         self.arena = torch.empty(0)
-        self.adam_atan2 = adam_atan2
+        self.adam_atan2: MomentStep = adam_atan2
 
     def _places(self, model: HRM, target: int) -> ModelPlaces:
         """The model as the kernels see it."""

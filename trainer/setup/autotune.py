@@ -18,6 +18,7 @@ from hrmdoc.errors import ConfigError
 
 from ..config.schema import TrainConfig
 from ..data import DataInfo
+from ..devices.memory import out_of_memory
 from ..devices.plan import Plan
 from ..model.gradients import gradients
 from ..model.hrm import HRM
@@ -36,15 +37,6 @@ class Found:
     global_batch_size: int
     grad_accum: int
     fits: int
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether `error` says that the device's or the host's memory ran out."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        part in str(error).lower() for part in ("out of memory", "can't allocate memory", "not enough memory")
-    )
 
 
 def largest(attempt: Callable[[int], None], limit: int) -> int:

@@ -16,8 +16,8 @@ from ..parallel.world import settings
 from ..rundir.tb import Row
 
 DEAF = (
-    "self-check: the state at a position does not depend on the tokens at others: attention runs over a wrong axis, or a mask "
-    "hides everything; each position can only learn to guess by itself"
+    "self-check: the state at a position does not depend on the tokens at others: attention runs over a "
+    "wrong axis, or a mask hides everything; each position can only learn to guess by itself"
 )
 
 
@@ -44,13 +44,14 @@ def _log_head(job: Job, facts: dict[str, Any]) -> None:
     frozen = f" ({trained:,} of them trained)" if trained < facts["parameters"] else ""
     run.log(
         f"{facts['parameters']:,} parameters{frozen} | {facts['samples']:,} examples | "
-        f"steps {job.state.step} to {job.total_steps} | {plan.device} {plan.dtype} | {plan.attention}: {plan.attention_reason}"
-        f"{_kernels(plan)}"
+        f"steps {job.state.step} to {job.total_steps} | {plan.device} {plan.dtype} | "
+        f"{plan.attention}: {plan.attention_reason}{_kernels(plan)}"
     )
     if world.size > 1:
         talk = settings(plan.device, config.parallel.timeout_s, os.environ)
         run.log(
-            f"{world.size} processes ({config.parallel.strategy}), {config.global_batch_size // world.size} rows each: {talk}"
+            f"{world.size} processes ({config.parallel.strategy}), "
+            f"{config.global_batch_size // world.size} rows each: {talk}"
         )
     login = slurm.login_node(os.environ, gpu=plan.device == "cuda")
     for warning in (

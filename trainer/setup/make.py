@@ -127,8 +127,12 @@ def _autotuned(config: TrainConfig, plan: Plan, info: DataInfo, world: World) ->
     if plan.device == "cpu":
         return (
             config,
-            "warning: autotune needs a GPU: a host that runs out of memory kills the process instead of saying so",
+            "warning: autotune needs a GPU: a host that runs out of memory kills the process "
+            "instead of saying so",
         )
     found = autotune.tune(config, plan, info, world)
-    note = f"autotune: {found.fits} rows fit; global_batch_size={found.global_batch_size} grad_accum={found.grad_accum}"
+    note = (
+        f"autotune: {found.fits} rows fit; "
+        f"global_batch_size={found.global_batch_size} grad_accum={found.grad_accum}"
+    )
     return autotune.tuned(config, found), note

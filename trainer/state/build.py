@@ -46,7 +46,8 @@ def build(
     if sparse is not None:
         sparse.world = world
     dense = AdamATan2(weights, 0.0, (config.beta1, config.beta2), config.weight_decay)
-    dense.moment_step = model.core.kernels and model.core.kernels.adam_atan2
+    if model.core.kernels is not None:
+        dense.moment_step = model.core.kernels.adam_atan2
     return TrainState(
         model=model,
         dense=dense,

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 pytest.importorskip("torch")
+from hrmdoc.trainer.loop.hooks import Hooks
 from hrmdoc.trainer.loop.watchdog import Watchdog
 
 
@@ -34,7 +35,7 @@ def waiting_for_a_peer(seconds: float) -> None:
 
 def test_steps_that_come_are_not_spoken_of() -> None:
     run = Heard()
-    with Watchdog(run, patience_s=0.5, poll_s=0.02):
+    with Hooks(Watchdog(run, patience_s=0.5, poll_s=0.02)):
         for _ in range(20):
             run.step()
             time.sleep(0.01)
@@ -43,14 +44,14 @@ def test_steps_that_come_are_not_spoken_of() -> None:
 
 def test_the_first_step_may_take_its_time() -> None:
     run = Heard(7)
-    with Watchdog(run, patience_s=0.05, poll_s=0.02):
+    with Hooks(Watchdog(run, patience_s=0.05, poll_s=0.02)):
         time.sleep(0.3)
     assert run.said == []
 
 
 def test_a_silence_is_told_with_its_place_again_as_it_doubles_and_when_it_ends() -> None:
     run = Heard()
-    with Watchdog(run, patience_s=0.2, poll_s=0.02):
+    with Hooks(Watchdog(run, patience_s=0.2, poll_s=0.02)):
         run.step()
         waiting_for_a_peer(1.2)
         run.step()
@@ -66,7 +67,7 @@ def test_a_silence_is_told_with_its_place_again_as_it_doubles_and_when_it_ends()
 
 def test_a_step_as_long_as_the_usual_ones_is_no_silence() -> None:
     run = Heard()
-    with Watchdog(run, patience_s=0.01, poll_s=0.02):
+    with Hooks(Watchdog(run, patience_s=0.01, poll_s=0.02)):
         for _ in range(3):
             run.step()
             time.sleep(0.3)

@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.trainer.devices.memory import out_of_memory
 from hrmdoc.trainer.devices.plan import batches_ahead
 from hrmdoc.trainer.loop.loop import train
 from hrmdoc.trainer.parallel.world import World
 from hrmdoc.trainer.setup import autotune
-from hrmdoc.trainer.setup.autotune import choose, largest, out_of_memory
+from hrmdoc.trainer.setup.autotune import choose, largest
 
 
 class Memory:

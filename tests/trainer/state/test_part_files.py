@@ -80,7 +80,8 @@ def test_a_process_reads_its_own_part_however_the_parts_were_cut(folder: Path) -
 
         dist.init_process_group("fake", store=FakeStore(), rank=1, world_size=2)
         mesh = init_device_mesh("cpu", (2,))
-        own = DTensor.from_local(torch.zeros(1, 2), mesh, [Shard(0)], run_check=False, shape=(3, 2), stride=(2, 1))
+        size = {"shape": (3, 2), "stride": (2, 1)}
+        own = DTensor.from_local(torch.zeros(1, 2), mesh, [Shard(0)], run_check=False, **size)
         found = part_files.read(Path(sys.argv[1]), {"model.a": own})
         part = own_part(found["model.a"], own)
         print(part.tolist(), part.untyped_storage().nbytes(), found["model.b"].tolist())
