@@ -114,7 +114,8 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
     alone.close()
     cost = (time.process_time() - begun) / (ALONE * INTERVAL)
     print(
-        f"({name}) step without logging {off * 1e3:.2f} ms, with it {on * 1e3:.2f} ms ({(on - off) / off:+.1%}); "
+        f"({name}) step without logging {off * 1e3:.2f} ms, with it {on * 1e3:.2f} ms "
+        f"({(on - off) / off:+.1%}); "
         f"logging alone {cost * 1e6:.0f} us a step, {cost / off:.2%} of a step"
     )
 

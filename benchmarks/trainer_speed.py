@@ -111,7 +111,8 @@ def race(name: str, compiled: bool, rounds: int | None, only: str) -> None:
     )
     flops = {who: less if "reuse" in who else whole for who in steps if who != "baseline"}
     print(
-        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; first losses apart by {max(apart):.1e}; ",
+        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; "
+        f"first losses apart by {max(apart):.1e}; ",
         end="",
     )
     print(f"matrix products at {rate / 1e9:.0f} GFLOP/s")

@@ -48,7 +48,8 @@ def main() -> None:
     parser.add_argument("--runs", type=Path)
     given = parser.parse_args()
     print(
-        "| seed | first over 80 % at step | best exact | last exact | steps | CPU time |\n|---|---|---|---|---|---|"
+        "| seed | first over 80 % at step | best exact | last exact | steps | CPU time |\n"
+        "|---|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as folder:
         for seed in given.seeds:

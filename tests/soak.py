@@ -194,9 +194,11 @@ def main() -> None:
             began = time.monotonic()
             tally = soak(Path(folder), (options.kills + (not native)) // 2, options.seed + native, native)
             print(
-                f"native={str(native).lower()}: {tally.kills} kills ({tally.while_writing} left a half-written checkpoint), "
+                f"native={str(native).lower()}: {tally.kills} kills "
+                f"({tally.while_writing} left a half-written checkpoint), "
                 f"{tally.resumed_from} resumes from a checkpoint, "
-                f"{tally.finished} runs ended with the weights of the uninterrupted one, {time.monotonic() - began:.0f} s",
+                f"{tally.finished} runs ended with the weights of the uninterrupted one, "
+                f"{time.monotonic() - began:.0f} s",
                 flush=True,
             )
 

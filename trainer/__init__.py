@@ -1,1 +1,4 @@
-"""The HRM trainer: the reference patient of hrmdoc. It meets the agent in files only (the run directory)."""
+"""The HRM trainer: what hrmdoc's demo and fault lab train.
+
+It meets the agent in files only (the run directory).
+"""

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hrmdoc.errors import ConfigError, HrmdocError, UsageError
+from hrmdoc.errors import HrmdocError
 
-from .commands.screen import Screen
-from .config import load as configs
-from .config.overrides import AUTO, parse_overrides, read_yaml, run_settings
-from .config.schema import TrainConfig
-from .data.locate import check_data
-from .launch import start as launch
+from .commands.train import USAGE, train
 
-if TYPE_CHECKING:
-    from .loop.job import Job
-    from .loop.loop import Outcome
-
-USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
-       hrmdoc train --slurm [--account A] [--qos Q] [--constraint C] [--partition P] [--nodes N] [--gpus-per-node G]
-                    [--cpus-per-task T] [--time HH:MM:SS] [--dry-run] [CONFIG.yaml] [key=value ...]
-       hrmdoc train --benchmark [--seq-len S] [--batch B] [key=value ...]
-       torchrun --nproc-per-node N -m hrmdoc.trainer train [CONFIG.yaml] [key=value ...] [parallel=ddp|fsdp]
-       hrmdoc evaluate CHECKPOINT ... (hrmdoc evaluate --help)
-       hrmdoc dataset sudoku|maze|arc|text|builtin ... (hrmdoc dataset --help)
-
-train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32, preset=small,stable
-(presets: demo tiny small medium full stable mps trm text), resume=runs/latest.
---detach runs in the background; --slurm submits a batch job.
-"""
 COMMANDS = ("train", "evaluate", "dataset")
 
 
@@ -62,109 +38,3 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
-
-
-def train(words: list[str]) -> int:
-    """`hrmdoc train`: trains, and prints the run directory to stdout."""
-    if "--benchmark" in words:
-        from .commands.benchmark import command
-
-        return command(words)
-    request = launch.parse(words)
-    file, overrides = split_words(request.words)
-    config = read_config(file, overrides)
-    if request.job is None:  # a batch job may find it where it runs
-        check_data(config.data_path)
-    if request.detach or request.job is not None:
-        run = launch.name_of(config.run_dir, config.run_name)
-        if request.job is None:
-            sys.stderr.write(launch.detach(request.words, run))
-            sys.stdout.write(f"{run}\n")
-        else:
-            sys.stdout.write(
-                launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run)
-            )
-        return 0
-    if sys.stderr.isatty():
-        sys.stderr.write("loading PyTorch ...\n")
-    from .launch.env import is_chief
-    from .loop.loop import train as run_loop
-    from .setup.make import make_job
-
-    screen = Screen(quiet=not is_chief(os.environ))
-    job = make_job(config, None if file is None else str(file), screen.say)
-    job.progress = screen.progress
-    screen.begin(job.state.step, job.total_steps)
-    try:
-        outcome = run_loop(job)
-    except HrmdocError:
-        raise
-    except Exception as error:  # noqa: BLE001  # the loop has written the traceback to the run directory
-        screen.end()
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        sys.stderr.write(
-            f"error: training failed at step {job.state.step}: {what}\n  hint: hrmdoc analyze {job.run.path}\n"
-        )
-        return 1
-    finally:
-        screen.end()
-    screen.say(_summary(job, outcome))
-    if job.world.chief:
-        sys.stdout.write(f"{job.run.path}\n")
-    job.world.close()
-    if outcome.reason == "signal":
-        return 128 + outcome.signal
-    return 1 if outcome.reason == "nonfinite" else 0
-
-
-def _summary(job: Job, outcome: Outcome) -> str:
-    """How the run ended, what it reached, and what can be done next."""
-    from .state.checkpoint import found
-
-    reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
-    reached = [
-        f"{key} {value:.4f}"
-        for key, value in outcome.metrics.items()
-        if key.endswith((".exact_accuracy", ".lm_loss"))
-    ]
-    lines = [" | ".join([f"{outcome.state} at step {outcome.step} of {job.total_steps}{reason}", *reached])]
-    lines.append(f"  diagnose  hrmdoc analyze {job.run.path}")
-    if not found(job.keeper.folder):
-        return "\n".join([*lines, "  no checkpoint was saved: the weights are lost"])
-    if job.test is not None:
-        lines.append(f"  evaluate  hrmdoc evaluate {job.run.path} --show 2")
-    if outcome.step < job.total_steps:
-        lines.append(f"  go on     hrmdoc train resume={job.run.path}")
-    return "\n".join(lines)
-
-
-def read_config(file: Path | None, words: list[str]) -> TrainConfig:
-    """The configuration of a run; one that resumes starts from what that run was configured with.
-
-    Raises:
-        ConfigError: it is wrong, or there is no run to resume.
-    """
-    resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
-    if resume is None or resume.value in (None, AUTO):
-        return configs.load(file, words)
-    place = Path(str(resume.value))
-    base = run_settings(place)
-    if not base:
-        hint = "name a run directory, or one of its checkpoints/step_<N>"
-        raise ConfigError("there is no run to resume here", file=place, hint=hint)
-    return configs.load(file, words, base=base)
-
-
-def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:
-    """The configuration file, if one is named, and the overrides."""
-    files = [word for word in argv if "=" not in word]
-    if len(files) > 1:
-        raise UsageError(
-            f"one configuration file at most, not {len(files)}: {' '.join(files)}",
-            hint="overrides are key=value",
-        )
-    if files and files[0].startswith("-"):
-        raise UsageError(
-            f"unknown option {files[0]}", hint="settings are written key=value, such as epochs=20"
-        )
-    return (Path(files[0]) if files else None), [word for word in argv if "=" in word]

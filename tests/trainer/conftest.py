@@ -12,9 +12,9 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
+from hrmdoc.trainer.commands.train import read_config
 from hrmdoc.trainer.data import DataInfo, write_identifiers, write_split
 from hrmdoc.trainer.loop.job import Job
-from hrmdoc.trainer.main import read_config
 from hrmdoc.trainer.setup.make import make_job
 from hrmdoc.trainer.state.state import TrainState
 

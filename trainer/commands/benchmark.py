@@ -172,14 +172,17 @@ def command(words: list[str]) -> int:
     say = sys.stdout.write
     say(f"device {plan.device} ({probe().name}), {torch.get_num_threads()} thread(s), {plan.dtype}, ")
     say(
-        f"float32 matmul precision {torch.get_float32_matmul_precision()}, compile {plan.compile_backend or 'off'}\n"
+        f"float32 matmul precision {torch.get_float32_matmul_precision()}, "
+        f"compile {plan.compile_backend or 'off'}\n"
     )
     say(f"batch {rows} x {info.seq_len} tokens (+{arch.prefix_len}), {flops / 1e9:.3g} GFLOP a step, ")
     say(
-        f"matrix products of [{tokens}, {arch.hidden_size}] x [{arch.hidden_size}, {wide}] at {peak / 1e9:.1f} GFLOP/s\n"
+        f"matrix products of [{tokens}, {arch.hidden_size}] x [{arch.hidden_size}, {wide}] "
+        f"at {peak / 1e9:.1f} GFLOP/s\n"
     )
     say(
-        f"{'attention':<10}{'steps/s':>10}{'tokens/s':>12}{'ms/step':>10}{'peak MiB':>10}{'GFLOP/s':>10}{'of matmul':>11}\n"
+        f"{'attention':<10}{'steps/s':>10}{'tokens/s':>12}{'ms/step':>10}"
+        f"{'peak MiB':>10}{'GFLOP/s':>10}{'of matmul':>11}\n"
     )
     for backend in BACKENDS:
         try:
@@ -224,8 +227,8 @@ def measure_backend(
 def _row(speed: Speed, tokens: int, flops: int, peak: float) -> str:
     each = speed.step_seconds
     return (
-        f"{speed.backend:<10}{1 / each:>10.3g}{tokens / each:>12,.0f}{each * 1e3:>10.4g}{speed.memory_bytes / MIB:>10,.0f}"
-        f"{flops / each / 1e9:>10.3g}{flops / each / peak:>10.0%}\n"
+        f"{speed.backend:<10}{1 / each:>10.3g}{tokens / each:>12,.0f}{each * 1e3:>10.4g}"
+        f"{speed.memory_bytes / MIB:>10,.0f}{flops / each / 1e9:>10.3g}{flops / each / peak:>10.0%}\n"
     )
 
 

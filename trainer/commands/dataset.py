@@ -16,19 +16,21 @@ from ..data.maze import build_maze
 from ..data.sudoku.build import BUILTIN, build_sudoku, builtin
 from ..data.text import build_text, unigram_loss
 
-USAGE = f"""usage: hrmdoc dataset sudoku SOURCE OUTPUT [subsample-size=N] [min-difficulty=N] [num-aug=N] [seed=N]
+USAGE = f"""usage: hrmdoc dataset sudoku SOURCE OUTPUT [subsample-size=N] [min-difficulty=N] [num-aug=N]
+                             [seed=N]
        hrmdoc dataset maze SOURCE OUTPUT [aug=true] [subsample-size=N] [seed=N]
        hrmdoc dataset arc FOLDER... OUTPUT [num-aug=N] [seed=N]
        hrmdoc dataset text FILE OUTPUT [seq-len=N] [test-every=N | mbpp-split=true]
        hrmdoc dataset builtin NAME [OUTPUT]
 
 SOURCE is a folder with train.csv and test.csv, one CSV file (sudoku), or the id of a repository such as
-sapientinc/sudoku-extreme. FOLDER holds ARC tasks: training/ and evaluation/ with a JSON file each, or such files themselves.
-FILE holds problems as MBPP's, JSON lines or one list: `text` (or `prompt`), `code` and `test_list`; mbpp-split takes the split
-of MBPP's authors, by task_id. Text becomes tokens of GPT-2's encoding, for which the extra `text` is needed. NAME is one of
+sapientinc/sudoku-extreme. FOLDER holds ARC tasks: training/ and evaluation/ with a JSON file each, or such
+files themselves. FILE holds problems as MBPP's, JSON lines or one list: `text` (or `prompt`), `code` and
+`test_list`; mbpp-split takes the split of MBPP's authors, by task_id. Text becomes tokens of GPT-2's
+encoding, for which the extra `text` is needed. NAME is one of
 {", ".join(BUILTIN)}.
-OUTPUT is the dataset's folder; a dataset that is there already is replaced. Options may be written --num-aug N, too. Then:
-hrmdoc train preset=small data_path=OUTPUT
+OUTPUT is the dataset's folder; a dataset that is there already is replaced. Options may be written
+--num-aug N, too. Then: hrmdoc train preset=small data_path=OUTPUT
 """
 
 
@@ -153,7 +155,8 @@ def _text_facts(train: PuzzleData, test: PuzzleData) -> str:
     ]
     return (
         f"{cut:,} examples fill the {info.seq_len} tokens or are cut off there\n"
-        f"lm_loss of a unigram model: train {losses[0]:.2f}, test {losses[1]:.2f}; a model that learns must go well below\n"
+        f"lm_loss of a unigram model: train {losses[0]:.2f}, test {losses[1]:.2f}; "
+        "a model that learns must go well below\n"
     )
 
 

@@ -21,35 +21,42 @@ if TYPE_CHECKING:
     from ..evaluation.codegen import Completion
     from ..evaluation.score import Scored
 
-USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz] [--export FOLDER]
+USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--predictions FILE.npz]
+                       [--export FOLDER] [key=value ...]
+       hrmdoc evaluate CHECKPOINT --execute-code [--save-completions FILE.jsonl] [evaluate.samples=N]
+                       [evaluate.k=1,10] [evaluate.temperature=T] [evaluate.top_p=P]
+                       [evaluate.max_tokens=N] [evaluate.limit=N] [key=value ...]
+       hrmdoc evaluate [CHECKPOINT] --completions FILE.jsonl --execute-code [data_path=FOLDER]
                        [key=value ...]
-       hrmdoc evaluate CHECKPOINT --execute-code [--save-completions FILE.jsonl] [evaluate.samples=N] [evaluate.k=1,10]
-                       [evaluate.temperature=T] [evaluate.top_p=P] [evaluate.max_tokens=N] [evaluate.limit=N] [key=value ...]
-       hrmdoc evaluate [CHECKPOINT] --completions FILE.jsonl --execute-code [data_path=FOLDER] [key=value ...]
 
-CHECKPOINT is a run directory (its newest good checkpoint is taken), one of its checkpoints/step_<N>, or a checkpoint file of the
-reference HRM or TRM with its all_config.yaml beside. Metrics go to stdout as JSON. --show prints N boards, those with mistakes
-first; --draw makes a picture of them; --predictions saves them all. --export writes the weights (their average where the run
-kept one) as the reference saves and loads them.
+CHECKPOINT is a run directory (its newest good checkpoint is taken), one of its checkpoints/step_<N>, or a
+checkpoint file of the reference HRM or TRM with its all_config.yaml beside. Metrics go to stdout as JSON.
+--show prints N boards, those with mistakes first; --draw makes a picture of them; --predictions saves them
+all. --export writes the weights (their average where the run kept one) as the reference saves and loads them.
 
-Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem of the test split.
---save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each with the problem's tests and gives pass@k,
-the unbiased estimate of Chen et al. 2021, with a 95 % interval; --completions judges the programs of any other model the same way
-(`task_id` and `completion` a line); beside a checkpoint, the difference is told, and exit status 1 if the checkpoint's pass@k is
-lower. The problems' own solutions are run too: a share below 100 % of them is the harness's fault. data_hash=SHA256 (of run.json)
+Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem
+of the test split. --save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each
+with the problem's tests and gives pass@k, the unbiased estimate of Chen et al. 2021, with a 95 % interval;
+--completions judges the programs of any other model the same way (`task_id` and `completion` a line); beside
+a checkpoint, the difference is shown, and exit status is 1 if the checkpoint's pass@k is lower. The problems'
+own solutions are run too: a share below 100 % of them is the harness's fault. data_hash=SHA256 (of run.json)
 makes sure that the data are the same.
 
-WITHOUT --execute-code NO GENERATED CODE IS RUN. With it, code runs that nobody has read, in a process of its own:
-  limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte into a file,
-           32 open files; killed by the clock after six times the CPU seconds; nothing it prints is kept
+WITHOUT --execute-code NO GENERATED CODE IS RUN. With it, code runs that nobody has read, in a process of its
+own:
+  limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte
+           into a file, 32 open files; killed by the clock after six times the CPU seconds; nothing it prints
+           is kept
   user     root becomes nobody where Python's files allow it; all capabilities are dropped
   network  none: an empty network namespace, and no sockets
-  files    reads Python's library and the system's libraries only, writes and lists nothing else (Landlock, Linux 5.13)
+  files    reads Python's library and the system's libraries only, writes and lists nothing else (Landlock,
+           Linux 5.13)
   calls    no fork, exec, socket, ptrace, kill, mount and the like (seccomp; x86-64 and arm64)
-It sees no environment variables and starts in an empty folder. What your kernel or container refuses is named under
-"sandbox": "missing" and warned about; on macOS only `limits` is left, without its bound on memory. It does not protect from a
-hole in the kernel, nor from a program that cheats its own tests (one that returns an object equal to everything, or reads the
-sandbox's own variables, passes). For programs that may be hostile on purpose, use a virtual machine.
+It sees no environment variables and starts in an empty folder. What your kernel or container refuses is named
+under "sandbox": "missing" and warned about; on macOS only `limits` is left, without its bound on memory. It
+does not protect from a hole in the kernel, nor from a program that cheats its own tests (one that returns an
+object equal to everything, or reads the sandbox's own variables, passes). For programs that may be hostile on
+purpose, use a virtual machine.
 """
 FILES = {"--draw": ".svg", "--predictions": ".npz", "--completions": ".jsonl", "--save-completions": ".jsonl"}
 WRITTEN = ("--draw", "--predictions", "--save-completions")
@@ -105,22 +112,8 @@ def parse(words: list[str]) -> Request:
     places: list[str] = []
     for word in waiting:
         name, equals, text = word.partition("=")
-        if name in SWITCHES and not equals:
-            request.execute = True
-        elif name in FILES:
-            request.files[name] = _file(name, text or next(waiting, ""))
-        elif name == "--show":
-            number = text or next(waiting, "")
-            if not number.isdecimal() or not int(number):
-                raise UsageError(f"--show needs a number of boards, not {number!r}")
-            request.show = int(number)
-        elif name == "--export":
-            request.export = Path(text or next(waiting, ""))
-            if not request.export.name or request.export.is_file():
-                raise UsageError("--export needs a folder")
-        elif word.startswith("-"):
-            hint = did_you_mean(name, (*FILES, *SWITCHES, "--show", "--export")) or "hrmdoc evaluate --help"
-            raise UsageError(f"unknown option {name}", hint=hint)
+        if word.startswith("-"):
+            _option(request, name, text if text or name in SWITCHES else next(waiting, ""))
         elif equals and name != "checkpoint":
             request.settings.append(word)
         else:
@@ -131,6 +124,25 @@ def parse(words: list[str]) -> Request:
         )
     request.checkpoint = Path(places[0]) if places else None
     return request
+
+
+def _option(request: Request, name: str, text: str) -> None:
+    """Takes one option and what follows it."""
+    if name in SWITCHES and not text:
+        request.execute = True
+    elif name in FILES:
+        request.files[name] = _file(name, text)
+    elif name == "--show":
+        if not text.isdecimal() or not int(text):
+            raise UsageError(f"--show needs a number of boards, not {text!r}")
+        request.show = int(text)
+    elif name == "--export":
+        request.export = Path(text)
+        if not request.export.name or request.export.is_file():
+            raise UsageError("--export needs a folder")
+    else:
+        hint = did_you_mean(name, (*FILES, *SWITCHES, "--show", "--export")) or "hrmdoc evaluate --help"
+        raise UsageError(f"unknown option {name}", hint=hint)
 
 
 def _file(name: str, text: str) -> Path:
@@ -224,7 +236,8 @@ def _answered(problems: list[Problem], completions: list[Completion]) -> list[Pr
     answered = [problem for problem in problems if problem.task_id in given]
     if len(answered) < len(problems):
         sys.stderr.write(
-            f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: left out\n"
+            f"warning: {len(problems) - len(answered)} of {len(problems)} problems have no completion: "
+            "left out\n"
         )
     return answered
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Call `say` with lines, and `progress` with metrics once `begin` told how many steps there are.
+    """Call `say` with lines, and `progress` with metrics once `begin` said how many steps there are.
 
     Args:
         quiet: shows nothing, as in all processes of a run but the first.
@@ -54,7 +54,8 @@ class Screen:
     def progress(self, step: int, values: Mapping[str, float]) -> None:
         """Moves the bar."""
         if self._bar is not None and self._task is not None:
-            shown = f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {1 / values['perf/step_time_s']:.1f} it/s"
+            speed = f"{1 / values['perf/step_time_s']:.1f} it/s"
+            shown = f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {speed}"
             self._bar.update(self._task, completed=step, description=shown)
 
     def end(self) -> None:

@@ -95,7 +95,8 @@ def schedule_warnings(config: TrainConfig, steps: int) -> list[str]:
     warnings = []
     if config.lr_warmup_steps > steps:
         warnings.append(
-            f"lr_warmup_steps={config.lr_warmup_steps} is longer than the run of {steps} steps, so the learning rate "
+            f"lr_warmup_steps={config.lr_warmup_steps} is longer than the run of {steps} steps, "
+            "so the learning rate "
             f"only reaches {config.lr * steps / config.lr_warmup_steps:.1e} of {config.lr:.1e}; "
             f"try lr_warmup_steps={max(1, math.ceil(steps * 0.05))}"
         )
@@ -106,19 +107,14 @@ def _checked(key: str, setting: Setting, types_by_key: dict[str, Any]) -> Any:
     if key not in types_by_key:
         raise _unknown(key, setting, types_by_key)
     hint, value = types_by_key[key], setting.value
-    if isinstance(value, str) and value.startswith(
-        "${"
-    ):  # OmegaConf's reference; HRM's own YAML has one, puzzle_emb_ndim: ${.hidden_size}
+    # OmegaConf's reference; HRM's own YAML has one, puzzle_emb_ndim: ${.hidden_size}
+    if isinstance(value, str) and value.startswith("${"):
         if key == "arch.puzzle_emb_ndim":
             return None
         raise _wrong(f"{key}: references such as {value} are not resolved", setting, "write the value")
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _wrong(f"{key}={value}: a finite number is needed", setting)
-        if value.is_integer() and int in _members(hint) and float not in _members(hint):
-            value = int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and str in _members(hint):
-        value = str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _wrong(f"{key}={value}: a finite number is needed", setting)
+    value = _as_wanted(value, _members(hint))
     try:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
@@ -130,6 +126,14 @@ def _checked(key: str, setting: Setting, types_by_key: dict[str, Any]) -> Any:
         ]
         what = f"{key}={value!r}: {str(error).replace('`', '')}"
         raise _wrong(what, setting, f"one of {', '.join(choices)}" if choices else None) from error
+
+
+def _as_wanted(value: Any, members: Sequence[Any]) -> Any:
+    """A number as the key's type has it: 1e3 counts as a whole number, and a name may look like a number."""
+    if isinstance(value, float) and value.is_integer() and int in members and float not in members:
+        value = int(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number and str in members else value
 
 
 def _unknown(key: str, setting: Setting, known: dict[str, Any]) -> ConfigError:
@@ -170,7 +174,8 @@ def _check_together(config: TrainConfig, settings: Settings) -> None:
     if arch.pos_encodings == "rope" and not arch.mlp_t and (arch.hidden_size // arch.num_heads) % 2:
         raise _conflict(
             f"rotary positions need an even head size, not {arch.hidden_size // arch.num_heads}",
-            "choose arch.num_heads so that arch.hidden_size / arch.num_heads is even, or arch.pos_encodings=learned",
+            "choose arch.num_heads so that arch.hidden_size / arch.num_heads is even, "
+            "or arch.pos_encodings=learned",
             settings,
             "arch.num_heads",
             "arch.hidden_size",

@@ -94,7 +94,7 @@ class EvaluateKeys:
     """`evaluate.*`: how `hrmdoc evaluate` has a causal model write code, and runs it where `execute_code`
     allows.
 
-    `samples` programs are written for each problem (of the first `limit`); pass@k is told for each of `k`
+    `samples` programs are written for each problem (of the first `limit`); pass@k is given for each of `k`
     (None: 1, 10 and 100 as far as the samples go). `temperature` None means 0, the likeliest tokens, for one
     sample and 0.8 for more. A program may take `timeout_s` CPU seconds (six times as long by the clock) and
     `memory_mib`.

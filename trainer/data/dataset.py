@@ -153,6 +153,9 @@ def dataset_hash(path: str | Path) -> str:
     return digest.hexdigest()
 
 
+_SIZES = ("vocab_size", "seq_len", "num_puzzle_identifiers", "total_groups")
+
+
 def _read_info(file: Path) -> DataInfo:
     try:
         raw = json.loads(file.read_text(encoding="utf-8"))
@@ -162,25 +165,23 @@ def _read_info(file: Path) -> DataInfo:
         raise InputError(f"is no valid JSON: {error}", file=file, hint="build the dataset again") from error
     if not isinstance(raw, dict):
         raise InputError("must hold a JSON object", file=file)
-    missing = [
-        key
-        for key in ("vocab_size", "seq_len", "num_puzzle_identifiers", "total_groups", "sets")
-        if key not in raw
-    ]
+    missing = [key for key in (*_SIZES, "sets") if key not in raw]
     if missing:
         raise InputError(f"lacks {', '.join(missing)}", file=file)
     known = {field.name: raw[field.name] for field in fields(DataInfo) if field.name in raw}
-    for key in ("vocab_size", "seq_len", "num_puzzle_identifiers", "total_groups"):
+    for key in _SIZES:
         if not isinstance(known[key], int) or known[key] < 1:
             raise InputError(f"{key} is {known[key]!r}, it must be a positive whole number", file=file)
-    sets = known["sets"]
-    if (
-        not isinstance(sets, list)
-        or not sets
-        or not all(isinstance(name, str) and Path(name).name == name for name in sets)
-    ):
+    if not _is_list_of_names(known["sets"]):
         raise InputError("sets must be a list of names", file=file)
-    return DataInfo(**{**known, "sets": tuple(sets)})
+    return DataInfo(**{**known, "sets": tuple(known["sets"])})
+
+
+def _is_list_of_names(sets: object) -> bool:
+    """Whether `sets` are names of sets, none of which leads out of the dataset's folder."""
+    if not isinstance(sets, list) or not sets:
+        return False
+    return all(isinstance(name, str) and Path(name).name == name for name in sets)
 
 
 def _read_array(file: Path, ndim: int) -> NDArray[Any]:

@@ -53,7 +53,10 @@ def read_problems(file: str | Path) -> list[Problem]:
         problem = _problem(row, place)
         if problem is None:
             where = "" if line else f"entry {place} "
-            what = f"{where}is no problem: an object with texts `text` (or `prompt`) and `code`, and a list of texts `test_list`"
+            what = (
+                f"{where}is no problem: an object with texts `text` (or `prompt`) and `code`, "
+                "and a list of texts `test_list`"
+            )
             raise InputError(what, file=file, line=line)
         problems.append(problem)
     if not problems:

@@ -24,6 +24,8 @@ from .write import publish, write_identifiers, write_split
 # MBPP's own split of its task ids (Austin et al. 2021, arXiv 2108.07732): 11-510 test, 511-600 validation,
 # 601-974 training.
 MBPP_TEST, MBPP_TRAIN = range(11, 511), range(601, 975)
+NAMED = {"train": "training", "test": "test"}
+Row = tuple[Problem, NDArray[np.uint16]]
 
 
 def build_text(
@@ -55,36 +57,40 @@ def build_text(
     fitting = [
         (problem, _example(prompt, code, seq_len)) for problem, prompt, code in rows if len(prompt) < seq_len
     ]
-    if mbpp_split:
-        train = [row for row in fitting if row[0].task_id in MBPP_TRAIN]
-        test = [row for row in fitting if row[0].task_id in MBPP_TEST]
-    else:
-        held = [number % test_every == test_every - 1 for number in range(len(fitting))]
-        if fitting and not any(held):
-            held[-1] = True
-        train, test = (
-            [row for row, away in zip(fitting, held, strict=True) if away is part] for part in (False, True)
-        )
-    for name, part in (("training", train), ("test", test)):
+    splits = _by_task(fitting) if mbpp_split else _by_turn(fitting, test_every)
+    for name, part in splits.items():
         if not part:
             found = f"{len(fitting)} of {len(rows)} prompts fit into {seq_len} tokens"
-            hint = (
-                "its task ids are not MBPP's"
-                if mbpp_split and fitting
-                else "raise seq-len or give more problems"
-            )
-            raise InputError(f"no {name} problem is left; {found}", file=source, hint=hint)
+            foreign = mbpp_split and fitting
+            hint = "its task ids are not MBPP's" if foreign else "raise seq-len or give more problems"
+            raise InputError(f"no {NAMED[name]} problem is left; {found}", file=source, hint=hint)
     info = DataInfo(vocab_size=VOCAB, seq_len=seq_len, pad_id=END, ignore_label_id=UNUSED)
     with publish(output) as building:
-        for name, part in (("train", train), ("test", test)):
+        for name, part in splits.items():
             _write(building, name, info, part)
         write_identifiers(building)
     return Path(output)
 
 
-def _write(
-    folder: Path, split: str, info: DataInfo, rows: Sequence[tuple[Problem, NDArray[np.uint16]]]
-) -> None:
+def _by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The split that MBPP's authors publish."""
+    parts = {"train": MBPP_TRAIN, "test": MBPP_TEST}
+    return {name: [row for row in rows if row[0].task_id in ids] for name, ids in parts.items()}
+
+
+def _by_turn(rows: Sequence[Row], test_every: int) -> dict[str, list[Row]]:
+    """Every so manieth problem goes to the test split, and the last one where they are fewer."""
+    held = [number % test_every == test_every - 1 for number in range(len(rows))]
+    if rows and not any(held):
+        held[-1] = True
+    parts = {"train": False, "test": True}
+    return {
+        name: [row for row, away in zip(rows, held, strict=True) if away is part]
+        for name, part in parts.items()
+    }
+
+
+def _write(folder: Path, split: str, info: DataInfo, rows: Sequence[Row]) -> None:
     inputs, labels = np.stack([example for _, example in rows], 1)
     write_split(folder, split, info, inputs, labels)
     write_problems(folder / split, [problem for problem, _ in rows])

@@ -50,7 +50,7 @@ def apply(chosen: Plan) -> torch.device:
 
 
 def keep_memory() -> bool:
-    """Makes the C library keep the memory of freed tensors; whether it could be told to (glibc only).
+    """Makes the C library keep the memory of freed tensors; whether it can (glibc only).
 
     By default it returns blocks of some 100 KiB and more to the system at once, so that every activation of a
     larger model costs fresh pages, which takes longer than most elementwise operations on it.

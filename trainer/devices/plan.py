@@ -46,7 +46,7 @@ class Machine:
 class Request:
     """What the configuration asks for. `compile` None lets the device decide; `processes` share the machine.
 
-    `native_obstacle` tells why the kernels in C cannot train the model, whatever the device.
+    `native_obstacle` says why the kernels in C cannot train the model, whatever the device.
     """
 
     device: DeviceChoice = "auto"

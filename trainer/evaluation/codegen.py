@@ -51,7 +51,8 @@ def complete(
     heat = keys.temperature if keys.temperature is not None else (HEAT if keys.samples > 1 else 0.0)
     if heat == 0 and keys.samples > 1:
         raise ConfigError(
-            f"evaluate.samples={keys.samples} at evaluate.temperature=0 gives the same program {keys.samples} times",
+            f"evaluate.samples={keys.samples} at evaluate.temperature=0 gives the same program "
+            f"{keys.samples} times",
             hint="evaluate.temperature=0.8, or evaluate.samples=1",
         )
     sampling, found = Sampling(heat, keys.top_p), list[Completion]()

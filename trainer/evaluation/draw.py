@@ -76,7 +76,8 @@ def svg(
     box = _box(side, charset)
     width, height = (2 * side + 1) * cell + 2, (side + 1) * cell * len(boards) + 2
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" '
         'font-family="sans-serif" text-anchor="middle">',
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
@@ -109,7 +110,8 @@ def _svg_cells(
                 ' fill="#b00020"' if wrong[r, c] else ' font-weight="bold"' if given[r, c] else ' fill="#345"'
             )
             parts.append(
-                f'<text x="{x + cell / 2:g}" y="{y + cell * 0.7:g}" font-size="{cell * 0.6:g}"{style}>{text}</text>'
+                f'<text x="{x + cell / 2:g}" y="{y + cell * 0.7:g}" '
+                f'font-size="{cell * 0.6:g}"{style}>{text}</text>'
             )
     return parts
 

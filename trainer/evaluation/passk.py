@@ -26,7 +26,7 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
         samples: n programs were written, `passed` of them (c) pass.
 
     Raises:
-        ValueError: k is more than n, so the programs do not tell.
+        ValueError: k is more than n, so the programs say nothing of it.
     """
     if not 1 <= k <= samples or not 0 <= passed <= samples:
         raise ValueError(f"pass@{k} needs at least {k} samples of which {passed} passed, not {samples}")
@@ -47,7 +47,7 @@ def difference(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]
     """Our pass@k less theirs on the same problems, with the adjusted Wald interval for paired shares (Agresti
     and Min 2005).
 
-    Two models find the same problems hard, so the pairs tell more than two intervals side by side.
+    Two models find the same problems hard, so the pairs show more than two intervals side by side.
     """
     pairs = [(pass_at_k(*a, k), pass_at_k(*b, k)) for a, b in zip(ours, theirs, strict=True)]
     alone = math.fsum(a * (1 - b) for a, b in pairs), math.fsum(b * (1 - a) for a, b in pairs)

@@ -26,7 +26,7 @@ class Fault:
     never into its logs.
 
     Attributes:
-        strength: how bad; what it means is told by each fault, as is its default.
+        strength: how bad; what it means stands in each fault, as is its default.
         step: the first step that is affected.
         in_layers: whether it reaches into layers or heads, which the kernels in C pass by.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def world_size(env: Mapping[str, str]) -> int:
-    """The number of processes that the environment tells of; 1 without a sensible number."""
+    """The number of processes that the environment names; 1 without a sensible number."""
     text = env.get("WORLD_SIZE", "1")
     return int(text) if text.isdigit() and int(text) > 0 else 1
 

@@ -69,9 +69,9 @@ def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
     """The batch script that runs `command` (an interpreter, `-m`, a module and its words) on the nodes of
     `job`.
 
-    The batch shell is told two minutes before the time is up (USR1); it passes that on to torchrun on every
-    node and so to the trainer, which saves a checkpoint and ends; then the job is put back into the queue and
-    goes on from there.
+    The batch shell is signalled two minutes before the time is up (USR1); it passes that on to torchrun on
+    every node and so to the trainer, which saves a checkpoint and ends; then the job is put back into the
+    queue and goes on from there.
     """
     options = {
         "job-name": run.name,
@@ -94,7 +94,8 @@ def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
     workers = max(1, job.gpus_per_node)
     python, _, module, *words = command
     torchrun = (
-        f"{shlex.quote(python)} -m torch.distributed.run --nnodes={job.nodes} --nproc-per-node={workers} --max-restarts=3 "
+        f"{shlex.quote(python)} -m torch.distributed.run --nnodes={job.nodes} --nproc-per-node={workers} "
+        "--max-restarts=3 "
         '--rdzv-backend=c10d --rdzv-id="$SLURM_JOB_ID" --rdzv-endpoint="$head:$port" '
         "--signals-to-handle=SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1 "
         f"-m {shlex.quote(module)} {shlex.join(words)}"
@@ -127,7 +128,7 @@ def script(command: Sequence[str], run: Path, job: BatchJob) -> str:
 
 def login_node(env: Mapping[str, str], *, gpu: bool, host: str | None = None) -> str | None:
     """A warning on what looks like a login node: Slurm is here, no job is, and the name or the lack of a GPU
-    tells."""
+    says."""
     if "SLURM_JOB_ID" in env or shutil.which("sbatch", path=env.get("PATH")) is None:
         return None
     name = (host or socket.gethostname()).split(".")[0]
@@ -136,5 +137,6 @@ def login_node(env: Mapping[str, str], *, gpu: bool, host: str | None = None) ->
     return (
         f"{name} looks like a login node (Slurm is installed, this is no job"
         + ("" if gpu else ", there is no GPU")
-        + "): processes are killed there; submit the run with hrmdoc train --slurm, or ask for a node with salloc"
+        + "): processes are killed there; submit the run with hrmdoc train --slurm, "
+        "or ask for a node with salloc"
     )

@@ -97,7 +97,7 @@ def detach(words: Sequence[str], run: Path) -> str:
 def submit(
     words: Sequence[str], run: Path, job: slurm.BatchJob, env: Mapping[str, str], *, dry_run: bool
 ) -> str:
-    """Writes the batch script beside the run and hands it to `sbatch`. Returns what to tell.
+    """Writes the batch script beside the run and hands it to `sbatch`. Returns what to say.
 
     Raises:
         ConfigError: the script cannot be written, or `sbatch` is missing or refuses.

@@ -116,7 +116,7 @@ class HRM(nn.Module):
         Returns:
             The new carry (detached) and the outputs: logits [B, S, V] of the tokens, q_halt_logits,
             q_continue_logits and, in training, target_q_continue, float32 [B]. With `q_target='reuse'`
-            q_continue_logits are then those of the step before, and q_continue_rows [B] tells which rows have
+            q_continue_logits are then those of the step before, and q_continue_rows [B] says which rows have
             one. A causal model gives logits [N, V] of the positions that have a label, and `places` [N],
             where they are among the B * S.
         """

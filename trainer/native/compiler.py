@@ -91,7 +91,7 @@ def built(env: Mapping[str, str]) -> Path:
 
 
 def _processor() -> str:
-    """What tells kinds of processors apart."""
+    """What kinds of processors differ in."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The processes of one run: who this one is, and what they tell one another.
+"""The processes of one run: who this one is, and what they say to one another.
 
 PyTorch's own engine does the work: torchrun starts the processes and restarts them, gloo carries what lives
 on the host and NCCL what lives on a GPU. A run of one process uses the same calls, which then cost nothing.
@@ -53,10 +53,10 @@ class World:
         """The highest of each flag over all processes, on the host: a GPU is not waited for."""
         if self.size == 1:
             return flags
-        told = torch.tensor(flags)
+        highest = torch.tensor(flags)
         with self.clock.section("comm"):
-            dist.all_reduce(told, dist.ReduceOp.MAX)
-        return tuple(int(flag) for flag in told)
+            dist.all_reduce(highest, dist.ReduceOp.MAX)
+        return tuple(int(flag) for flag in highest)
 
     def share(self, value: T) -> T:
         """The first process's `value`, in every process."""
@@ -149,7 +149,8 @@ def start(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> World:
     if missing:
         raise ConfigError(
             f"WORLD_SIZE={size}, but {missing[0]} is not set",
-            hint="start several processes with torchrun --nproc-per-node N -m hrmdoc.trainer train ..., or unset WORLD_SIZE",
+            hint="start several processes with torchrun --nproc-per-node N -m hrmdoc.trainer train ..., "
+            "or unset WORLD_SIZE",
         )
     if kind == "mps":
         raise ConfigError("several processes cannot share an Apple GPU", hint="device=cpu, or one process")
@@ -183,7 +184,8 @@ def settings(kind: Kind, timeout_s: int, env: Mapping[str, str]) -> str:
     given = [
         f"{key}={value}" for key, value in sorted(env.items()) if key.startswith(("NCCL_", "TORCH_NCCL_"))
     ]
-    return f"NCCL {version}, timeout {timeout_s} s, {' '.join(given) or 'NCCL_* unset (NCCL_DEBUG=INFO shows the transports)'}"
+    in_force = " ".join(given) or "NCCL_* unset (NCCL_DEBUG=INFO shows the transports)"
+    return f"NCCL {version}, timeout {timeout_s} s, {in_force}"
 
 
 def local(tensor: Tensor) -> Tensor:

@@ -1,1 +1,1 @@
-"""The run directory: all that a run writes and what it is told through files."""
+"""The run directory: all that a run writes, and the actions it takes from files."""

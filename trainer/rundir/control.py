@@ -72,9 +72,8 @@ def parse(text: str, name: str, base_lr: float) -> Action:
         raise ActionError("an action is a JSON object")
     unknown = sorted(set(found) - _KEYS)
     if unknown:
-        raise ActionError(
-            f"unknown key {unknown[0]!r}; {did_you_mean(unknown[0], _KEYS) or 'known: ' + ', '.join(sorted(_KEYS))}"
-        )
+        known = did_you_mean(unknown[0], _KEYS) or f"known: {', '.join(sorted(_KEYS))}"
+        raise ActionError(f"unknown key {unknown[0]!r}; {known}")
     action, lr = found.get("action"), found.get("lr")
     if action not in ACTIONS:
         raise ActionError(f"unknown action {action!r}; one of {', '.join(ACTIONS)}")
@@ -82,17 +81,16 @@ def parse(text: str, name: str, base_lr: float) -> Action:
         raise ActionError("id and reason are texts")
     if (lr is not None) != (action == "set_lr"):
         raise ActionError("set_lr needs lr, and no other action takes it")
-    if lr is not None:
-        low, high = (base_lr * bound for bound in LR_BOUNDS)
-        if (
-            isinstance(lr, bool)
-            or not isinstance(lr, int | float)
-            or not math.isfinite(lr)
-            or not low <= lr <= high
-        ):
-            raise ActionError(f"lr {lr!r} is out of bounds: {low:.1e} to {high:.1e}")
-        lr = float(lr)
-    return Action(found.get("id") or name, action, lr, found.get("reason", ""))
+    rate = None if lr is None else _within_bounds(lr, base_lr)
+    return Action(found.get("id") or name, action, rate, found.get("reason", ""))
+
+
+def _within_bounds(lr: object, base_lr: float) -> float:
+    low, high = (base_lr * bound for bound in LR_BOUNDS)
+    number = isinstance(lr, int | float) and not isinstance(lr, bool) and math.isfinite(lr)
+    if not (number and low <= lr <= high):
+        raise ActionError(f"lr {lr!r} is out of bounds: {low:.1e} to {high:.1e}")
+    return float(lr)
 
 
 def _read(path: Path) -> str:

@@ -10,8 +10,8 @@
     itself checkpoints/    step_<N> control/        actions for the live run rank<N>.log     what each process
     of several saw of a step, see `ranklog`
 
-Metrics go only where training can go on without them: a disk that fails is told once in each file's stead and
-never ends the run.
+Metrics go only where training can go on without them: a disk that fails is reported once in each file's stead
+and never ends the run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 
 
 class Scalars(Protocol):
-    """Where numbers go. `write` never waits and never raises; `flush` waits for the disk; `error` tells if
+    """Where numbers go. `write` never waits and never raises; `flush` waits for the disk; `error` says if
     the place failed."""
 
     @property
@@ -65,7 +65,8 @@ def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path
                 "there is a run in this folder already", file=path, hint=f"resume={path} goes on with it"
             )
         return path
-    stem = f"{data_path.rstrip('/').replace(':', '/').rpartition('/')[2] or 'run'}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    data = data_path.rstrip("/").replace(":", "/").rpartition("/")[2] or "run"
+    stem = f"{data}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     path, number = root / stem, 2
     while path.exists():
         path, number = root / f"{stem}-{number}", number + 1
@@ -127,12 +128,12 @@ class RunDir:
         self._guard("events.jsonl", lambda: self._append("events.jsonl", line))
 
     def log(self, line: str) -> None:
-        """Appends to the log and tells the terminal."""
+        """Appends to the log and shows it on the terminal."""
         self.append(self.log_name, line)
         self._say(line)
 
     def warn(self, step: int, warning: str) -> None:
-        """An event and a line of the log that tell of something odd."""
+        """An event and a line of the log that report something odd."""
         self.event("warning", step, message=warning)
         self.log(f"warning: {warning}")
 
@@ -190,7 +191,7 @@ class RunDir:
             self._complain(name, error)
 
     def _complain(self, name: str, error: OSError) -> None:
-        """Tells the person, once until it can be written again: the log may be on the same disk."""
+        """Shows the person, once until it can be written again: the log may be on the same disk."""
         if name not in self._complained:
             self._complained.add(name)
             self._say(f"warning: cannot write {self.path / name}: {error.strerror}; training goes on")

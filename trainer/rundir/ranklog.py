@@ -4,7 +4,7 @@ process writes.
 A line says `step 120/500 | grad_norm 0.8 | lr 0.0001 | step_time 0.021 | data_time 0.001 | comm_time 0.004`.
 The gradient norm is taken after the all-reduce, so it must be the same everywhere; `step_time` leaves the
 waiting in collectives out, because with it all processes are as slow as the slowest and the slow one cannot
-be told.
+be seen.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class RankLog(RunDir):
         """The first process describes the run."""
 
     def state(self, state: State) -> None:
-        """The first process tells the state."""
+        """The first process writes the state."""
 
     def event(self, event: str, step: int, **detail: Any) -> None:
-        """The first process tells events; what only this one met, such as an exception, it also logs."""
+        """The first process writes events; what only this one met, such as an exception, it also logs."""
 
     def heartbeat(self, step: int, state: State = "running", *, force: bool = False) -> None:
         """One heart is enough: a collective that waits for this process stops the first one too."""

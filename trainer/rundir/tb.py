@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class EventFile:
-    """Scalars of a run. `write` never waits for the disk and never raises; `error` tells if the disk failed.
+    """Scalars of a run. `write` never waits for the disk and never raises; `error` says if the disk failed.
 
     After a failed write, rows are dropped until the disk takes data again: a full disk must not end a
     training run.

@@ -57,17 +57,18 @@ def run_of(arch_name: str, run_id: str) -> str:
     """HRM's run name: the model and two words, here drawn from the run's id so that a resumed run keeps its
     name."""
     number = int.from_bytes(run_id.encode()[:8].ljust(8, b"\0"), "big") * 2654435761 >> 7
-    return f"{arch_name.rpartition('@')[2]} {WORDS[number % len(WORDS)]}-{THINGS[number // len(WORDS) % len(THINGS)]}"
+    word, thing = WORDS[number % len(WORDS)], THINGS[number // len(WORDS) % len(THINGS)]
+    return f"{arch_name.rpartition('@')[2]} {word}-{thing}"
 
 
 class WandbSink:
-    """Scalars for W&B, handed over by a thread: a slow network holds up no step, and one that fails is told
-    once.
+    """Scalars for W&B, handed over by a thread: a slow network holds up no step, and one that fails is
+    reported once.
 
     Args:
         mode: `online` or `offline`.
         folder: where W&B keeps its files; they are read by hrmdoc as part of the run.
-        say: receives the one line that tells of a failure.
+        say: receives the one line that reports a failure.
 
     Raises:
         ConfigError: the package is missing, or W&B does not start.

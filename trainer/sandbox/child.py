@@ -2,7 +2,7 @@
 `run`, never imported.
 
 The job comes as JSON on stdin; the report goes as JSON to what stdout was at the start, and stdout itself
-leads nowhere. The report carries a word that only the job told: a program that leaves early, or prints what
+leads nowhere. The report carries a word that only the job held: a program that leaves early, or prints what
 looks like a report, has not passed.
 """
 

@@ -35,13 +35,16 @@ _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 # Numbers of the calls that are refused: Linux's own tables, arch/x86/entry/syscalls/syscall_64.tbl and
 # asm-generic/unistd.h. name: (x86_64, aarch64); -1 where an architecture lacks the call.
 _REFUSED = {
-    "fork": (57, -1), "vfork": (58, -1), "clone": (56, 220), "clone3": (435, 435), "execve": (59, 221), "execveat": (322, 281),
+    "fork": (57, -1), "vfork": (58, -1), "clone": (56, 220), "clone3": (435, 435),
+    "execve": (59, 221), "execveat": (322, 281),
     "socket": (41, 198), "socketpair": (53, 199), "io_uring_setup": (425, 425),
-    "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
+    "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
     "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "ptrace": (101, 117),
     "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "process_madvise": (440, 440),
     "prlimit64": (302, 261), "setpriority": (141, 140), "sched_setaffinity": (203, 122),
-    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
+    "pivot_root": (155, 41),
     "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241),
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),  # memory outside RLIMIT_AS
@@ -67,32 +70,29 @@ def confine(cpu_s: int, memory_bytes: int, parent: int) -> list[str]:
     Returns:
         The names of the guards that hold.
     """
-    held = []
-    linux = sys.platform == "linux"
-    calls = ctypes.CDLL(None, use_errno=True) if linux else None
-    if calls is not None and _network(calls):
-        held.append("network")
+    calls = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+    held = {"network": calls is not None and _network(calls)}
     if os.geteuid() == 0 and _readable_by_all():
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-    if calls is not None:
-        powerless = _drop_capabilities(calls)
-        calls.prctl(_SET_PDEATHSIG, 9, 0, 0, 0)
-        calls.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        if powerless and os.geteuid() != 0:
-            held.append("user")
-        if os.getppid() != parent:
-            os._exit(1)
-    elif os.geteuid() != 0:
-        held.append("user")
+    powerless = calls is None or _drop_powers(calls, parent)
+    held["user"] = powerless and os.geteuid() != 0
     _limits(cpu_s, memory_bytes)
-    held.append("limits")
-    if calls is not None and _files(calls):
-        held.append("files")
-    if calls is not None and _refuse_calls(calls):
-        held.append("calls")
-    return [name for name in GUARDS if name in held]
+    held["limits"] = True
+    held["files"] = calls is not None and _files(calls)
+    held["calls"] = calls is not None and _refuse_calls(calls)
+    return [name for name in GUARDS if held[name]]
+
+
+def _drop_powers(calls: ctypes.CDLL, parent: int) -> bool:
+    """Gives up capabilities for good and ties this process to its `parent`; whether none are left."""
+    powerless = _drop_capabilities(calls)
+    calls.prctl(_SET_PDEATHSIG, 9, 0, 0, 0)
+    calls.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    return powerless
 
 
 def _limits(cpu_s: int, memory_bytes: int) -> None:

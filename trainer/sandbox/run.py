@@ -145,6 +145,7 @@ def self_test(limits: Limits = Limits()) -> tuple[tuple[str, ...], tuple[str, ..
     right, wrong = run("x = 1", "", ["assert x == 1"], limits), run("x = 1", "", ["assert x == 2"], limits)
     if right.status != "passed" or wrong.status != "failed":
         raise RuntimeError(
-            f"the sandbox does not work here: {right.status} {right.detail}; {wrong.status} {wrong.detail}".strip()
+            f"the sandbox does not work here: {right.status} {right.detail}; "
+            f"{wrong.status} {wrong.detail}".strip()
         )
     return right.guards, tuple(name for name in GUARDS if name not in right.guards)

@@ -20,7 +20,7 @@ from ..state.checkpoint import NAME, found
 class Place:
     """The run directory, and what is resumed: a run directory or one of its checkpoints, or None.
 
-    `again` tells a run that begins anew in its own directory, because it ended before its first checkpoint.
+    `again` marks a run that begins anew in its own directory, because it ended before its first checkpoint.
     """
 
     path: Path

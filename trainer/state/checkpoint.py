@@ -2,7 +2,7 @@
 
 A checkpoint is a folder `step_<N>` with `state.pt` (tensors and plain values only) and `meta.json`:
 `{"schema": "hrmdoc.checkpoint/1", "step", "time", "sha256", "bytes", "finite", "lm_loss"}`. It is written
-beside its final name, flushed to disk and renamed, so a name without a dot is always whole. `finite` tells
+beside its final name, flushed to disk and renamed, so a name without a dot is always whole. `finite` says
 whether every weight was a number. A split model (FSDP) has its tensors in `shards/`, whose files and
 checksums are in `parts`; a process reads those that it keeps, or all.
 """
@@ -219,12 +219,13 @@ def newest_good(
             hint="start the run anew, without resume, in another run_dir",
         )
     # A run that silently began at step 0 would look well and cost days: that has to be asked for.
-    told = "".join(f"\n  {Path(error.file or folder)}: {error.what}" for error in passed)
+    why = "".join(f"\n  {Path(error.file or folder)}: {error.what}" for error in passed)
     number = "its only checkpoint is" if len(passed) == 1 else f"none of its {len(passed)} checkpoints is"
     raise InputError(
-        f"the run cannot be resumed: {number} {'no good' if len(passed) == 1 else 'good'}{told}",
+        f"the run cannot be resumed: {number} {'no good' if len(passed) == 1 else 'good'}{why}",
         file=folder,
-        hint="restore one of these files from a backup, or begin at step 0 in another run_dir, without resume",
+        hint="restore one of these files from a backup, or begin at step 0 in another run_dir, "
+        "without resume",
     )
 
 

@@ -30,16 +30,16 @@ class _Parts:
             parts.parts_of(state.model, state.dense, state.ema),
             state.world,
         )
-        self._told = False
+        self._named = False
 
     def write(self, folder: Path) -> None:
         """In the first process: writes, with the others, into `folder`."""
-        self._told = True
+        self._named = True
         self._write(self._world.share(folder), self._tensors)
 
     def call_off(self) -> None:
         """In the first process: lets the others go on, if they still wait for a folder."""
-        if not self._told:
+        if not self._named:
             self._world.share(Path())
 
     def follow(self) -> bool:
@@ -114,7 +114,8 @@ class Keeper:
             what = f"OSError: {error}"  # with its number, as Python says it: by that the diagnosis knows it
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
             self.run.log(
-                f"warning: checkpoint of step {state.step} not saved: {what}; training goes on, older ones are kept"
+                f"warning: checkpoint of step {state.step} not saved: {what}; "
+                "training goes on, older ones are kept"
             )
             return False
         seconds = round(time.monotonic() - began, 4)
@@ -141,7 +142,7 @@ class Keeper:
                 self.run.log(f"warning: {error.file}: {error.what}")
 
     def newest_good(self, state: TrainState, source: Path | None = None) -> dict[str, Any]:
-        """The newest good state in `source`; what had to be passed over is told loudly.
+        """The newest good state in `source`; what had to be passed over is reported loudly.
 
         Raises:
             InputError: there is none.
@@ -173,7 +174,8 @@ class Keeper:
         self.run.event("rollback", state.step, from_step=before, rollbacks=state.rollbacks, **done)
         how = "the learning rate is lowered" if reduced else "the batches since then are skipped"
         self.run.log(
-            f"rolled back from step {before} to step {state.step} (rollback {state.rollbacks} of this run); {how}"
+            f"rolled back from step {before} to step {state.step} "
+            f"(rollback {state.rollbacks} of this run); {how}"
         )
         return True
 
@@ -194,7 +196,8 @@ class Keeper:
         )
         if found.get("data_hash") != state.data_hash and not accept_data:
             raise ConfigError(
-                f"the dataset has changed: {state.data_hash[:12]} now, {str(found.get('data_hash'))[:12]} in the checkpoint",
+                f"the dataset has changed: {state.data_hash[:12]} now, "
+                f"{str(found.get('data_hash'))[:12]} in the checkpoint",
                 file=source,
                 hint=f"restore the data, or accept the new one with data_hash={state.data_hash}",
             )
@@ -211,7 +214,8 @@ class Keeper:
         if found.get("native", False) != state.native:
             kinds = ("PyTorch's operations", "the native kernels")
             warning = (
-                f"the checkpoint was made with {kinds[not state.native]} and this run goes on with {kinds[state.native]}: "
+                f"the checkpoint was made with {kinds[not state.native]} "
+                f"and this run goes on with {kinds[state.native]}: "
                 f"the same but for rounding (native={str(not state.native).lower()} goes on bit for bit)"
             )
             self.run.warn(state.step, warning)

@@ -55,7 +55,7 @@ def test_the_kernels_in_c_are_measured_where_a_run_would_use_them(capsys):
 @pytest.mark.parametrize(
     "words", [["--batch", "many"], ["--seq-len"], ["--benchmrk", "2"], ["--batch", "0"], ["a.yaml", "b.yaml"]]
 )
-def test_a_mistake_is_told_with_the_options(words):
+def test_a_mistake_is_reported_with_the_options(words):
     with pytest.raises(UsageError):
         benchmark.command(words)
 

@@ -70,7 +70,7 @@ def written(tmp_path: Path, text: Path) -> Path:
     return file
 
 
-def test_a_model_of_text_writes_programs_and_is_told_how_many_pass(
+def test_a_model_of_text_writes_programs_and_is_reported_how_many_pass(
     text: Path, tmp_path: Path, capsys: Any
 ) -> None:
     run, saved = tmp_path / "run", tmp_path / "c.jsonl"
@@ -163,9 +163,9 @@ def test_two_models_are_compared_on_the_same_problems(
 def test_problems_without_a_completion_are_left_out_and_told(text: Path, written: Path, capsys: Any) -> None:
     written.write_text(written.read_text().splitlines()[0])
     assert main(["evaluate", "--completions", str(written), f"data_path={text}", "--execute-code"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["code"]["problems"] == 1
-    assert "1 of 2 problems have no completion" in told.err
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["code"]["problems"] == 1
+    assert "1 of 2 problems have no completion" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_completions_that_cannot_be_are_named(
 
 def test_the_help_says_what_the_sandbox_does_not_protect_from(capsys: Any) -> None:
     assert main(["evaluate", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert "NO GENERATED CODE IS RUN" in told
-    assert "does not protect from" in told
+    printed = capsys.readouterr().out
+    assert "NO GENERATED CODE IS RUN" in printed
+    assert "does not protect from" in printed
 
 
 @pytest.fixture
@@ -226,15 +226,15 @@ def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(
     assert (
         main(["evaluate", str(trained), "--draw", str(drawn), f"--predictions={saved}", "--show", "2"]) == 0
     )
-    told = capsys.readouterr()
-    found = json.loads(told.out)
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
     assert (
         sum(row["count"] for row in found["breakdown"]["all"]["by_difficulty"]) == found["all"]["count"] == 6
     )
     assert drawn.read_text().startswith("<svg")
     assert len(np.load(saved)["all__predictions"]) == 6
-    assert "puzzles wholly right" in told.err
-    assert told.err.count("----+----    ------+------") == 2  # two boards, each beside its prediction
+    assert "puzzles wholly right" in printed.err
+    assert printed.err.count("----+----    ------+------") == 2  # two boards, each beside its prediction
 
 
 @pytest.mark.parametrize(
@@ -254,9 +254,9 @@ def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(
 )
 def test_a_mistake_ends_in_one_message(words: list[str], expected: str, trained: Path, capsys: Any) -> None:
     assert main(["evaluate", str(trained), *words]) == 2
-    told = capsys.readouterr()
-    assert expected in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert expected in printed.err
+    assert printed.out == ""
 
 
 def test_a_dataset_of_another_kind_or_a_damaged_one_is_told(

@@ -82,7 +82,7 @@ def test_a_quick_run_scores_two_runs_of_equal_length(quick: dict[str, Any]) -> N
 
 
 @pytest.mark.slow
-def test_the_head_tells_versions_device_and_where_the_peak_is_from(quick: dict[str, Any]) -> None:
+def test_the_head_names_versions_device_and_where_the_peak_is_from(quick: dict[str, Any]) -> None:
     head = quick["head"]
     assert head["versions"]["torch"]
     assert head["device"]["name"] == "CPU"
@@ -93,24 +93,24 @@ def test_the_head_tells_versions_device_and_where_the_peak_is_from(quick: dict[s
 
 
 def test_what_no_longer_fits_is_skipped_by_name() -> None:
-    told: list[str] = []
-    parts = gpu.speeds(gpu.FULL, None, time.monotonic() + 2, told.append)
+    printed: list[str] = []
+    parts = gpu.speeds(gpu.FULL, None, time.monotonic() + 2, printed.append)
     assert [part["name"] for part in parts] == [setting.name for setting in gpu.settings(gpu.FULL)]
     assert {part["status"] for part in parts} == {"skipped"}
-    assert all("no time: " in text for text in told)
+    assert all("no time: " in text for text in printed)
 
 
 def test_no_run_follows_a_speed_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "alone", lambda *_: {"status": "done", "groups": 1})
-    told: list[str] = []
-    parts = gpu.speeds(gpu.FULL, None, time.monotonic(), told.append)
-    found = gpu.curves(parts, gpu.FULL, "builtin:sudoku-hard", time.monotonic() + 100, told.append)
+    printed: list[str] = []
+    parts = gpu.speeds(gpu.FULL, None, time.monotonic(), printed.append)
+    found = gpu.curves(parts, gpu.FULL, "builtin:sudoku-hard", time.monotonic() + 100, printed.append)
     assert [(part["status"], part["reason"]) for part in found] == [
         ("skipped", "its speed could not be measured")
     ] * 2
 
 
-def test_a_run_can_be_told_neither_a_single_kernel_nor_the_stand_in_for_a_compiler() -> None:
+def test_a_run_can_be_given_neither_a_single_kernel_nor_the_stand_in_for_a_compiler() -> None:
     def part(
         attention: str, compiled: bool, speed: float, device: str = "cuda", **more: Any
     ) -> dict[str, Any]:

@@ -15,10 +15,10 @@ def test_a_run_is_trained_evaluated_and_resumed_from_the_command_line(
     lab: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *lab.words("max_steps=4", "ema=true")]) == 0
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     run = lab.folder / "run"
-    assert told.out.splitlines() == [str(run)]
-    assert f"hrmdoc watch {run}" in told.err
+    assert printed.out.splitlines() == [str(run)]
+    assert f"hrmdoc watch {run}" in printed.err
     logged = json.loads((run / "events.jsonl").read_text().splitlines()[1])["metrics"]
     for checkpoint in (str(run), str(run / "checkpoints" / "step_4"), f"checkpoint={run}"):
         assert main(["evaluate", checkpoint]) == 0
@@ -54,9 +54,9 @@ def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(
     lab: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(lab.words("max_steps=2", "fault=disk-full:1")) == 0
-    told = capsys.readouterr().err
-    assert "checkpoint of step 2 not saved: OSError: [Errno 28] No space left on device" in told
-    assert told.splitlines()[-1] == "  no checkpoint was saved: the weights are lost"
+    printed = capsys.readouterr().err
+    assert "checkpoint of step 2 not saved: OSError: [Errno 28] No space left on device" in printed
+    assert printed.splitlines()[-1] == "  no checkpoint was saved: the weights are lost"
 
 
 def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
@@ -111,10 +111,10 @@ def test_a_mistake_ends_in_one_message_and_status_2(
     monkeypatch.chdir(tmp_path)
     given = words if words[0] == "evaluate" or words[0].startswith("data_path") else [*lab.words(), *words]
     assert main(given) == 2
-    told = capsys.readouterr()
-    assert expected in told.err
-    assert "Traceback" not in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert expected in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
 
 
 def test_processes_that_cannot_share_the_batch_or_find_each_other_are_refused(
@@ -148,7 +148,8 @@ def test_threads_beyond_the_cores_are_warned_about(
 
 def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
     script = (
-        "import os, signal, sys; from hrmdoc.trainer import inbox; from hrmdoc.trainer.main import main\n"
+        "import os, signal, sys\n"
+        "from hrmdoc.trainer.loop import inbox; from hrmdoc.trainer.main import main\n"
         "inbox.Inbox.waiting = lambda self: (\n"
         "  self.job.state.step == 3 and bool(os.kill(os.getpid(), signal.SIGINT)))\n"
         "sys.exit(main(sys.argv[1:]))"

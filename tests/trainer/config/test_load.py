@@ -12,7 +12,8 @@ from hrmdoc.trainer.config.schema import TrainConfig
 from hrmdoc.trainer.model.arch import ArchConfig
 from hrmdoc.trainer.state.build import arch_config
 
-BASIC = """data_path=data/sudoku-extreme-small epochs=500 eval_interval=100 global_batch_size=4 lr=1e-4 puzzle_emb_lr=1e-4
+BASIC = """data_path=data/sudoku-extreme-small epochs=500 eval_interval=100 global_batch_size=4 lr=1e-4
+    puzzle_emb_lr=1e-4
     weight_decay=1.0 puzzle_emb_weight_decay=1.0
     arch.hidden_size=32 arch.H_layers=1 arch.L_layers=1 arch.num_heads=1 arch.expansion=2"""
 ULTRA_SMALL = BASIC.replace("epochs=500", "epochs=1000").replace("eval_interval=100", "eval_interval=200")
@@ -58,7 +59,8 @@ def test_a_yaml_file_may_write_1e_minus_4_without_a_dot(tmp_path: Path) -> None:
 def test_hrms_own_configuration_file_loads(tmp_path: Path) -> None:
     file = tmp_path / "cfg_pretrain.yaml"
     file.write_text(
-        "defaults:\n  - arch: hrm_v1\n  - _self_\nhydra:\n  output_subdir: null\ndata_path: data/arc-aug-1000\n"
+        "defaults:\n  - arch: hrm_v1\n  - _self_\nhydra:\n  output_subdir: null\n"
+        "data_path: data/arc-aug-1000\n"
         "eval_save_outputs: []\narch:\n  hidden_size: 128\n  puzzle_emb_ndim: ${.hidden_size}\n"
     )
     assert arch_config(load(file).arch, "float32").puzzle_emb_ndim == 128

@@ -51,7 +51,8 @@ def test_the_files_are_named_and_typed_as_hrm_expects(dataset):
     assert np.load(dataset / "train/all__puzzle_indices.npy").dtype == np.int32
     facts = json.loads((dataset / "train/dataset.json").read_text())
     assert facts == {
-        "pad_id": 0, "ignore_label_id": 0, "blank_identifier_id": 0, "vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 4,
+        "pad_id": 0, "ignore_label_id": 0, "blank_identifier_id": 0, "vocab_size": 11, "seq_len": 9,
+        "num_puzzle_identifiers": 4,
         "total_groups": 2, "mean_puzzle_examples": 2.0, "sets": ["all"],
     }  # fmt: skip
 
@@ -169,11 +170,13 @@ def test_arrays_that_do_not_fit_together_are_named(dataset, kind, array, words):
         ("{}", "lacks vocab_size"),
         ('{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1}', "lacks sets"),
         (
-            '{"vocab_size": "11", "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["all"]}',
+            '{"vocab_size": "11", "seq_len": 9, "num_puzzle_identifiers": 1, '
+            '"total_groups": 1, "sets": ["all"]}',
             "vocab_size",
         ),
         (
-            '{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, "total_groups": 1, "sets": ["../../x"]}',
+            '{"vocab_size": 11, "seq_len": 9, "num_puzzle_identifiers": 1, '
+            '"total_groups": 1, "sets": ["../../x"]}',
             "sets",
         ),
     ],

@@ -33,7 +33,7 @@ def test_the_data_of_a_published_recipe_come_with_the_command_that_builds_them()
     )
 
 
-def test_a_folder_without_a_dataset_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_a_folder_without_a_dataset_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with pytest.raises(InputError, match="no such folder in the dataset"):
         check_data("mine", tmp_path)

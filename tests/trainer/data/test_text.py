@@ -123,9 +123,9 @@ def test_a_line_that_is_no_problem_is_named(content, line, tmp_path):
 
 def test_a_dataset_is_built_from_the_command_line(tmp_path, capsys):
     assert command(["builtin", "sudoku-4x4", str(tmp_path / "d")]) == 0
-    told = capsys.readouterr()
-    assert told.out == f"{tmp_path / 'd'}\n"
-    assert "train: 1,024 examples in 1,024 groups, 16 tokens, vocabulary 6" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == f"{tmp_path / 'd'}\n"
+    assert "train: 1,024 examples in 1,024 groups, 16 tokens, vocabulary 6" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,6 @@ def test_a_dataset_is_built_from_the_command_line(tmp_path, capsys):
         ["text", "a", "b", "mbpp-split=true", "test-every=5"],
     ],
 )
-def test_a_mistake_in_the_command_is_told(words):
+def test_a_mistake_in_the_command_is_reported(words):
     with pytest.raises(UsageError):
         command(words)

@@ -25,7 +25,7 @@ def test_the_estimate_is_unbiased():
 
 
 @pytest.mark.parametrize(("samples", "passed", "k"), [(3, 0, 4), (3, 4, 1), (3, -1, 1), (3, 1, 0)])
-def test_what_the_programs_cannot_tell_is_refused(samples, passed, k):
+def test_what_the_programs_cannot_show_is_refused(samples, passed, k):
     with pytest.raises(ValueError, match="needs at least"):
         pass_at_k(samples, passed, k)
 

@@ -24,7 +24,8 @@ BLOCK = ["self_attn.qkv_proj", "self_attn.o_proj", "mlp.gate_up_proj", "mlp.down
 HRM_KEYS = {
     *(f"H_level.layers.0.{part}.weight" for part in BLOCK),
     *(f"L_level.layers.{layer}.{part}.weight" for layer in (0, 1) for part in BLOCK),
-    "embed_tokens.embedding_weight", "puzzle_emb.weights", "lm_head.weight", "q_head.weight", "q_head.bias", "H_init", "L_init",
+    "embed_tokens.embedding_weight", "puzzle_emb.weights", "lm_head.weight", "q_head.weight", "q_head.bias",
+    "H_init", "L_init",
 }  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from hrmdoc.trainer.model.hrm import HRM
 def model():
     torch.manual_seed(0)
     arch = ArchConfig(
-        hidden_size=8, num_heads=2, expansion=1, H_layers=2, L_layers=1, puzzle_emb_ndim=8, forward_dtype="float32",
-        halt_max_steps=2, causal=True,
+        hidden_size=8, num_heads=2, expansion=1, H_layers=2, L_layers=1, puzzle_emb_ndim=8,
+        forward_dtype="float32", halt_max_steps=2, causal=True,
     )  # fmt: skip
     made = HRM(arch, DataInfo(6, 16), 4)
     with torch.no_grad():

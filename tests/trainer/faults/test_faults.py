@@ -21,7 +21,7 @@ def losses(lab: Any, *words: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", sorted(set(FAULTS) - {"kill", "hang"}))
-def test_every_fault_runs_on_the_reference_patient(lab: Any, name: str) -> None:
+def test_every_fault_runs_on_the_reference_model(lab: Any, name: str) -> None:
     outcome = train(lab.job("max_steps=4", f"fault={name}", "on_nonfinite=off"))
     assert outcome.step == 4
 

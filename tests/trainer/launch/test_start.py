@@ -55,8 +55,8 @@ def test_the_options_become_a_script_that_a_shell_accepts(
     assert main(["train", "--slurm", *options, "--time", "02:30:00", *lab.words("run_name=a b")[:-1]]) == 0
     text = (cluster / "submitted.sh").read_text()
     for line in (
-        "--account=m12", "--qos=debug", "--constraint='gpu&hbm80g'", "--nodes=2", "--gpus-per-node=4", "--time=02:30:00",
-        "--signal=B:USR1@120", "--requeue", "--ntasks-per-node=1",
+        "--account=m12", "--qos=debug", "--constraint='gpu&hbm80g'", "--nodes=2", "--gpus-per-node=4",
+        "--time=02:30:00",        "--signal=B:USR1@120", "--requeue", "--ntasks-per-node=1",
     ):  # fmt: skip
         assert f"#SBATCH {line}\n" in text
     for part in (
@@ -69,9 +69,9 @@ def test_the_options_become_a_script_that_a_shell_accepts(
     ):
         assert part in text
     assert subprocess.run(["bash", "-n", str(cluster / "submitted.sh")], check=False).returncode == 0
-    told = capsys.readouterr().out
-    assert "Submitted batch job 4711" in told
-    assert f"hrmdoc watch {lab.folder / 'run'}" in told
+    printed = capsys.readouterr().out
+    assert "Submitted batch job 4711" in printed
+    assert f"hrmdoc watch {lab.folder / 'run'}" in printed
 
 
 def test_a_dry_run_prints_the_script_and_submits_nothing(
@@ -161,15 +161,15 @@ def test_a_login_node_is_recognised_and_a_compute_node_is_not(
     assert "there is no GPU" in str(slurm.login_node(env, gpu=False, host="c0412"))
 
 
-def test_a_run_in_the_background_tells_how_to_follow_and_stop_it(
+def test_a_run_in_the_background_says_how_to_follow_and_stop_it(
     lab: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", "--detach", *lab.words("max_steps=2")]) == 0
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     run = lab.folder / "run"
-    assert told.out == f"{run}\n"
-    assert f"hrmdoc watch {run}" in told.err
-    assert "kill -TERM" in told.err
+    assert printed.out == f"{run}\n"
+    assert f"hrmdoc watch {run}" in printed.err
+    assert "kill -TERM" in printed.err
     end = time.monotonic() + 90
     while not (run.exists() and lab.checkpoints() == ["step_2"]) and time.monotonic() < end:
         time.sleep(0.1)

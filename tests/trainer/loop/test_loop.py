@@ -131,19 +131,19 @@ def test_a_damaged_newest_checkpoint_is_passed_over_loudly(lab: Any) -> None:
     train(job)
 
 
-def test_a_checkpoint_that_was_damaged_since_it_was_saved_is_told_of_though_nobody_needs_it(lab: Any) -> None:
+def test_a_checkpoint_damaged_since_it_was_saved_is_reported_though_nobody_needs_it(lab: Any) -> None:
     train(lab.job("max_steps=6", "checkpoint_interval=2", run="well"))
     assert lab.events("checkpoint_unusable", run="well") == []
     train(lab.job("max_steps=6", "checkpoint_interval=2", "fault=corrupt-checkpoint@4"))
-    told = [
+    unusable = [
         (event["step"], event["path"].rpartition("checkpoints/")[2])
         for event in lab.events("checkpoint_unusable")
     ]
-    assert told == [(6, "step_4/state.pt"), (6, "step_6/state.pt")]
+    assert unusable == [(6, "step_4/state.pt"), (6, "step_6/state.pt")]
     assert sum("its checksum differs" in line for line in lab.lines) == 2
 
 
-def test_batches_that_come_again_are_told_of_once(lab: Any) -> None:
+def test_batches_that_come_again_are_reported_of_once(lab: Any) -> None:
     train(lab.job("epochs=20", "eval_interval=20", "max_steps=40", run="well"))
     assert lab.events("warning", run="well") == []
     train(lab.job("epochs=20", "eval_interval=20", "max_steps=40", "fault=memorize"))
@@ -341,7 +341,7 @@ def test_a_slow_loader_shows_as_time_waited_for_data(lab: Any) -> None:
     assert all(seconds >= 0.05 for seconds in seen)
 
 
-def test_every_fault_names_a_cause_and_has_a_line_that_tells_it() -> None:
+def test_every_fault_names_a_cause_and_has_a_line_that_describes_it() -> None:
     for name, kind in faults.FAULTS.items():
         assert kind.cause, name
         assert (kind.__doc__ or "").startswith(f"{kind.cause}: "), name

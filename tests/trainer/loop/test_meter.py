@@ -76,7 +76,7 @@ def test_a_loss_or_gradient_that_is_no_number_is_noticed(bad: float) -> None:
     assert [finite(found.values, gradient=False) for found in fetched] == [True, False, True]
 
 
-def test_weights_and_updates_are_told_of_the_steps_that_were_measured() -> None:
+def test_weights_and_updates_are_measured_of_the_steps_that_were_measured() -> None:
     meter = Meter(examples=4)
     for step, moved in ((1, None), (2, torch.tensor([16.0, 0.25])), (3, torch.tensor([0.0, 1.0]))):
         meter.add(sums(count=0))

@@ -21,8 +21,10 @@ from tests.trainer.programs import launch
 @pytest.mark.slow
 def test_a_run_killed_five_times_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
     script = (
-        "import importlib.util, pathlib, sys; spec = importlib.util.spec_from_file_location('soak', sys.argv[1])\n"
-        "soak = importlib.util.module_from_spec(spec); sys.modules['soak'] = soak; spec.loader.exec_module(soak)\n"
+        "import importlib.util, pathlib, sys\n"
+        "spec = importlib.util.spec_from_file_location('soak', sys.argv[1])\n"
+        "soak = importlib.util.module_from_spec(spec); sys.modules['soak'] = soak\n"
+        "spec.loader.exec_module(soak)\n"
         "print(soak.soak(pathlib.Path(sys.argv[2]), 5, seed=3, native=True).kills)"
     )
     file = Path(__file__).parents[2] / "soak.py"
@@ -54,16 +56,16 @@ def test_a_killed_worker_is_restarted_by_torchrun_and_loses_only_the_steps_since
         "hrmdoc.trainer",
     )
     command = [sys.executable, "-m", "torch.distributed.run", *torchrun, "train", *words]
-    status, told = launch(command, lab.folder / "run", timeout_s=900)
-    assert status == 0, told
+    status, printed = launch(command, lab.folder / "run", timeout_s=900)
+    assert status == 0, printed
     starts = [
         (event["event"], event["step"]) for event in lab.events() if event["event"] in ("started", "resumed")
     ]
-    assert starts == [("started", 0), ("resumed", 6)], told
+    assert starts == [("started", 0), ("resumed", 6)], printed
     assert lab.events("resumed")[0]["restarts"] == 1
-    assert lab.events("ended")[-1]["reason"] == "finished", told
+    assert lab.events("ended")[-1]["reason"] == "finished", printed
     steps = [step for step, _ in lab.scalars()["train/lm_loss"]]
-    assert sorted(set(steps)) == list(range(1, 11)), told
+    assert sorted(set(steps)) == list(range(1, 11)), printed
 
 
 class Limit(Fault):
@@ -210,7 +212,7 @@ def test_a_restart_without_a_run_dir_finds_the_run_of_its_launcher(
     monkeypatch.chdir(lab.folder)
     monkeypatch.setenv("SLURM_JOB_ID", "77")
     words = [word for word in lab.words("max_steps=4") if not word.startswith("run_dir=")]
-    from hrmdoc.trainer.main import read_config
+    from hrmdoc.trainer.commands.train import read_config
     from hrmdoc.trainer.setup.make import make_job
 
     first = make_job(read_config(None, words), None, lab.lines.append)

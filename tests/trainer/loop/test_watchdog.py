@@ -49,19 +49,19 @@ def test_the_first_step_may_take_its_time() -> None:
     assert run.said == []
 
 
-def test_a_silence_is_told_with_its_place_again_as_it_doubles_and_when_it_ends() -> None:
+def test_a_silence_is_reported_with_its_place_again_as_it_doubles_and_when_it_ends() -> None:
     run = Heard()
     with Hooks(Watchdog(run, patience_s=0.2, poll_s=0.02)):
         run.step()
         waiting_for_a_peer(1.2)
         run.step()
         time.sleep(0.1)
-    *told, end = run.said
-    assert len(told) >= 2
-    assert all(line.startswith("1 no step has ended for ") for line in told)
-    assert all("since step 1; the loop stands in waiting_for_a_peer (" in line for line in told)
+    *warnings, end = run.said
+    assert len(warnings) >= 2
+    assert all(line.startswith("1 no step has ended for ") for line in warnings)
+    assert all("since step 1; the loop stands in waiting_for_a_peer (" in line for line in warnings)
     assert end.startswith("the loop goes on after ")
-    times = [float(line.split(" for ")[1].split(" s")[0]) for line in told]
+    times = [float(line.split(" for ")[1].split(" s")[0]) for line in warnings]
     assert all(later >= earlier for earlier, later in pairwise(times))
 
 

@@ -11,7 +11,7 @@ from hrmdoc.trainer.optim.movement import Movement
 from hrmdoc.trainer.parallel.world import World
 
 
-def test_nothing_is_told_of_a_step_that_was_not_asked_for() -> None:
+def test_nothing_is_measured_of_a_step_that_was_not_asked_for() -> None:
     assert Movement([torch.ones(2)], World(), split=False).after() is None
 
 
@@ -43,7 +43,7 @@ def test_the_processes_shares_add_up_whether_each_has_all_weights_or_a_part() ->
 
 
 @pytest.mark.parametrize("native", ["native=false", "native=true"])
-def test_a_run_tells_at_every_interval_how_large_its_weights_are_and_how_far_they_moved(
+def test_a_run_writes_at_every_interval_how_large_its_weights_are_and_how_far_they_moved(
     lab: Any, native: str
 ) -> None:
     job = lab.job("max_steps=7", "log_interval=3", native)

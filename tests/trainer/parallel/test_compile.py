@@ -24,10 +24,10 @@ def test_a_compiled_run_of_one_process_of_two_and_of_a_split_model_has_the_curve
         {"size": size, "words": lab.words(*words, *more, run=name), "backend": backend}
         for name, (size, more) in ways.items()
     ]
-    statuses, told = launch(
+    statuses, printed = launch(
         {"size": 1, "words": lab.words(*words, "native=false", run="plain")}, *runs, timeout=3000
     )
-    assert statuses == [[0], [0], [0, 0], [0, 0]], told
+    assert statuses == [[0], [0], [0, 0], [0, 0]], printed
     for tag in ("train/lm_loss", "train/q_halt_loss", "train/grad_norm", "all.lm_loss"):
         plain = lab.scalars("plain")[tag]
         for name in ways:

@@ -19,13 +19,13 @@ def curve(lab: Any, run: str, tag: str = "train/lm_loss") -> list[tuple[int, flo
 
 @pytest.mark.slow
 def test_two_and_four_processes_give_the_curve_of_one(lab: Any) -> None:
-    statuses, told = launch(
+    statuses, printed = launch(
         {"size": 1, "words": lab.words(*SMALL, run="one")},
         {"size": 2, "words": lab.words(*SMALL, run="two")},
         {"size": 4, "words": lab.words(*SMALL, run="four")},
         {"size": 2, "words": lab.words(*SMALL, "parallel=fsdp", "ema=true", run="fsdp")},
     )
-    assert statuses == [[0], [0, 0], [0, 0, 0, 0], [0, 0]], told
+    assert statuses == [[0], [0, 0], [0, 0, 0, 0], [0, 0]], printed
     for name in ("two", "four", "fsdp"):
         moved = ("train/param_norm", "train/update_ratio")
         for tag in (
@@ -66,7 +66,7 @@ def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_stra
         return lab.words(f"resume={place}", f"run_dir={lab.folder / run}", *more)  # type: ignore[no-any-return]
 
     ema = "ema=true"
-    statuses, told = launch(
+    statuses, printed = launch(
         {"size": 1, "words": lab.words(*SMALL, ema, run="one")},
         {"size": 2, "words": lab.words(*SMALL, ema, "parallel=fsdp", run="split")},
         {"size": 1, "words": rest("split", "2to1", "max_steps=8")},
@@ -75,7 +75,7 @@ def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_stra
         {"size": 2, "words": rest("2to4", "4to2", "max_steps=8", "parallel=fsdp", step=6)},
         {"size": 2, "words": rest("one", "ddp", "max_steps=8")},
     )
-    assert statuses == [[0], [0, 0], [0], [0, 0], [0] * 4, [0, 0], [0, 0]], told
+    assert statuses == [[0], [0, 0], [0], [0, 0], [0] * 4, [0, 0], [0, 0]], printed
     assert len(list((lab.folder / "split" / "checkpoints" / "step_4" / "shards").glob("*.distcp"))) == 2
     for tag in ("train/lm_loss", "all.lm_loss"):
         whole = [point for point in curve(lab, "one", tag) if point[0] > 4]
@@ -91,10 +91,10 @@ def test_a_checkpoint_is_resumed_by_another_number_of_processes_and_another_stra
 
 @pytest.mark.slow
 def test_a_signal_to_one_process_ends_all_of_them_at_the_same_step_with_a_checkpoint(lab: Any) -> None:
-    statuses, told = launch(
+    statuses, printed = launch(
         {"size": 2, "words": lab.words("parallel.timeout_s=30"), "signal": ["SIGTERM", 1, 5]}
     )
-    assert statuses == [[143, 143]], told
+    assert statuses == [[143, 143]], printed
     assert lab.checkpoints() == ["step_5"]
     assert lab.events("signal")[0]["step"] == 5
 
@@ -113,7 +113,7 @@ def test_a_run_of_one_process_measures_the_parts_of_a_step_and_communicates_noth
         assert sum(parts) <= values["perf/step_time_s"]
 
 
-def test_a_process_without_the_others_addresses_is_told_to_use_torchrun() -> None:
+def test_a_process_without_the_others_addresses_is_sent_to_torchrun() -> None:
     with pytest.raises(ConfigError, match="RANK is not set") as caught:
         parallel.start("cpu", 5, {"WORLD_SIZE": "2"})
     assert "torchrun" in str(caught.value)

@@ -13,7 +13,7 @@ def silent(line: str) -> None:
     del line
 
 
-def test_scalars_that_cannot_be_written_are_told_of_once_and_training_goes_on(tmp_path: Path) -> None:
+def test_scalars_that_cannot_be_written_are_reported_once_and_training_goes_on(tmp_path: Path) -> None:
     said: list[str] = []
     run = RunDir(tmp_path / "run", said.append)
     run.heartbeat(1, force=True)
@@ -22,7 +22,8 @@ def test_scalars_that_cannot_be_written_are_told_of_once_and_training_goes_on(tm
     run.heartbeat(2, force=True)
     run.heartbeat(3, force=True)
     assert said == [
-        f"warning: cannot write {run.path / 'events.out.tfevents.*'}: No space left on device; training goes on"
+        f"warning: cannot write {run.path / 'events.out.tfevents.*'}: "
+        "No space left on device; training goes on"
     ]
     run.close(3, "finished")
 
@@ -80,7 +81,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_in_one_sentence(tmp_path:
         RunDir(tmp_path / "file" / "run", silent)
 
 
-def test_a_log_that_cannot_be_written_is_told_once_and_training_goes_on(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once_and_training_goes_on(tmp_path: Path) -> None:
     said: list[str] = []
     run = RunDir(tmp_path, said.append)
     (tmp_path / "events.jsonl").mkdir()

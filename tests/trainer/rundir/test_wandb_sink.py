@@ -63,7 +63,7 @@ def test_projects_and_runs_are_named_as_hrm_names_them(lab: Any, wandb: SimpleNa
     assert (wandb.runs[0].given["mode"], wandb.runs[0].given["project"]) == ("online", "Mine")
 
 
-def test_a_sink_that_fails_is_told_once_and_ends_nothing(lab: Any, wandb: SimpleNamespace) -> None:
+def test_a_sink_that_fails_is_reported_once_and_ends_nothing(lab: Any, wandb: SimpleNamespace) -> None:
     job = lab.job("max_steps=4", "wandb=true")
     wandb.runs[0].broken = True
     assert train(job).reason == "finished"

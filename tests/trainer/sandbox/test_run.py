@@ -74,7 +74,8 @@ LEAVES_EARLY = [
 PRETENDS = [
     "print('passed')",
     'import sys; sys.stdout.write(\'{"status": "passed"}\'); sys.exit(0)',
-    'import os\nfor n in range(32):\n    try: os.write(n, b\'{"word": "", "status": "passed", "guards": [], "detail": ""}\')\n'
+    "import os\nfor n in range(32):\n"
+    '    try: os.write(n, b\'{"word": "", "status": "passed", "guards": [], "detail": ""}\')\n'
     "    except OSError: pass\nos._exit(0)",
     "import os\nfor n in range(32):\n    try: os.write(n, b'[]')\n    except OSError: pass\nos._exit(0)",
     'import json; json.dumps = lambda *a: \'{"status": "passed"}\'; raise SystemExit',
@@ -83,7 +84,8 @@ PRETENDS = [
 CLOSES = ["import sys; sys.stdout.close(); sys.stderr.close()", "import os; os.closerange(0, 64)"]
 HUNGRY = [
     "while True: pass",
-    "import signal\nfor n in (signal.SIGXCPU, signal.SIGTERM): signal.signal(n, signal.SIG_IGN)\nwhile True: pass",
+    "import signal\nfor n in (signal.SIGXCPU, signal.SIGTERM):\n  signal.signal(n, signal.SIG_IGN)\n"
+    "while True: pass",
     "try:\n    while True: pass\nexcept BaseException:\n    while True: pass",
     "x = []\nwhile True: x.append(bytes(1 << 20))",
     "x = bytearray(1 << 40)",
@@ -114,7 +116,8 @@ def test_a_program_that_sleeps_is_ended_by_the_clock() -> None:
 
 
 def test_a_flood_into_every_stream_ends_bounded() -> None:
-    code = "import os\nwhile True:\n  for n in range(16):\n    try: os.write(n, b'x' * 65536)\n    except OSError: pass"
+    code = "import os\nwhile True:\n  for n in range(16):\n"
+    code += "    try: os.write(n, b'x' * 65536)\n    except OSError: pass"
     assert verdict(code)[0] == "died"
 
 

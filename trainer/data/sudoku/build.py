@@ -125,7 +125,8 @@ BUILTIN = {
     "sudoku-medium": Recipe(side=9, clues=34, train=1000, test=200, num_aug=50, guessing=False),
     "sudoku-hard": Recipe(side=9, clues=25, train=250, test=100, num_aug=200, guessing=True),
 }
-_VERSION = 1  # of the recipes and the generator; part of the folder's name, so that a change never meets an old cache
+_VERSION = 1
+"""Of the recipes and the generator; part of the folder's name, so that a change never meets an old cache."""
 
 
 def recipe_of(name: str) -> Recipe:
