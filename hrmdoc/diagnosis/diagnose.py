@@ -286,7 +286,7 @@ def _effective(
     excused: set[str] = set()
     for symptom, explained in zip(seen, share.tolist(), strict=True):
         level = LADDER.index(symptom.severity)
-        if explained >= BENIGN_SHARE:
+        if explained >= BENIGN_SHARE or symptom.got_over:
             level = 0
             excused.add(symptom.id)
         elif symptom.state == "resolved":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from hrmdoc.examination import ranks
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
+from hrmdoc.examination.outcome import ended_well
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
@@ -96,7 +97,11 @@ class Examination:
         for rule in self._in_order:
             finding = self._look(rule, scene)
             self._findings[rule.id] = finding
-            symptoms[rule.id] = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
+            symptom = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
+            passing = finding.state == "resolved" or (rule.alarms == "outcome" and symptom.seen)
+            if passing and ended_well(scene, finding.role):
+                symptom = replace(symptom, got_over=True)
+            symptoms[rule.id] = symptom
         return [symptoms[rule.id] for rule in self._rules]
 
     def _match_lines(self) -> None:

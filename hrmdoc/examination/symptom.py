@@ -38,6 +38,7 @@ class Symptom:
         group: symptoms of one group are graded answers to one question and count as one.
         rank: global rank on which it was first seen.
         score: the detector's strongest score, if there is one.
+        got_over: the run ended well all the same, so that it is no more than information.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Symptom:
     group: str | None = None
     rank: int | None = None
     score: float | None = None
+    got_over: bool = False
 
     @property
     def seen(self) -> bool:

@@ -1,0 +1,79 @@
+"""What became of a series as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hrmdoc.measures.outcome import outcome
+
+
+def _noisy(levels: np.ndarray, scatter: float = 0.02) -> np.ndarray:
+    return levels + np.random.default_rng(7).normal(0.0, scatter, len(levels))
+
+
+def _falling(points: int) -> np.ndarray:
+    return 0.3 + 2.0 * np.exp(-np.arange(points) / (points / 5))
+
+
+def test_a_loss_that_falls_to_its_best_ends_well() -> None:
+    judged = outcome(_noisy(_falling(300)))
+    assert judged is not None
+    assert judged.fine
+
+
+def test_a_spike_that_is_made_good_leaves_the_outcome_as_it_is() -> None:
+    values = _noisy(_falling(300))
+    values[150:156] = 9.0
+    judged = outcome(values)
+    assert judged is not None
+    assert judged.fine
+
+
+def test_a_loss_that_goes_up_in_its_last_points_does_not_end_well() -> None:
+    values = _noisy(_falling(600))
+    values[-10:] = 4.0
+    judged = outcome(values)
+    assert judged is not None
+    assert not judged.fine
+
+
+def test_a_run_that_spends_half_its_length_on_regaining_does_not_end_well() -> None:
+    levels = np.concatenate([np.linspace(2.3, 0.5, 60), np.linspace(2.3, 0.45, 180)])
+    judged = outcome(_noisy(levels))
+    assert judged is not None
+    assert not judged.fine
+
+
+def test_a_loss_that_is_thrown_far_above_its_start_again_and_again_is_lost() -> None:
+    values = _noisy(_falling(400))
+    values[200::6] = 12.0
+    judged = outcome(values)
+    assert judged is not None
+    assert not judged.fine
+
+
+def test_a_series_that_ends_behind_its_opening_is_worse() -> None:
+    judged = outcome(_noisy(np.concatenate([np.linspace(1.0, 0.7, 10), np.linspace(0.7, 1.6, 30)]), 0.01))
+    assert judged is not None
+    assert judged.kept < 0
+    assert judged.rise == pytest.approx(1.2, abs=0.3)
+
+
+def test_noise_about_one_level_is_no_gain() -> None:
+    judged = outcome(_noisy(np.full(400, 2.0), 0.3))
+    assert judged is not None
+    assert not judged.fine
+
+
+def test_a_score_is_judged_the_other_way_round() -> None:
+    rising = np.linspace(0.1, 0.9, 40)
+    up, down = outcome(rising, "max"), outcome(rising[::-1].copy(), "max")
+    assert up is not None
+    assert down is not None
+    assert up.fine
+    assert not down.fine
+
+
+def test_five_points_are_not_judged() -> None:
+    assert outcome(np.array([5.0, 4.0, 3.0, np.nan, 2.0, 1.0])) is None
