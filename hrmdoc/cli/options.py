@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,6 +112,13 @@ def _literal(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """The verdict that the exit status goes by."""
+    from hrmdoc.reports.verdict import SEVEREST
+
+    return min(verdicts, key=SEVEREST.index)
 
 
 def status(verdict: str, fail_on: str) -> int:

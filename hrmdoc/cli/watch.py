@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,9 @@ from hrmdoc.cli.options import (
     run_options,
     stated_facts,
     status,
+    worst,
 )
+from hrmdoc.errors import InputError
 
 
 @click.command("watch")
@@ -29,7 +34,8 @@ from hrmdoc.cli.options import (
     type=click.FloatRange(0.1, 60),
     help="Seconds between two polls at most.",
 )
-@click.option("--once", is_flag=True, help="Look once and end.")
+@click.option("--once", is_flag=True, help="Look once and end, as for cron.")
+@click.option("--wait", is_flag=True, help="Wait for PATH where it does not exist yet.")
 @click.option(
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
@@ -41,6 +47,7 @@ def command(
     *,
     interval: float,
     once: bool,
+    wait: bool,
     no_state: bool,
     act: bool,
     roles: tuple[str, ...],
@@ -48,22 +55,27 @@ def command(
     facts: tuple[str, ...],
     fail_on: str | None,
 ) -> int:
-    """Follow a run live; incidents are told as they open and resolve.
+    """Follow a run live; incidents are reported as they open and resolve.
 
     PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder
     that holds several runs the newest is followed, and one that begins later takes its place. `-` follows
     what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
-    SIGTERM, with a summary.
+    SIGTERM, with a summary; the exit status counts what is open then.
     """
     from hrmdoc.live import piped
     from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
+    from hrmdoc.reports.status_line import status_line
     from hrmdoc.reports.terminal import show, show_action, show_incident
 
     copy = None
     if path == "-":
         path = time.strftime("hrmdoc-watch-%Y%m%d-%H%M%S.log")
         copy = piped.keep(Path(path))
+    elif not os.path.lexists(path):
+        if once or not wait:
+            raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
+        _wait_for(path, interval)
     watch = Watch(
         path,
         interval=interval,
@@ -93,22 +105,46 @@ def command(
     if watch.session.other_runs:
         _say(out, watch.session.other_runs)
     analysis = None
-    for look in watch.looks(once=once):
-        if look.moved:
-            _say(out, f"{path} names another run now: {watch.following}")
-        for incident in look.changes:
-            show_incident(incident, out)
-        for action in look.actions:
-            show_action(action, out)
-        alerter.tell(look.changes)
-        analysis = look.analysis
+    with _status(out) as update:
+        for look in watch.looks(once=once):
+            if look.moved:
+                _say(out, f"{path} names another run now: {watch.following}")
+            for incident in look.changes:
+                show_incident(incident, out)
+            for action in look.actions:
+                show_action(action, out)
+            alerter.send(look.changes)
+            analysis = look.analysis
+            update(status_line(analysis, watch.incidents.open))
     if analysis is None:
         return 2
     out.print()
     show(analysis, out)
     if interrupted:
         return 130
-    return status(analysis.verdict, fail_on or watch.session.settings.fail_on)
+    still = [incident.severity for incident in watch.incidents.open]
+    return status(worst((analysis.verdict, *still)), fail_on or watch.session.settings.fail_on)
+
+
+def _wait_for(path: str, interval: float) -> None:
+    """Returns once the path exists; a time-out is up to who called."""
+    if not os.path.lexists(path):
+        _say(console(err=True), f"waiting for {path}")
+    while not os.path.lexists(path):
+        time.sleep(interval)
+
+
+@contextmanager
+def _status(out: Any) -> Iterator[Callable[[str], None]]:
+    """Keeps one line at the foot of a terminal; nothing elsewhere."""
+    if not out.is_terminal:
+        yield lambda _: None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=out, transient=True, refresh_per_second=4) as live:
+        yield lambda text: live.update(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
 
 
 def _say(out: Any, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Alerts: an incident told to a command or a webhook that the user named. A target that fails never stops the
+"""Alerts: an incident sent to a command or a webhook that the user named. A target that fails never stops the
 watch."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ORDER = ("info", "warning", "critical")
 
 
 class Alerter:
-    """Tells incidents of at least the configured severity.
+    """Sends incidents of at least the configured severity.
 
     Args:
         targets: the user's settings.
@@ -38,14 +38,14 @@ class Alerter:
         if targets.webhook is not None and not targets.webhook.startswith(("http://", "https://")):
             raise ConfigError(f"alerts.webhook must be an http or https address, not {targets.webhook!r}")
 
-    def tell(self, incidents: Iterable[Incident]) -> None:
+    def send(self, incidents: Iterable[Incident]) -> None:
         """Sends what is severe enough; a failure is said on stderr."""
         for incident in incidents:
             if ORDER.index(incident.severity) < ORDER.index(self._targets.minimum):
                 continue
             body = json.dumps({"schema": "hrmdoc.incident/1", "run": self._run, **asdict(incident)}).encode()
-            for send in (self._to_command, self._to_webhook):
-                problem = send(body)
+            for deliver in (self._to_command, self._to_webhook):
+                problem = deliver(body)
                 if problem:
                     print(f"hrmdoc: alert not delivered: {problem}", file=sys.stderr)  # noqa: T201
 

@@ -12,10 +12,10 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription
+from hrmdoc.reports.verdict import SEVEREST
 from hrmdoc.text.clean import clean, redact
 
 SCHEMA = "hrmdoc.diagnosis/1"
-SEVEREST = ("critical", "warning", "no_data", "info", "healthy")
 
 
 def dumps(analysis: Analysis) -> str:

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.reports.as_json import SEVEREST
 from hrmdoc.reports.layout import cut, put, short, typed
-from hrmdoc.reports.verdict import COLOURS, ICONS, blame, sentence
+from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, blame, sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.reports.layout import cut, place
 
+SEVEREST = ("critical", "warning", "no_data", "info", "healthy")
 SICK = ("warning", "critical")
 COLOURS = {
     "critical": "bold red",

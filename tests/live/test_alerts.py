@@ -45,7 +45,7 @@ def hook() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def _told(targets: Alerts, capsys: pytest.CaptureFixture[str], *incidents: Incident) -> str:
-    Alerter(targets, "runs/a").tell(incidents or [SPIKE])
+    Alerter(targets, "runs/a").send(incidents or [SPIKE])
     return capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hrmdoc import readers
-from hrmdoc.errors import InputError, UsageError
+from hrmdoc.errors import InputError, UsageError, did_you_mean
 from hrmdoc.readers.sources import archives, names
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.decode import codec_of, plain_head
@@ -89,6 +89,7 @@ def _named(
             return
         raise InputError(
             "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
+            hint=_instead_of(path),
             file=path,
         ) from error
     if stat.S_ISDIR(status.st_mode):
@@ -103,6 +104,22 @@ def _named(
             file=path,
             hint="to read a stream, pass `-` and redirect it to standard input",
         )
+
+
+def _instead_of(path: str) -> str | None:
+    """What to type instead of a path that does not exist: a name like it in the same folder, or what brings
+    a remote file here."""
+    scheme, mark, rest = path.partition("://")
+    if mark:
+        copying = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
+        fetch = copying.get(scheme, f"curl -sL {path}" if scheme.startswith("http") else "")
+        return f"only local files are read: {fetch} | hrmdoc analyze -" if fetch and rest else None
+    folder, name = os.path.split(path.rstrip("/"))
+    try:
+        guess = did_you_mean(name, os.listdir(folder or "."))
+    except OSError:
+        return f"{folder} is no folder either" if folder else None
+    return guess
 
 
 def _is_archive(path: str) -> bool:

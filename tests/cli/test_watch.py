@@ -1,0 +1,110 @@
+"""`hrmdoc watch` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+LOGGING = """
+import time
+for i in range(60):
+    stamp = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(time.time() - 600 + 10 * i))
+    print(f'{stamp} INFO step {i} loss {2 - i / 100}')
+"""
+
+
+def aged(path: Path, seconds: float) -> None:
+    """Says that the file was last written so long ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Tokyo", "UTC"])
+def test_a_growing_log_with_local_times_is_no_stall_and_an_old_one_is(
+    spawn: Command, apart: Path, zone: str
+) -> None:
+    log = apart / "train.log"
+    command = [sys.executable, "-c", LOGGING]
+    environment = {**os.environ, "TZ": zone}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    log.write_bytes(done.stdout)
+    fresh = spawn("watch", "--once", log, TZ=zone)
+    assert (fresh.status, "opened" in fresh.out) == (0, False), fresh.out
+    aged(log, 3600)
+    old = spawn("watch", "--once", log, TZ=zone)
+    assert old.status == 1
+    assert "✗ CRITICAL  No progress" in old.out
+
+
+def test_a_lapsed_heartbeat_is_in_the_summary_and_the_exit_status(hrmdoc: Command, apart: Path) -> None:
+    run = apart / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "id": "x"}')
+    (run / "train.log").write_text("".join(f"step {i} | loss {2 - i / 100}\n" for i in range(60)))
+    (run / "heartbeat.json").write_text(json.dumps({"time": time.time() - 300, "step": 59}))
+    aged(run / "heartbeat.json", 300)
+    done = hrmdoc("watch", "--once", run)
+    assert "opened   heartbeat-lapsed" in done.out
+    assert "✗ CRITICAL  Heartbeat has lapsed" in done.out
+    assert done.status == 1
+
+
+def test_a_run_that_is_not_there_yet_is_an_error_that_names_the_way_to_wait(hrmdoc: Command) -> None:
+    done = hrmdoc("watch", "later.log")
+    assert done.status == 2
+    assert "later.log: no such file or folder" in done.err
+    assert "--wait" in done.err
+
+
+def test_wait_begins_once_the_run_is_there(apart: Path) -> None:
+    command = [sys.executable, "-m", "hrmdoc", "watch", "--wait", "--interval", "0.1", "later.log"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=apart)
+    assert process.stderr is not None
+    assert "waiting for later.log" in process.stderr.readline()
+    (apart / "later.log").write_text("".join(f"step {i} | loss nan\n" for i in range(60)))
+    assert process.stdout is not None
+    told = ""
+    while "loss-nonfinite" not in told:
+        told += (line := process.stdout.readline())
+        assert line, "the watch ended early: " + told
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_on_a_terminal_one_line_says_how_the_run_stands(apart: Path) -> None:
+    lines = (f"2026-01-01 00:{i // 6:02}:{i % 6}0 step {i}/100 | loss {2 - i / 100:.3f}\n" for i in range(60))
+    (apart / "train.log").write_text("".join(lines))
+    command = [sys.executable, "-m", "hrmdoc", "watch", "train.log"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, cwd=apart)
+    os.close(theirs)
+    seen = b""
+    while b"no open incident" not in seen:
+        seen += os.read(ours, 4096)
+    process.send_signal(signal.SIGTERM)
+    assert b"step 59 of 100" in seen
+    assert b"loss 1.41" in seen
+    assert b"0.1 steps/s" in seen
+    assert b"6 min 50 s left" in seen
+    while True:
+        try:
+            if not os.read(ours, 4096):
+                break
+        except OSError:
+            break
+    os.close(ours)
+    assert process.wait(60) == 130
