@@ -14,6 +14,7 @@ import orjson
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import MAX_LINE, LineSession
 from hrmdoc.readers.support.rows import Rows
@@ -62,7 +63,8 @@ _EVENTS: dict[str, EventKind] = {
 _EVENT_KEYS = ("event", "kind", "type")
 _NO_DETAIL = frozenset({"time", "step", "timestamp", "traceback", "metrics"})
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
-_NOT_METRICS = frozenset({*_EVENT_KEYS, *_TEXT_KEYS})
+_CONFIG = "config"  # Ray Tune repeats it in every row
+_NOT_METRICS = frozenset({*_EVENT_KEYS, *_TEXT_KEYS, _CONFIG})
 _MOST_LINES = 400  # of one text in a record
 _TRUST = 20  # so many objects in a row tell what a file is
 
@@ -125,6 +127,7 @@ class _Session(LineSession):
         super().__init__(context)
         self._rows = Rows(context, precision=3)
         self._typed: TypedRows | None = None
+        self._config: dict[str, Any] = {}
         self._unread = LeftOut(context.path, "lines that are no JSON objects")
 
     def close(self) -> Iterator[Record]:
@@ -204,6 +207,11 @@ class _Session(LineSession):
         if wanted or kind == "exception":
             yield from self._texts(row, line)
         if kind is None:
+            if isinstance(config := row.get(_CONFIG), dict):
+                row = {key: cell for key, cell in row.items() if key != _CONFIG}
+                if config != self._config:
+                    self._config = config
+                    yield from flat_facts(config, self._context.path, line)
             self._rows.add(row, line)
             return
         detail = {key: value for key, value in row.items() if key not in _NO_DETAIL}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrmdoc.readers import csv
+from hrmdoc.readers import csv, discover, read_into
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Points, Record
+from hrmdoc.record.run import Damage, Points, Record, Run
 from tests.readers.feeding import curves, fed
 
 
@@ -349,3 +349,17 @@ def test_runs_may_have_words_for_names_and_a_table_that_counts_nothing_is_one() 
         "metrics.csv#large": [2.0],
     }
     assert curves(read("trial,loss\n1,2.5\n2,2.0\n"))["loss"] == [(0, "2.5"), (1, "2.0")]
+
+
+def test_the_folders_of_dvclive_are_part_of_the_name(tmp_path: Path) -> None:
+    for name in ("train/loss", "eval/loss", "lr"):
+        path = tmp_path / f"dvclive/plots/metrics/{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"step\t{name.rpartition('/')[2]}\n0\t1.0\n1\tnan\n2\tnan\n")
+    run = Run()
+    read_into(run, discover(tmp_path))
+    assert {key.metric: len(series) for key, series in run.series.items()} == {
+        "train/loss": 3,
+        "eval/loss": 3,
+        "lr": 3,
+    }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hrmdoc.readers import jsonl
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.feed import nothing_wanted
-from hrmdoc.record.run import Damage, Event, Line, Points, Record
+from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 
 
@@ -306,3 +306,14 @@ def test_seconds_of_the_run_are_a_metric_wherever_the_bytes_are_cut() -> None:
     text = lines(*rows)
     for cut in range(len(text)):
         assert curves(read(text, (cut,)))["time"] == [(1, "3.5"), (3, "4.5")]
+
+
+def test_a_config_that_every_row_repeats_is_settings_and_no_metric() -> None:
+    rows = "".join(
+        json.dumps({"training_iteration": n, "loss": 2.0 / n, "config": {"lr": 0.1, "model": {"depth": 2}}})
+        + "\n"
+        for n in range(1, 5)
+    )
+    found = read(rows)
+    assert list(curves(found)) == ["loss"]
+    assert {one.key: one.value for one in found if isinstance(one, Fact)} == {"lr": 0.1, "model.depth": 2}

@@ -30,6 +30,7 @@ _NO_LOG_NAMES = frozenset(
     diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl meta.json demo-output.log report.html report.md
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
+_STATES_OF_A_SWEEP = ("experiment_state-", "basic-variant-state-", "searcher-state-", "search_gen_state-")
 _NO_LOG_FOLDERS = frozenset(
     [
         "node_modules",
@@ -70,6 +71,8 @@ def is_no_log(name: str) -> bool:
     if lowered in _NO_LOG_NAMES or lowered.endswith((".index.json", "~", ".tmp", ".swp")):
         return True
     if lowered.startswith("."):  # hidden files are settings and halves of files being replaced
+        return True
+    if lowered.startswith(_STATES_OF_A_SWEEP):
         return True
     suffix = lowered.rpartition(".")[2] if "." in lowered else ""
     return suffix in _NO_LOG_SUFFIXES

@@ -15,6 +15,7 @@ from hrmdoc.text import patterns
 
 _METRIC = patterns.lazy(r"loss|acc|reward|return|perplexity|ppl|grad_?norm|nll|learning_rate", re.IGNORECASE)
 _TAG = patterns.lazy(r"^run-.*?-?tag-")
+_DVCLIVE = patterns.lazy(r"(?:^|/)plots/metrics/(?P<metric>.+)\.tsv$")
 _DOWNLOAD = ["step", "value", "wall time"]
 _NO_NAME = patterns.lazy(r"(?:\d{1,3}|y|values?|data|column_?\d|unnamed: \d|0\.0)\Z", re.IGNORECASE)
 """What heads the only column of a series that a program never named: pandas counts, others say that it is a
@@ -64,8 +65,11 @@ def metric_of(path: str) -> str:
 
 
 def renamed(names: list[str], path: str, comment: str) -> list[str]:
-    """The names of a header in full: TensorBoard's download has the metric in the file's name, Gym's monitor
-    single letters."""
+    """The names of a header in full: TensorBoard's download has the metric in the file's name, DVCLive a part
+    of it in the folders, Gym's monitor single letters."""
+    if found := _DVCLIVE.search(path.replace("\\", "/")):
+        own = found["metric"].rpartition("/")[2]
+        return [found["metric"] if name.strip() == own else name for name in names]
     if sorted(name.strip().lower() for name in names) == _DOWNLOAD:
         tag = _TAG.sub("", PurePath(path).stem)
         return [tag if name.strip().lower() == "value" else name for name in names]

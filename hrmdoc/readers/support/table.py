@@ -41,6 +41,7 @@ STEP_KEYS = (
     ),
     *(
         "training_step",
+        "training_iteration",
         "time/total_timesteps",
         "total_timesteps",
         "timesteps",
