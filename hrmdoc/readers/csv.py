@@ -184,7 +184,7 @@ class _Session(LineSession):
         yield from super().close()
         yield from self._unread.rest()
         if header := self._header:
-            names = {at: metric for at, metric, source in header.metrics() if not source}
+            names = {at: metric for at, metric, source in header.metrics if not source}
             for at in header.vanished.columns():
                 if at in names:
                     self._take(names[at], np.array([np.nan]), np.array([True]), header.gaps[at], "")
@@ -256,7 +256,7 @@ class _Session(LineSession):
     ) -> None:
         """Adds the cells that are `filled`, of the rows of one run."""
         place, times = header.place, place_of.times
-        for at, metric, source in header.metrics():
+        for at, metric, source in header.metrics:
             values, here = grid[:, at], filled[:, at]
             if header.names[at] == place.time:
                 here = here & np.isnan(times)  # seconds of the run, not of the world, are a metric
@@ -329,6 +329,7 @@ class _Header:
         self._run = [at for at, name in enumerate(self.names) if counted and name.lower() in RUN_KEYS]
         self._cells: list[tuple[str, ...]] = []
         self.gaps: dict[int, _Places] = {}
+        self.metrics = list(self._metrics())
 
     def at(self, name: str | None) -> int:
         """The column of a name."""
@@ -355,16 +356,18 @@ class _Header:
         for run in dict.fromkeys(cells):
             yield " ".join(run), np.array([cell == run for cell in cells])
 
-    def metrics(self) -> Iterator[tuple[int, str, str]]:
+    def _metrics(self) -> Iterator[tuple[int, str, str]]:
         """Column, metric and run of every column that holds a metric; exports name the run in front of the
         metric."""
+        seen: set[str] = set()
         for at, name in enumerate(self.names):
-            if not name or name == self.place.step or at in self._run or _SPREAD.search(name):
+            if name in seen or not name or name == self.place.step or at in self._run or _SPREAD.search(name):
                 continue
+            seen.add(name)
             found = _RUN_PREFIX.match(name)
-            if found and self.names.index(name) == at:
+            if found:
                 yield at, with_split(found["metric"], self.split), found["run"]
-            elif self.names.index(name) == at:
+            else:
                 yield at, with_split(name, self.split), ""
 
     def grid(self, lines: list[bytes], first: int) -> tuple[Grid, FloatArray, NDArray[np.int64]]:

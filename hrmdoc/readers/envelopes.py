@@ -25,10 +25,10 @@ from hrmdoc.readers import jsonl
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.table import unix_time
-from hrmdoc.readers.support.whole import MAX_DOCUMENT
 from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
 from hrmdoc.text import patterns
 

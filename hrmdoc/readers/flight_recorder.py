@@ -12,13 +12,14 @@ import io
 import pickle
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.budget import MAX_OPERATIONS
 from hrmdoc.readers.support.whole import Whole
 from hrmdoc.record.run import Damage, Event, Fact, Record, Value
 from hrmdoc.text import patterns
@@ -80,11 +81,25 @@ def open_session(context: Context) -> Whole:
     return Whole(context, _read)
 
 
+def _counted(operation: Callable[[Any], None]) -> Callable[[Any], None]:
+    """An operation that one byte may ask for and that takes memory, so that their number is limited."""
+
+    def limited(unpickler: _PlainUnpickler) -> None:
+        unpickler.left -= 1
+        if unpickler.left < 0:
+            raise pickle.UnpicklingError(f"holds more than {MAX_OPERATIONS:,} operations")
+        operation(unpickler)
+
+    return limited
+
+
 class _PlainUnpickler(pickle._Unpickler):
     """Builds dictionaries, lists, tuples, texts and numbers; any other operation is unknown to it."""
 
+    left = MAX_OPERATIONS
+
     dispatch: ClassVar[dict[int, Any]] = {
-        operation[0]: pickle._Unpickler.dispatch[operation[0]] for operation in _ALLOWED
+        operation[0]: _counted(pickle._Unpickler.dispatch[operation[0]]) for operation in _ALLOWED
     }
 
 

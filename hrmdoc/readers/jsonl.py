@@ -14,9 +14,10 @@ import orjson
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.budget import MAX_LINE
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.lines import MAX_LINE, LineSession
+from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, unix_time
 from hrmdoc.readers.support.typed_rows import TypedRows

@@ -14,6 +14,7 @@ from hrmdoc.readers.base import Context, Session
 from hrmdoc.readers.support.flatten import plain_value
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
+from hrmdoc.readers.support.sqlite import rows as rows_of
 from hrmdoc.readers.support.whole import Whole
 from hrmdoc.record.run import Event, Fact, FloatArray, IntArray, Points, Record
 from hrmdoc.text import patterns
@@ -170,7 +171,7 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     names = [row[0] for row in opened.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (run,))]
     for name in names:
         query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
-        rows = opened.execute(query, (run, name)).fetchall()
+        rows = list(rows_of(opened, query, (run, name), context.path))
         values = [_value(row[1], row[2]) for row in rows]
         yield _points(
             context,

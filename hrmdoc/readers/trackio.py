@@ -15,6 +15,7 @@ from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
+from hrmdoc.readers.support.sqlite import rows as rows_of
 from hrmdoc.record.run import Damage, Event, Fact, Record
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     yield from _config(context, opened, key, newest)
     rows = _Joined(context)
     query = f"SELECT step, timestamp, metrics FROM metrics WHERE {key} = ? ORDER BY id"  # noqa: S608
-    for number, (step, time, text) in enumerate(opened.execute(query, (newest,)), 1):
+    for number, (step, time, text) in enumerate(rows_of(opened, query, (newest,), context.path), 1):
         yield from rows.add(number, step, time, text)
         if number % _BLOCK == 0:
             yield from rows.metrics.points()
@@ -124,7 +125,7 @@ def _machine(
         return
     rows = Rows(context, precision=3)
     query = f"SELECT timestamp, metrics FROM system_metrics WHERE {key} = ? ORDER BY id"  # noqa: S608
-    for number, (time, text) in enumerate(opened.execute(query, (run,)), 1):
+    for number, (time, text) in enumerate(rows_of(opened, query, (run,), context.path), 1):
         row = _object(text)
         if row is None:
             yield from joined.broken.at(number, "the row holds no JSON object and was left out")

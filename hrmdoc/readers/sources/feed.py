@@ -13,6 +13,7 @@ from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context, Opened, Session
 from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.support.budget import Budget
 from hrmdoc.readers.support.decode import codec_of, decoder, plain_head
 from hrmdoc.record.run import Damage, Record, Run
 
@@ -69,17 +70,24 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
             if source.reader == "text" and _is_binary(first):
                 yield Damage(source.path, None, "holds binary data; only what is text in it was read")
             session = open_source(source, wanted)
+            budget = Budget(source.path, source.size)
             block = first
             while block:
                 before = session.lines
-                yield from session.feed(block)
+                yield from budget.limited(session.feed(block))
                 run.line_count += session.lines - before
                 block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
-            yield from session.close()
+                if source.path == STDIN:
+                    budget.more(len(block))
+                if block and budget.seconds_left < 0:
+                    yield budget.timed_out()
+                    break
+            yield from budget.limited(session.close())
+            yield from budget.rest()
     except OSError as error:
-        yield Damage(source.path, None, f"cannot be read: {error.strerror or error}")
+        yield Damage(source.path, None, f"cannot be read: {error.strerror or error}", incomplete=True)
     except InputError as error:
-        yield Damage(source.path, error.line, error.what)
+        yield Damage(source.path, error.line, error.what, incomplete=True)
 
 
 def _is_binary(first: bytes) -> bool:
@@ -163,7 +171,7 @@ class _Guarded:
         if self._broken:
             self._ended = True
             yield from session.close()
-            yield Damage(self._source.path, self._broken.line, self._broken.what)
+            yield Damage(self._source.path, self._broken.line, self._broken.what, incomplete=True)
 
     def _sound(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Pieces up to the first that cannot be unpacked."""
@@ -187,9 +195,14 @@ class _Guarded:
             yield from step()
         except Exception as error:  # noqa: BLE001 (the reader boundary: a fault in one reader must not end the examination)
             self._ended = True
-            what = (
-                error.what
-                if isinstance(error, InputError)
-                else f"the {self._source.reader} reader gave up: {type(error).__name__}: {error}"
-            )
-            yield Damage(self._source.path, None, what)
+            yield Damage(self._source.path, None, self._why(error), incomplete=True)
+
+    def _why(self, error: Exception) -> str:
+        """Why reading ended."""
+        if isinstance(error, InputError):
+            return error.what
+        if isinstance(error, RecursionError):
+            return "is nested too deeply; it was not read to its end"
+        if isinstance(error, MemoryError):
+            return "needs more memory than there is; it was not read to its end"
+        return f"the {self._source.reader} reader gave up: {type(error).__name__}: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import stat
@@ -153,7 +154,7 @@ def _packed(
             continue
         path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
         yield replace(source, path=path, logger=logger, stored=source.path)
-    noted += [Damage(one.file.replace(root, archive, 1), one.line, one.what) for one in met]
+    noted += [dataclasses.replace(one, file=one.file.replace(root, archive, 1)) for one in met]
 
 
 def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
@@ -173,13 +174,19 @@ def _walk(root: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterato
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: names.natural(entry.name))
         except OSError as error:
-            noted.append(Damage(folder, None, f"the folder cannot be read: {error.strerror}"))
+            what = f"the folder cannot be read: {error.strerror}"
+            noted.append(Damage(folder, None, what, incomplete=True))
             continue
         for entry in entries:
             looked_at += 1
             if looked_at > _MAX_FILES:
                 noted.append(
-                    Damage(root, None, f"holds more than {_MAX_FILES} files; the rest was not looked at")
+                    Damage(
+                        root,
+                        None,
+                        f"holds more than {_MAX_FILES:,} files; the rest was not looked at",
+                        incomplete=True,
+                    )
                 )
                 return
             if names.is_no_log(entry.name):
@@ -190,7 +197,7 @@ def _walk(root: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterato
                 if entry.is_file():
                     yield from _file(entry.path, entry.stat(), seen, noted, explicit=False)
             except OSError as error:
-                noted.append(Damage(entry.path, None, f"cannot be read: {error.strerror}"))
+                noted.append(Damage(entry.path, None, f"cannot be read: {error.strerror}", incomplete=True))
         del depth
 
 
@@ -249,7 +256,7 @@ def _file(
     try:
         head = _read_head(path)
     except OSError as error:
-        noted.append(Damage(path, None, f"cannot be read: {error.strerror}"))
+        noted.append(Damage(path, None, f"cannot be read: {error.strerror}", incomplete=True))
         return
     plain = plain_head(head)
     chosen = readers.choose(Path(names.plain_name(path)), plain) if plain else None

@@ -19,19 +19,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers.sources import names
+from hrmdoc.readers.support import budget
 from hrmdoc.readers.support.decode import PIECE, codec_of, decoder
 from hrmdoc.record.run import Damage
 
-_MOST_FILES = 5_000
-_MOST_BYTES = 8 << 30
-_RATIO = 300
 _COPIED = 512  # what a cut takes with it: tarfile gives a whole read or none
-_SMALL = 64 << 20
 
 _kept: dict[tuple[str, float, int], tuple[Path, list[Damage]]] = {}
 
@@ -64,20 +62,15 @@ def unpacked(path: str, problems: list[Damage]) -> Path:
 
 
 def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
-    taken, left = 0, _MOST_BYTES
+    taken, left = 0, budget.may_unpack(os.path.getsize(path))
     try:
         for member in _members(path):
             place = _harmless(member.name)
             if place is None:
                 continue
-            if taken == _MOST_FILES or left <= 0:
-                noted.append(
-                    Damage(
-                        path,
-                        None,
-                        f"holds more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB; cut there",
-                    )
-                )
+            if taken == budget.MAX_FILES or left <= 0:
+                what = f"more than {budget.MAX_FILES:,} files" if left > 0 else "more than logs shrink to"
+                noted.append(Damage(path, None, f"holds {what}; cut there", incomplete=True))
                 return
             target = folder.joinpath(*place.parts)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,11 +90,16 @@ def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
         RuntimeError,
         OSError,
     ) as error:
-        why = error.what if isinstance(error, InputError) else error
+        why = error.what if isinstance(error, InputError) else str(error)
         if not taken:
             raise InputError(f"the archive cannot be unpacked: {why}", file=path) from error
         noted.append(
-            Damage(path, None, f"the archive is damaged within or after its file number {taken}: {why}")
+            Damage(
+                path,
+                None,
+                f"the archive is damaged within or after its file number {taken}: {why}",
+                incomplete=True,
+            )
         )
 
 
@@ -134,24 +132,54 @@ def _in_zip(path: str, file: IO[bytes]) -> Iterator[Member]:
     with zipfile.ZipFile(file) as archive:
         if any(info.filename.endswith("/data.pkl") for info in archive.infolist()):
             raise InputError("it holds the weights of a PyTorch checkpoint, not logs", file=path)
-        for info in archive.infolist():
+        for info in _side_by_side(archive.infolist(), path):
             if info.is_dir() or (info.external_attr >> 16) & 0o170000 not in (0, 0o100000):
                 continue
             if info.flag_bits & 1:
                 raise InputError("it is encrypted; unpack it first", file=path)
-            if info.file_size > _SMALL + _RATIO * info.compress_size:
-                raise InputError(f"{info.filename!r} expands more than {_RATIO} times", file=path)
+            if info.file_size > budget.may_unpack(info.compress_size):
+                raise InputError(f"{info.filename!r} grows more than a log can", file=path)
             written = 0.0  # a month of 0, as some tools write it, is no reason to leave a file out
             with suppress(ValueError, OverflowError):
                 written = datetime(*info.date_time).timestamp()
             yield Member(info.filename, written, partial(archive.open, info))
 
 
+def _side_by_side(members: list[zipfile.ZipInfo], path: str) -> list[zipfile.ZipInfo]:
+    """The members, which lie one behind the other; no tool writes them over each other, and a few bytes that
+    belong to thousands of members fill a disk."""
+    ordered = sorted(members, key=lambda info: info.header_offset)
+    for one, behind in pairwise(ordered):
+        if one.header_offset + one.compress_size > behind.header_offset:
+            raise InputError("its members lie over each other, which no tool writes", file=path)
+    return members
+
+
+class _BoundedHeader(tarfile.TarInfo):
+    """A header whose name is read only up to a length that names have."""
+
+    _LONG = (
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    )
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in self._LONG and self.size > budget.MAX_HEADER:
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
+
+
 def _in_tar(file: IO[bytes], codec: str) -> Iterator[Member]:
     stream = _Plain(file, codec)
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for info in archive:
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_BoundedHeader) as archive:
+            for number, info in enumerate(archive):
+                archive.members = []  # type: ignore[attr-defined]  # they are needed once
+                if number >= budget.MAX_MEMBERS:
+                    raise tarfile.ReadError(f"more than {budget.MAX_MEMBERS:,} members")
                 if info.isreg():
                     yield Member(info.name, float(info.mtime), partial(_one_of, archive, info))
     except tarfile.TarError:
@@ -183,7 +211,7 @@ class _Plain(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Exactly `size` bytes, fewer at the end."""
         parts: list[bytes] = []
-        wanted = size if size >= 0 else _MOST_BYTES
+        wanted = size if size >= 0 else budget.MAX_UNPACKED
         while wanted > 0:
             self._rest = self._rest or next(self._pieces, b"")
             if not self._rest:

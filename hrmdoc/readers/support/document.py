@@ -7,11 +7,8 @@ from typing import Any
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.budget import MAX_CONFIG, MAX_DEPTH, MAX_LEAVES
 from hrmdoc.readers.support.flatten import flatten
-
-MAX_YAML = 1 << 20
-_MAX_DEPTH = 12
-_MAX_LEAVES = 5000
 
 Leaf = tuple[str, Any, int | None]
 
@@ -20,14 +17,16 @@ def json_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
     """Dotted key, value and 1-based line of every leaf of a JSON mapping.
 
     Raises:
-        InputError: it is no JSON.
+        InputError: it is no JSON; at the end, when some of it lies too deep or it has too many leaves.
     """
     tree = json_text.document(blob, path)
     if not isinstance(tree, dict):
         return
     text = blob.decode("utf-8", "replace")
+    text = text if len(text) <= MAX_CONFIG else ""  # the search for lines takes long in large ones
     at, line, before = 0, 1, [""]
-    for key, value in flatten(tree):
+    cut: list[str] = []
+    for key, value in flatten(tree, cut):
         parts = key.split(".")
         same = next(
             (n for n, (a, b) in enumerate(zip(parts, before, strict=False)) if a != b),
@@ -40,6 +39,8 @@ def json_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
                 at = found + len(part) + 2
         before = parts
         yield key, value, line if found >= 0 else None
+    if cut:
+        raise InputError(f"{len(cut):,} of its values lie too deep or are too many", file=path)
 
 
 def yaml_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
@@ -51,8 +52,8 @@ def yaml_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    if len(blob) > MAX_YAML:
-        raise InputError(f"is larger than {MAX_YAML >> 20} MiB, too large for a config", file=path)
+    if len(blob) > MAX_CONFIG:
+        raise InputError(f"is larger than {MAX_CONFIG >> 20} MiB, too large for a config", file=path)
     yaml = YAML(typ="rt", pure=True)
     yaml.allow_duplicate_keys = True
     text = blob.decode("utf-8", "replace").replace("\t", "    ")
@@ -63,14 +64,29 @@ def yaml_leaves(blob: bytes, path: str) -> Iterator[Leaf]:
         raise InputError(f"is no valid YAML: {error.problem}", file=path, line=line) from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"is no valid YAML: {error}", file=path) from error
-    for number, leaf in enumerate(_walk(tree, "", 0)):
-        if number >= _MAX_LEAVES:
-            return
-        yield leaf
+    if _expanded(tree, {}, 0) > MAX_LEAVES:
+        raise InputError(
+            f"holds more than {MAX_LEAVES:,} values, aliases counted as often as used", file=path
+        )
+    yield from _walk(tree, "", 0)
+
+
+def _expanded(node: Any, known: dict[int, int], depth: int) -> int:
+    """How many nodes there are below `node` when each alias stands for what it names; beyond all measure
+    where one stands inside of itself, or too deep."""
+    if not isinstance(node, dict | list):
+        return 1
+    if depth > 10 * MAX_DEPTH:
+        return MAX_LEAVES + 1
+    if id(node) not in known:
+        known[id(node)] = MAX_LEAVES + 1  # what it counts while it is not closed
+        inner = node.values() if isinstance(node, dict) else node
+        known[id(node)] = 1 + sum(_expanded(one, known, depth + 1) for one in inner)
+    return known[id(node)]
 
 
 def _walk(node: Any, route: str, depth: int) -> Iterator[Leaf]:
-    if depth > _MAX_DEPTH or not isinstance(node, dict):
+    if not isinstance(node, dict):
         return
     for key, value in node.items():
         name = f"{route}.{key}" if route else str(key)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hrmdoc.readers.support.budget import MAX_DEPTH, MAX_LEAVES
 from hrmdoc.record.run import Damage, Fact, Value
 
-MAX_DEPTH = 12
-_MAX_LEAVES = 100_000
 _MAX_TEXT = 500
 
 
@@ -20,7 +19,7 @@ def flatten(tree: Mapping[Any, Any], cut: list[str] | None = None) -> Iterator[t
         cut: receives the routes of what lies too deep, or behind too many leaves, and is left out.
     """
     waiting: list[tuple[str, Any, int]] = [("", tree, 0)]
-    left = _MAX_LEAVES
+    left = MAX_LEAVES
     while waiting:
         route, node, depth = waiting.pop()
         if (isinstance(node, Mapping) and depth >= MAX_DEPTH and node) or left == 0:

@@ -8,14 +8,17 @@ from typing import Any
 import orjson
 
 from hrmdoc.errors import InputError
+from hrmdoc.readers.support.budget import MAX_OBJECTS
 
 
 def loads(blob: bytes) -> Any:
     """Parses one document; NaN and Infinity tokens become floats.
 
     Raises:
-        ValueError: it is no JSON, or is nested too deeply.
+        ValueError: it is no JSON, is nested too deeply, or holds too many lists and mappings.
     """
+    if len(blob) > MAX_OBJECTS and blob.count(b"[") + blob.count(b"{") > MAX_OBJECTS:
+        raise ValueError(f"holds more than {MAX_OBJECTS:,} lists and mappings")
     try:
         return orjson.loads(blob)
     except orjson.JSONDecodeError:

@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.budget import MAX_LINE
 from hrmdoc.record.run import Damage, Record
-
-MAX_LINE = 16 << 20
 
 
 class Lines:
@@ -98,6 +97,10 @@ class LineSession(ABC):
         """Notes on lines that were left out since the last call."""
         for line in self._lines.too_long:
             yield Damage(
-                self._context.path, line, f"the line is longer than {MAX_LINE >> 20} MiB and was left out"
+                self._context.path,
+                line,
+                f"the line is longer than {MAX_LINE >> 20} MiB and was left out",
+                left_out=1,
+                incomplete=True,
             )
         self._lines.too_long.clear()

@@ -19,14 +19,14 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from hrmdoc.errors import InputError
+from hrmdoc.readers.support.budget import MAX_LEAVES
 
 Plain = str | int | float | bool | None
 Route = tuple[str | int, ...]
 
 BIGGEST = 1 << 20
 """Characters; longer files are generated data."""
-_DEEPEST = 12
-_MOST = 5000
+_MOST_BITS = 1024  # of a computed number; each product of two may have twice as many
 _LONGEST = 1000  # characters of a word that may be a setting
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SETTERS = frozenset({"Trainer", "DataLoader", "EarlyStopping", "EarlyStoppingCallback", "Accelerator"})
@@ -95,7 +95,7 @@ def read(text: str, path: str) -> Settings:
         raise InputError(f"is no valid Python: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"is no valid Python: {str(error) or 'nested too deeply'}", file=path) from error
-    reader = _Reader(text)
+    reader = _Reader(text, path)
     config = all(map(_only_sets, tree.body))
     try:
         found = reader.of_config(tree) if config else reader.of_program(tree)
@@ -121,22 +121,34 @@ def _only_sets(node: ast.stmt) -> bool:
 class _Reader:
     """Finds settings in one syntax tree."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str) -> None:
+        self._path = path
         self._lines = _LINE.findall(text)
         self._starts = list(accumulate(map(len, self._lines), initial=0))
         self._known: dict[str, Plain] = {}
 
     def of_config(self, tree: ast.Module) -> dict[Route, Setting]:
         """Every value of a config; the last one of a name holds, as in Python."""
-        found: dict[Route, Setting] = {}
+        found: dict[str, dict[Route, Setting]] = {}
+        count = 0
         for node in tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 for name in _targets(node):
-                    for route in [route for route in found if route[0] == name]:
-                        del found[route]
-                    found.update(self._flat((name,), node.value, 0))
+                    found.pop(name, None)
+                    found[name] = dict(self._flat((name,), node.value))
+                    count = self._counted(count + len(found[name]))
                     self._keep(name, node.value)
-        return dict(list(found.items())[:_MOST])
+        return {route: setting for settings in found.values() for route, setting in settings.items()}
+
+    def _counted(self, settings: int) -> int:
+        """The number of settings so far.
+
+        Raises:
+            InputError: they are more than any file of settings has.
+        """
+        if settings > MAX_LEAVES:
+            raise InputError(f"gives more than {MAX_LEAVES:,} values", file=self._path)
+        return settings
 
     def of_program(self, tree: ast.Module) -> dict[Route, Setting]:
         """Values that the program gives to one name in one way."""
@@ -146,22 +158,21 @@ class _Reader:
                     self._keep(name, node.value)
         found: dict[Route, Setting] = {}
         unsure: set[Route] = set()
-        for route, setting in self._mentioned(tree):
+        for count, (route, setting) in enumerate(self._mentioned(tree), 1):
+            self._counted(count)
             if route in found and (found[route].value, type(found[route].value)) != (
                 setting.value,
                 type(setting.value),
             ):
                 unsure.add(route)
             found[route] = setting
-            if len(found) >= _MOST:
-                break
         return {route: setting for route, setting in found.items() if route not in unsure}
 
     def _mentioned(self, tree: ast.Module) -> Iterator[tuple[Route, Setting]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 for name in _targets(node):
-                    yield from self._flat(() if name in _BAGS else (name,), node.value, 0)
+                    yield from self._flat(() if name in _BAGS else (name,), node.value)
             elif isinstance(node, ast.Call):
                 yield from self._of_call(node)
 
@@ -171,28 +182,28 @@ class _Reader:
             flag = next(filter(None, map(_flag, node.args)), None)
             default = next((word.value for word in node.keywords if word.arg == "default"), None)
             if flag is not None and default is not None:
-                yield from self._flat((flag,), default, 0)
+                yield from self._flat((flag,), default)
             return
         if name in _OPTIMIZERS:
             yield ("optimizer",), Setting(name, node.lineno)
             if len(node.args) > 1:
-                yield from self._flat(("lr",), node.args[1], 0)
+                yield from self._flat(("lr",), node.args[1])
         elif name not in _SETTERS and not name.endswith(("Arguments", "Config")):
             return
         for word in node.keywords:
             if word.arg is not None:
-                yield from self._flat((word.arg,), word.value, 0)
+                yield from self._flat((word.arg,), word.value)
 
-    def _flat(self, route: Route, node: ast.expr, depth: int) -> Iterator[tuple[Route, Setting]]:
+    def _flat(self, route: Route, node: ast.expr) -> Iterator[tuple[Route, Setting]]:
         """The leaves below `node`; values that only a run could tell are passed over."""
         members = _members(node)
         if members is None:
             setting = self._setting(node)
             if setting is not None and route:
                 yield route, setting
-        elif depth < _DEEPEST:
+        else:
             for key, value in members:
-                yield from self._flat((*route, key), value, depth + 1)
+                yield from self._flat((*route, key), value)
 
     def _setting(self, node: ast.expr) -> Setting | None:
         try:
@@ -227,9 +238,12 @@ class _Reader:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -_number(self._value(node.operand))
         elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            return _OPERATIONS[type(node.op)](
+            found = _OPERATIONS[type(node.op)](
                 _number(self._value(node.left)), _number(self._value(node.right))
             )
+            if isinstance(found, int) and found.bit_length() > _MOST_BITS:
+                raise ValueError("too large for a setting")
+            return found
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             base, power = _number(self._value(node.left)), _number(self._value(node.right))
             if abs(base) <= 1e6 and abs(power) <= 64:

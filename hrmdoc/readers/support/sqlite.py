@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
+from hrmdoc.readers.support import sqlite_guard
+from hrmdoc.readers.support.budget import MAX_HEADER
 from hrmdoc.record.run import Damage, Record
 
 MAGIC = b"SQLite format 3\0"
 _NAMED = 10
-JOURNALS = ("-wal", "-journal")
-"""Endings of the files in which SQLite keeps what is not in the database yet."""
+_LIST_SECONDS = 20.0  # to see which tables and runs there are
 
 if TYPE_CHECKING:
     import sqlite3
@@ -83,7 +84,7 @@ def held(path: str, list_runs: Callable[[sqlite3.Connection], list[Held]]) -> li
     import sqlite3
 
     try:
-        with closing(_opened(_in_place(Path(path)))) as opened:
+        with closing(sqlite_guard.opened(_in_place(Path(path)), _LIST_SECONDS)) as opened:
             return spoken(list_runs(opened))
     except (sqlite3.Error, OSError, TypeError, ValueError):
         return []
@@ -103,18 +104,10 @@ def columns(path: Path, table: str) -> set[str]:
     import sqlite3
 
     try:
-        with closing(_opened(_in_place(path))) as opened:
+        with closing(sqlite_guard.opened(_in_place(path), _LIST_SECONDS)) as opened:
             return {str(row[1]) for row in opened.execute(f"PRAGMA table_info({table})")}
     except (sqlite3.Error, OSError, ValueError):
         return set()
-
-
-def _opened(uri: str) -> sqlite3.Connection:
-    import sqlite3
-
-    connection = sqlite3.connect(uri, uri=True, timeout=2)
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    return connection
 
 
 def _in_place(path: Path) -> str:
@@ -132,22 +125,37 @@ def database(context: Context, tables: Tables) -> Iterator[Record]:
     from urllib.parse import quote
 
     path = Path(context.path)
-    journals = [path.with_name(path.name + suffix) for suffix in JOURNALS]
-    pending = [journal for journal in journals if journal.exists()]
     try:
-        if not pending:
+        journals, refused = sqlite_guard.pending(path)
+        yield from refused
+        if not journals:
             yield from _read(context, _in_place(path), tables)
             return
         with tempfile.TemporaryDirectory() as folder:
-            for one in (path, *pending):
-                shutil.copy(one, folder)
+            for one in (path, *journals):
+                shutil.copyfile(one, Path(folder) / one.name, follow_symlinks=one == path)
             yield from _read(context, f"file:{quote(str(Path(folder) / path.name))}?mode=rw", tables)
     except (sqlite3.Error, OSError) as error:
-        yield Damage(context.path, None, f"the database cannot be read: {error}")
+        why = "it took too long" if str(error) == "interrupted" else str(error)
+        yield Damage(context.path, None, f"the database cannot be read to its end: {why}", incomplete=True)
     except (TypeError, ValueError, OverflowError) as error:  # a damaged page gives cells of any type
-        yield Damage(context.path, None, f"the database is damaged: {error}")
+        yield Damage(context.path, None, f"the database is damaged: {error}", incomplete=True)
 
 
 def _read(context: Context, uri: str, tables: Tables) -> Iterator[Record]:
-    with closing(_opened(uri)) as opened:
+    path = Path(context.path)
+    with closing(sqlite_guard.opened(uri, sqlite_guard.seconds_for(path))) as opened:
         yield from tables(context, opened)
+
+
+def rows(opened: sqlite3.Connection, query: str, values: Sequence[object], path: str) -> Iterator[Any]:
+    """What a query gives; each row takes a byte of the file at least.
+
+    Raises:
+        ValueError: there are more, since pages of a hostile file lead back to each other.
+    """
+    most = Path(path).stat().st_size + MAX_HEADER
+    for number, row in enumerate(opened.execute(query, values)):
+        if number > most:
+            raise ValueError("it gives more rows than it has bytes")
+        yield row

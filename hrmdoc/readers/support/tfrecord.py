@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from hrmdoc.readers.support import crc
+from hrmdoc.readers.support.budget import MAX_RECORD
 
 HEADER = 12
 FOOTER = 4
-MAX_RECORD = 256 << 20
 _MAX_RECUTS = 64  # of one block
 _MAX_SEARCHES = 2000  # damage beyond this is hostile, and not worth the time
 _LEAP_AGAIN = 256  # records between two looks for a pattern, which may have half as many

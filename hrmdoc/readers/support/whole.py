@@ -8,9 +8,8 @@ from typing import Any
 from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.record.run import Damage, Record
-
-MAX_DOCUMENT = 256 << 20
 
 
 class Whole:

@@ -14,7 +14,8 @@ import pytest
 import hrmdoc
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
-from hrmdoc.readers.sources import archives, unpack
+from hrmdoc.readers.sources import archives
+from hrmdoc.readers.support import budget
 from hrmdoc.record.run import Damage
 
 LOG = "".join(f"step {at} loss {3 - at / 100:.3f}\n" for at in range(1, 200))
@@ -144,16 +145,17 @@ def test_weights_are_no_archive_of_logs(tmp_path: Path) -> None:
 
 
 def test_what_grows_beyond_all_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack, "_SMALL", 1 << 16)
-    with pytest.raises(InputError, match="expands more than"):
+    monkeypatch.setattr(budget, "_SMALL", 1 << 16)
+    with pytest.raises(InputError, match="grows more than"):
         _found(_zip(tmp_path / "logs.zip", {"a.log": "0" * (16 << 20)}))
 
 
 def test_more_files_than_anybody_has_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack, "_MOST_FILES", 2)
+    monkeypatch.setattr(budget, "MAX_FILES", 2)
     found, problems = _found(_zip(tmp_path / "logs.zip", {f"{at}.log": LOG for at in range(4)}))
     assert len(found) == 2
     assert "cut there" in problems[0].what
+    assert problems[0].incomplete
 
 
 def test_an_archive_is_not_followed(tmp_path: Path) -> None:
