@@ -10,7 +10,7 @@ from hrmdoc.errors import UsageError, did_you_mean
 @click.command("explain")
 @click.argument("name", metavar="ID")
 def command(name: str) -> int:
-    """Explain a symptom, cause, remedy, signature or detector, and print the page of its playbook."""
+    """Explain a symptom, cause, remedy, signature or measure, and print the page of its playbook."""
     from pathlib import Path
 
     from hrmdoc import measures, rulebook, settings

@@ -25,7 +25,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("folder", required=False, type=Folder)
 def list_rules(folder: Path | None, *, as_json: bool) -> int:
-    """List symptoms, causes, remedies, signatures and detectors, with those of your own FOLDER."""
+    """List symptoms, causes, remedies, signatures and measures, with those of your own FOLDER."""
     from hrmdoc import measures, rulebook
 
     book = rulebook.load([folder] if folder else [])
@@ -34,7 +34,8 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
     rows += [("cause", c.id, "benign" if c.benign else "", c.title) for c in book.causes.values()]
     rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]
     rows += [("signature", s.id, s.role, s.symptom) for s in book.signatures.values()]
-    rows += [("detector", name, "", measures.describe(name).splitlines()[0]) for name in measures.names()]
+    for kind, measured in (("detector", measures.detector_names()), ("function", measures.all_functions())):
+        rows += [(kind, name, "", measures.describe(name).splitlines()[0]) for name in measured]
     if as_json:
         click.echo(
             json.dumps(

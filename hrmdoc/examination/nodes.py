@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from hrmdoc.errors import RuleError
-from hrmdoc.examination.questions import Questions, functions
+from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.symptom import State
 from hrmdoc.examination.watching import DetectorNode, strongest
@@ -129,7 +129,7 @@ class CheckNode:
         names = dict(scene.facts)
         questions = Questions(scene)
         try:
-            holds = self._expression(names, functions(questions))
+            holds = self._expression(names, questions.functions())
         except expressions.MissingInput as missing:
             return Finding("not_evaluated", missing=(missing.name,))
         except RuleError as error:
@@ -167,7 +167,7 @@ class CheckNode:
 
     def _held(self, scene: Scene, until: int) -> bool:
         try:
-            return bool(self._expression(dict(scene.facts), functions(Questions(scene, until))))
+            return bool(self._expression(dict(scene.facts), Questions(scene, until).functions()))
         except (expressions.MissingInput, RuleError):
             return False
 

@@ -1,4 +1,8 @@
-"""The registry of detectors: the folder is the registry, each module that holds a detector bears its name."""
+"""One vocabulary of what rules may ask of runs: detectors score every point, functions answer once.
+
+Two folders are the registry: each module of `detectors/` holds a detector that bears its name, and whatever
+stands in `functions/` under `@function` is a function of that name.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,29 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import msgspec
 
 from hrmdoc.errors import RuleError, did_you_mean
+from hrmdoc.measures import detectors, functions
 from hrmdoc.measures.base import Detector
+from hrmdoc.measures.function import Function
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Detector", "Parameter", "describe", "make", "names", "parameters"]
+__all__ = [
+    "Detector",
+    "Function",
+    "Parameter",
+    "all_functions",
+    "describe",
+    "detector_names",
+    "make",
+    "names",
+    "parameters",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a detector, as `hrmdoc explain` prints it."""
+    """One parameter of a measure, as `hrmdoc explain` prints it."""
 
     name: str
     type: str
@@ -32,9 +48,38 @@ class Parameter:
 
 
 @cache
+def names() -> tuple[str, ...]:
+    """Every measure, detectors before functions."""
+    return (*detector_names(), *all_functions())
+
+
+@cache
+def detector_names() -> tuple[str, ...]:
+    """Every detector, in alphabetical order. Loads them all; `make` loads the one it makes."""
+    return tuple(filter(_class_in, _modules()))
+
+
+@cache
+def all_functions() -> Mapping[str, Function]:
+    """Every function of expressions by its name, in alphabetical order."""
+    found = [
+        item
+        for module in pkgutil.iter_modules(functions.__path__)
+        for item in vars(importlib.import_module(f"{functions.__name__}.{module.name}")).values()
+        if isinstance(item, Function)
+    ]
+    return {item.name: item for item in sorted(found, key=lambda item: item.name)}
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(detectors.__path__)))
+
+
+@cache
 def _class_in(module: str) -> type[Detector] | None:
     """The detector that the module of that name holds; None for a module of helpers."""
-    found = importlib.import_module(f"{__name__}.{module}")
+    found = importlib.import_module(f"{detectors.__name__}.{module}")
     for item in vars(found).values():
         if (
             inspect.isclass(item)
@@ -46,23 +91,16 @@ def _class_in(module: str) -> type[Detector] | None:
     return None
 
 
-@cache
-def _modules() -> tuple[str, ...]:
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-
-
-@cache
-def names() -> tuple[str, ...]:
-    """Every detector, in alphabetical order. Loads them all; `make` loads the one it makes."""
-    return tuple(filter(_class_in, _modules()))
-
-
 def _class(name: str) -> type[Detector]:
     found = _class_in(name) if name in _modules() else None
     if found is None:
-        hint = did_you_mean(name, names()) or f"known detectors: {', '.join(names())}"
+        hint = did_you_mean(name, detector_names()) or f"known detectors: {', '.join(detector_names())}"
         raise RuleError(f"there is no detector {name!r}", hint=hint)
     return found
+
+
+def _call(name: str) -> Callable[..., Any]:
+    return all_functions()[name].call if name in all_functions() else _class(name)
 
 
 @cache
@@ -72,27 +110,27 @@ def _hints(cls: type[Detector]) -> Mapping[str, Any]:
 
 
 def describe(name: str) -> str:
-    """What the detector does: the first paragraphs of its docstring.
+    """What the measure is: the first paragraphs of its docstring.
 
     Raises:
-        RuleError: no detector has that name.
+        RuleError: no measure has that name.
     """
-    return (inspect.getdoc(_class(name)) or "").split("\n\nArgs:")[0]
+    return (inspect.getdoc(_call(name)) or "").split("\n\nArgs:")[0]
 
 
 @cache
 def parameters(name: str) -> tuple[Parameter, ...]:
-    """The parameters of a detector with type, default and meaning.
+    """The parameters of a measure with type, default and meaning; what a function is asked about is none.
 
     Raises:
-        RuleError: no detector has that name.
+        RuleError: no measure has that name.
     """
-    cls = _class(name)
-    texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(cls) or "", re.MULTILINE))
-    signature = inspect.signature(cls)
+    call = _call(name)
+    texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(call) or "", re.MULTILINE))
     return tuple(
         Parameter(key, str(item.annotation), item.default, re.sub(r"\s+", " ", texts.get(key, "")))
-        for key, item in signature.parameters.items()
+        for key, item in inspect.signature(call).parameters.items()
+        if name not in all_functions() or item.default is not inspect.Parameter.empty
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from hrmdoc import measures
 from hrmdoc.reports.pages import excerpt
 from hrmdoc.rulebook import Cause, Change, EventWhen, Remedy, Rulebook, Signature, SymptomRule, Variant, When
+from hrmdoc.rulebook.expressions import compile_expression
 
 CAUSES = 8
 REMEDIES = 8
@@ -15,7 +16,7 @@ FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "di
 
 
 def explanation(name: str, book: Rulebook) -> str | None:
-    """What there is to say of the symptom, cause, remedy, signature or detector of that id, None when there
+    """What there is to say of the symptom, cause, remedy, signature or measure of that id, None when there
     is none.
 
     An id may name a symptom and a cause at once; then both are explained.
@@ -30,7 +31,7 @@ def explanation(name: str, book: Rulebook) -> str | None:
     if name in book.signatures:
         pages.append(_signature(book.signatures[name], book))
     if not pages and name in measures.names():
-        pages.append(_detector(name, book))
+        pages.append(_measure(name, book))
     return "\n\n".join("\n".join(page) for page in pages) or None
 
 
@@ -191,17 +192,35 @@ def _last_line(signature: Signature) -> str:
     return signature.shown()[0].splitlines()[-1]
 
 
-def _detector(name: str, book: Rulebook) -> Iterator[str]:
-    yield f"# {name}\n\ndetector · a score for every point, judged by the thresholds of a rule\n\n{measures.describe(name)}\n"
-    parameters = measures.parameters(name)
+def _measure(name: str, book: Rulebook) -> Iterator[str]:
+    function = measures.all_functions().get(name)
+    kind = "detector · a score for every point, judged by the thresholds of a rule"
+    if function is not None:
+        kind = f"function of expressions · one answer, asked of {_asked_of(function)}"
+    yield f"# {name}\n\n{kind}\n\n{measures.describe(name)}\n"
     yield from _listed(
         "Parameters",
-        (f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}" for one in parameters),
+        (
+            f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}"
+            for one in measures.parameters(name)
+        ),
     )
     users = [
-        rule.id for rule in book.symptoms.values() if any(part.detector == name for part in rule.when.walk())
+        rule.id for rule in book.symptoms.values() if any(_uses(part, name) for part in rule.when.walk())
     ]
     yield from _listed("Symptoms that use it", (f"`{user}`" for user in users))
+
+
+def _asked_of(function: measures.Function) -> str:
+    if function.subject in ("run", "symptom"):
+        return f"a {function.subject}"
+    roles = "a role" if function.roles == 1 else f"{function.roles} roles"
+    unit = "rank" if function.subject == "ranks" else "point"
+    return f"{roles} with at least {function.points} {unit}{'s' if function.points > 1 else ''}"
+
+
+def _uses(when: When, name: str) -> bool:
+    return when.detector == name or bool(when.check and name in compile_expression(when.check).calls)
 
 
 def _first_paragraph(detector: str) -> str:

@@ -22,7 +22,8 @@ def typical_facts(facts: Mapping[str, Any], usual: Iterable[Typical]) -> dict[st
     Raises:
         RuleError: a row is no expression.
     """
-    known, found = dict(facts), dict[str, Any]()
+    known = dict(facts)
+    found: dict[str, Any] = {}
     for table in chain.from_iterable(one.tables for one in usual):
         values = next((values for row in table.rows if (values := _values(row, known)) is not None), {})
         found |= values

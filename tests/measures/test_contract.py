@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hrmdoc import measures
 from hrmdoc.errors import RuleError
+from hrmdoc.measures.function import Curve
 from hrmdoc.measures.trigger import Trigger
 
 # parameters without which a detector has nothing to say
@@ -44,10 +45,10 @@ def columns_of(name: str) -> int:
 
 
 def test_the_folder_holds_detectors() -> None:
-    assert {"level", "spike", "plateau"} <= set(measures.names())
+    assert {"level", "spike", "plateau"} <= set(measures.detector_names())
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 2**31),
@@ -72,7 +73,7 @@ def test_scores_and_episodes_do_not_depend_on_how_the_series_is_cut(
     assert triggers[0].evaluated == triggers[1].evaluated
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 @pytest.mark.parametrize("n", [1, 5, 64, 200, 3000])
 def test_one_point_at_a_time_gives_the_same_scores_as_all_at_once(name: str, n: int) -> None:
     values, steps = series(n, n, columns_of(name), dirty=True), np.arange(n)
@@ -81,7 +82,7 @@ def test_one_point_at_a_time_gives_the_same_scores_as_all_at_once(name: str, n: 
     np.testing.assert_allclose(single, fresh(name).update(steps, values), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 def test_a_score_never_depends_on_later_points(name: str) -> None:
     values, steps = series(7, 500, columns_of(name), dirty=False), np.arange(500)
     other = values.copy()
@@ -90,7 +91,7 @@ def test_a_score_never_depends_on_later_points(name: str) -> None:
     np.testing.assert_array_equal(first[:300], second[:300])
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 def test_an_empty_chunk_gives_no_scores_and_changes_nothing(name: str) -> None:
     columns = columns_of(name)
     values, steps = series(3, 100, columns, dirty=False), np.arange(100)
@@ -100,7 +101,7 @@ def test_an_empty_chunk_gives_no_scores_and_changes_nothing(name: str) -> None:
     np.testing.assert_array_equal(detector.update(steps, values), fresh(name).update(steps, values))
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 @pytest.mark.parametrize("value", [0.0, -1.0, 1e-300, 1e308, -1e308, np.inf, np.nan])
 def test_a_constant_series_of_any_value_raises_nothing_and_scores_no_infinity(
     name: str, value: float
@@ -112,7 +113,7 @@ def test_a_constant_series_of_any_value_raises_nothing_and_scores_no_infinity(
     assert not np.isinf(scores).any()
 
 
-@pytest.mark.parametrize("name", [name for name in measures.names() if name != "nonfinite"])
+@pytest.mark.parametrize("name", [name for name in measures.detector_names() if name != "nonfinite"])
 def test_points_that_are_no_numbers_are_not_judged_and_leave_the_others_alone(name: str) -> None:
     columns = columns_of(name)
     clean, steps = series(11, 300, columns, dirty=False), np.arange(300)
@@ -125,13 +126,13 @@ def test_points_that_are_no_numbers_are_not_judged_and_leave_the_others_alone(na
     np.testing.assert_array_equal(scores[inside], fresh(name).update(steps, clean))
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 def test_values_of_the_wrong_shape_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="shape"):
         fresh(name).update(np.arange(4), np.zeros((4, 3)))
 
 
-@pytest.mark.parametrize("name", measures.names())
+@pytest.mark.parametrize("name", measures.detector_names())
 def test_every_detector_and_each_of_its_parameters_is_described(name: str) -> None:
     assert measures.describe(name)
     for parameter in measures.parameters(name):
@@ -156,3 +157,32 @@ def test_a_parameter_of_the_wrong_type_is_refused_by_name() -> None:
 def test_a_parameter_out_of_range_is_refused() -> None:
     with pytest.raises(RuleError, match="window is at least 8"):
         measures.make("spike", {"window": 2})
+
+
+@pytest.mark.parametrize("name", measures.all_functions())
+def test_every_function_says_what_it_is_and_what_its_parameters_mean(name: str) -> None:
+    assert measures.describe(name)
+    for parameter in measures.parameters(name):
+        assert parameter.text, parameter.name
+
+
+CURVES = [name for name, one in measures.all_functions().items() if one.subject in ("values", "curve")]
+
+
+@pytest.mark.parametrize("name", CURVES)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 60), dirty=st.booleans())
+def test_a_function_answers_or_has_too_little_whatever_the_values(
+    name: str, seed: int, n: int, dirty: bool
+) -> None:
+    function = measures.all_functions()[name]
+    values = series(seed, n, 1, dirty=dirty)
+    sound = values[np.isfinite(values)]
+    curve = Curve("train.loss", np.arange(n), values, "step", 1)
+    given = [sound if function.subject == "values" else curve] * function.roles
+    if (len(sound) if function.subject == "values" else n) < function.points:
+        return
+    answer = function(*given)
+    assert answer is None or answer == answer, "NaN is no answer"
+    assert answer == function(*given), "the same question has the same answer"
+    assert np.array_equal(curve.values, values, equal_nan=True), "what it is asked of stays as it is"

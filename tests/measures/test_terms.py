@@ -1,4 +1,4 @@
-"""hrmdoc.examination.terms: one sound curve does not hide what the other terms of a loss tell."""
+"""hrmdoc.measures.functions.terms: one sound curve does not hide what the other terms of a loss tell."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from hrmdoc.examination import terms
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Scene
+from hrmdoc.measures.functions import terms
 from hrmdoc.record.run import Points, RoleGuess, Run
 
 NAN = [math.nan] * 4
@@ -35,7 +35,7 @@ def name_of(found: object) -> str:
 
 def test_a_term_that_was_never_a_number_is_found_behind_a_sound_one() -> None:
     assert name_of(terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN), "train.loss")) == "shape_loss"
-    assert Questions(Scene(run_of(box_loss=FALLS, shape_loss=NAN))).never_finite("train.loss")
+    assert Questions(Scene(run_of(box_loss=FALLS, shape_loss=NAN))).functions()["never_finite"]("train.loss")
 
 
 def test_a_known_whole_that_is_finite_does_not_hold_a_term_that_is_no_number() -> None:
@@ -64,19 +64,21 @@ def test_a_loss_of_no_role_at_the_logarithm_of_a_clip_is_found_by_its_last_half(
     assert name_of(terms.at_clip(run_of(loss=FALLS, free_loss_real=clipped))) == "free_loss_real"
     assert terms.at_clip(run_of(loss=FALLS, free_reward=clipped)) is None
     assert terms.at_clip(run_of(loss=FALLS, free_loss_real=[*clipped, -20.0])) is None
-    assert Questions(Scene(run_of(free_loss_real=clipped))).at_clip()
+    assert Questions(Scene(run_of(free_loss_real=clipped))).functions()["at_clip"]()
 
 
 def test_a_term_that_was_always_zero_beside_a_whole_that_never_was_is_idle() -> None:
     assert (
-        name_of(terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0] * 4), "train.loss"))
+        name_of(terms.idle_term(run_of(loss=FALLS, free_letters_loss=[0.0] * 4), "train.loss"))
         == "free_letters_loss"
     )
-    assert terms.idle(run_of(loss=FALLS, free_letters_loss=[0.0, 0.0, 0.01, 0.0]), "train.loss") is None
-    assert terms.idle(run_of(loss=FALLS[:3], free_letters_loss=[0.0] * 3), "train.loss") is None
-    assert terms.idle(run_of(loss=[*FALLS[:3], 0.0], free_letters_loss=[0.0] * 4), "train.loss") is None
-    assert terms.idle(run_of(loss=FALLS, free_count=[0.0] * 4), "train.loss") is None
-    assert Questions(Scene(run_of(loss=FALLS, free_letters_loss=[0.0] * 4))).idle_term("train.loss")
+    assert terms.idle_term(run_of(loss=FALLS, free_letters_loss=[0.0, 0.0, 0.01, 0.0]), "train.loss") is None
+    assert terms.idle_term(run_of(loss=FALLS[:3], free_letters_loss=[0.0] * 3), "train.loss") is None
+    assert terms.idle_term(run_of(loss=[*FALLS[:3], 0.0], free_letters_loss=[0.0] * 4), "train.loss") is None
+    assert terms.idle_term(run_of(loss=FALLS, free_count=[0.0] * 4), "train.loss") is None
+    assert Questions(Scene(run_of(loss=FALLS, free_letters_loss=[0.0] * 4))).functions()["idle_term"](
+        "train.loss"
+    )
 
 
 def test_losses_that_place_boxes_are_known_by_many_names() -> None:

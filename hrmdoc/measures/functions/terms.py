@@ -1,8 +1,8 @@
-"""What the single terms of a loss tell that the one curve which rules look at does not. Pure functions over a
-run.
+"""What the single terms of a loss tell that the one curve which rules look at does not. Pure functions
+over a run.
 
-A role is read from its best series. Where a program logs each term of its loss under a name of its own and no
-whole, the best of them may be the only one that is sound.
+A role is read from its best series. Where a program logs each term of its loss under a name of its own
+and no whole, the best of them may be the only one that is sound.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+from hrmdoc.measures.function import function
 from hrmdoc.record.run import FloatArray, Run, Series
 
 FEWEST = 3
@@ -31,12 +32,14 @@ CLIPS = tuple(-math.log(10.0**-exponent) for exponent in (6, 7, 8, 9, 10, 12, 15
 """What programs add inside a logarithm, or clip probabilities at, costs so much."""
 
 _BOXES = re.compile(
-    r"(?:^|[_/ .-])(?:b?box|loc|[gcd]?iou|dfl)(?:$|[_/ .-]loss|[_/ .-]reg)|loss[_/ .-](?:\w+[_/ .-])?(?:b?box|loc|[gcd]?iou)",
+    r"(?:^|[_/ .-])(?:b?box|loc|[gcd]?iou|dfl)(?:$|[_/ .-]loss|[_/ .-]reg)"
+    r"|loss[_/ .-](?:\w+[_/ .-])?(?:b?box|loc|[gcd]?iou)",
     re.IGNORECASE,
 )
 _LOSS = re.compile(r"loss|nll|entropy", re.IGNORECASE)
 
 
+@function("run")
 def never_finite(run: Run, role: str) -> Series | None:
     """A term of the role that was no number at any of its points; None where there is none.
 
@@ -48,12 +51,13 @@ def never_finite(run: Run, role: str) -> Series | None:
     return next((s for s in found if len(s) >= FEWEST and not np.isfinite(s.values).any()), None)
 
 
+@function("run")
 def at_even_guess(run: Run, role: str) -> Series | None:
-    """A term that lies at the logarithm of a whole number, what an even guess among as many classes costs, at
-    all its points.
+    """A term that lies at the logarithm of a whole number, what an even guess among as many classes
+    costs, at all its points.
 
-    None where there is none, or where no other series of the role moves by a tenth: then it is the whole that
-    stands still.
+    None where there is none, or where no other series of the role moves by a tenth: then it is the whole
+    that stands still.
     """
     found = [series for series in run.with_role(role) if len(series) >= FEWEST]
     if not any(_moves(series.values) for series in found):
@@ -63,9 +67,10 @@ def at_even_guess(run: Run, role: str) -> Series | None:
     )
 
 
-def idle(run: Run, role: str) -> Series | None:
-    """A loss of no role that was exactly zero at all its points, beside the role's best series, which never
-    was; else None."""
+@function("run")
+def idle_term(run: Run, role: str) -> Series | None:
+    """A loss of no role that was exactly zero at all its points, beside the role's best series, which
+    never was; else None."""
     whole = run.best(role)
     if whole is None or len(whole) < FEWEST_IDLE or not (whole.values > 0).all():
         return None
@@ -74,21 +79,18 @@ def idle(run: Run, role: str) -> Series | None:
     )
 
 
+@function("run", roles=0)
 def idle_boxes(run: Run) -> Series | None:
-    """One of the losses that place boxes, where all of them were exactly zero at all their points; None where
-    one was not."""
+    """One of the losses that place boxes, where all of them were exactly zero at all their points; None
+    where one was not."""
     found = [series for series in run.series.values() if _BOXES.search(series.key.metric) and len(series)]
     return found[0] if found and not any(series.values.any() for series in found) else None
 
 
-def has_loss(run: Run) -> bool:
-    """Whether anything is logged that calls itself a loss."""
-    return any(_LOSS.search(series.key.metric) for series in run.series.values())
-
-
+@function("run", roles=0)
 def at_clip(run: Run) -> Series | None:
-    """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None where
-    there is none."""
+    """A loss of any role, or none, whose last values all are the logarithm of one of the `CLIPS`; None
+    where there is none."""
     for series in run.series.values():
         values = series.values[-max(FEWEST_CLIPPED, len(series) // 2) :]
         if (

@@ -43,7 +43,8 @@ class Share(Detector):
             or unit <= 0
         ):
             raise ValueError(
-                "one of above, below, near and above_median is needed, a window of at least 1 and a positive unit"
+                "one of above, below, near and above_median is needed,"
+                " a window of at least 1 and a positive unit"
             )
         self._above = above
         self._below = below

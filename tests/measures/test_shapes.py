@@ -3,7 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination import shapes
+from hrmdoc.measures.function import Curve
+from hrmdoc.measures.functions import levels, repeats, shapes
+from hrmdoc.record.run import FloatArray
+
+
+def curve(values: FloatArray) -> Curve:
+    return Curve("train.loss", np.arange(len(values)), values, "step", 1)
+
 
 CYCLE = [1.2345, 2.3456, 3.4567, 4.5678]
 
@@ -25,7 +32,7 @@ CYCLE = [1.2345, 2.3456, 3.4567, 4.5678]
 def test_values_are_replayed_where_several_come_again_to_the_last_digit(
     values: list[float], times: int
 ) -> None:
-    assert shapes.replayed(np.array(values, np.float64)) == times
+    assert repeats.replayed(curve(np.array(values, np.float64))) == (times if values else None)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +71,13 @@ def test_wrong_answers_have_a_price_where_each_costs_the_same(accuracies: list[f
 
 
 def test_the_spread_of_nothing_but_zeros_is_zero() -> None:
-    assert shapes.spread(np.zeros(4)) == 0.0
-    assert shapes.spread(np.array([2.0, 3.0, 2.0])) == 0.5
+    assert levels.spread(np.zeros(4)) == 0.0
+    assert levels.spread(np.array([2.0, 3.0, 2.0])) == 0.5
 
 
 def test_a_peak_has_two_neighbours_less_than_half_as_high() -> None:
     assert [
-        shapes.peaks(np.array(values))
+        levels.peaks(np.array(values))
         for values in ([1.0, 9.0, 1.0, 1.5, 1.0], [9.0, 1.0, 9.0], [1.0, 9.0], [])
     ] == [
         1,
@@ -82,6 +89,6 @@ def test_a_peak_has_two_neighbours_less_than_half_as_high() -> None:
 
 def test_a_long_series_is_looked_through_at_once() -> None:
     values = np.random.default_rng(0).random(400_000)
-    assert shapes.replayed(values) == 0
-    assert shapes.replayed(np.concatenate([values, values[-7:-2]])) == 5
-    assert shapes.replayed(np.full(400_000, 1.23456)) == 0
+    assert repeats.replayed(curve(values)) == 0
+    assert repeats.replayed(curve(np.concatenate([values, values[-7:-2]]))) == 5
+    assert repeats.replayed(curve(np.full(400_000, 1.23456))) == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hrmdoc.measures.detectors.trend import kendall
 from hrmdoc.measures.pyramid import Pyramid, WholeSeries, edges
-from hrmdoc.measures.trend import kendall
 
 
 class Correlation(WholeSeries):

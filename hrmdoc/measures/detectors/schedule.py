@@ -8,7 +8,8 @@ import numpy as np
 
 from hrmdoc.measures.base import Detector, FloatArray, IntArray
 
-SLACK = 0.01  # share of the run left out around the ends of warmup and decay, where loggers differ by a step or two
+SLACK = 0.01
+"""Share of the run left out around the ends of warmup and decay, where loggers differ by a step or two."""
 
 
 class Schedule(Detector):

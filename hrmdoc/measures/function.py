@@ -1,0 +1,84 @@
+"""What every function of expressions is: one answer about a curve, a run or a symptom as it stands now.
+
+A detector scores every point; a function answers once, from all there is until the moment that is asked
+about, and so knows nothing of what comes later. It reads no file and no clock. What it cannot say is
+None: the rule is then not evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hrmdoc.measures.base import LIMIT
+from hrmdoc.record.run import FloatArray, IntArray
+
+Subject = Literal["values", "curve", "run", "ranks", "symptom"]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The points of one role, of the last run where one file holds several.
+
+    Attributes:
+        steps: shape [n].
+        values: shape [n]; they need not be finite.
+        axis: what `steps` counts.
+        runs: how many runs stand one behind the other in the same file.
+    """
+
+    role: str
+    steps: IntArray
+    values: FloatArray
+    axis: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function of expressions.
+
+    Attributes:
+        call: what computes the answer; its docstring is what `hrmdoc explain` prints.
+        subject: what it is given: the finite `values` of a role, its whole `curve`, the `run` (it
+        answers with a
+            series that shows it), the levels of the run's `ranks` (it answers with the rank that stands
+            out, too), or the state of a `symptom`.
+        roles: how many roles it is asked about; the rest of its parameters are numbers.
+        points: below so many of them (finite values, points, or ranks) it is not asked.
+        absent: its answer where the role is not logged at all; None where nothing can be said then.
+        lacks: what it would have needed where it answers None.
+    """
+
+    call: Callable[..., Any]
+    subject: Subject
+    roles: int
+    points: int
+    absent: float | None
+    lacks: str
+
+    @property
+    def name(self) -> str:
+        """What expressions call it."""
+        return self.call.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The answer; magnitudes are cut as those of detectors are, so that squares and sums stay finite."""
+        given = [np.clip(one, -LIMIT, LIMIT) if isinstance(one, np.ndarray) else one for one in arguments]
+        with np.errstate(all="ignore"):
+            return self.call(*given)
+
+
+def function(
+    subject: Subject = "values",
+    *,
+    roles: int = 1,
+    points: int = 1,
+    absent: float | None = None,
+    lacks: str = "more points",
+) -> Callable[[Callable[..., Any]], Function]:
+    """Makes a function known to expressions under its own name; see `Function`."""
+    return lambda call: Function(call, subject, roles, points, absent, lacks)

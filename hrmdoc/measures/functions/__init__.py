@@ -1,0 +1,1 @@
+"""Functions that expressions call, by idea. The folder is the registry: what is decorated is known."""

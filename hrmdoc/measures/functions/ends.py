@@ -1,0 +1,75 @@
+"""Where a series begins and ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hrmdoc.measures.function import Curve, function
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.run import FloatArray
+
+
+@function("curve", absent=0)
+def count(curve: Curve) -> int:
+    """How many points the role has; 0 where it is not logged."""
+    return len(curve.values)
+
+
+@function("curve", absent=0)
+def finite(curve: Curve) -> int:
+    """How many of its values are finite; 0 where it is not logged."""
+    return int(np.isfinite(curve.values).sum())
+
+
+@function("curve")
+def last_step(curve: Curve) -> int:
+    """The highest step reached."""
+    return int(curve.steps.max())
+
+
+@function("curve", lacks="steps")
+def first_step(curve: Curve) -> int | None:
+    """The lowest step; unknown where the points count epochs, at the end of which many steps are done."""
+    return None if curve.axis == "epoch" else int(curve.steps.min())
+
+
+@function("curve")
+def starts(curve: Curve) -> int:
+    """How many runs stand one behind the other in the same file, seen by a step counter that falls back
+    to its beginning."""
+    return curve.runs
+
+
+@function("curve")
+def from_start(curve: Curve) -> bool:
+    """Whether the points begin where the run does: the first lies no further from step 0 than two points
+    from one another."""
+    steps = np.sort(curve.steps)
+    gaps = np.diff(steps)
+    gaps = gaps[gaps > 0]  # np.unique would load numpy.ma
+    return len(gaps) > 0 and int(steps[0]) <= 2 * middle(gaps.astype(np.float64))
+
+
+@function()
+def first(values: FloatArray) -> float:
+    """The first value."""
+    return float(values[0])
+
+
+@function()
+def last(values: FloatArray) -> float:
+    """The last value."""
+    return float(values[-1])
+
+
+@function()
+def opening(values: FloatArray) -> float:
+    """The highest of the first three values: where a series starts, noise allowed for."""
+    return float(values[:3].max())
+
+
+@function()
+def closing(values: FloatArray) -> float:
+    """The lowest of the last three values: where a series that went up stands, single points above it
+    left aside."""
+    return float(values[-3:].min())
