@@ -9,7 +9,6 @@ it is answered.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,10 +86,9 @@ def parse(text: str, name: str, base_lr: float) -> Action:
 
 def _within_bounds(lr: object, base_lr: float) -> float:
     low, high = (base_lr * bound for bound in LR_BOUNDS)
-    number = isinstance(lr, int | float) and not isinstance(lr, bool) and math.isfinite(lr)
-    if not (number and low <= lr <= high):
-        raise ActionError(f"lr {lr!r} is out of bounds: {low:.1e} to {high:.1e}")
-    return float(lr)
+    if isinstance(lr, int | float) and not isinstance(lr, bool) and low <= lr <= high:
+        return float(lr)
+    raise ActionError(f"lr {lr!r} is out of bounds: {low:.1e} to {high:.1e}")
 
 
 def _read(path: Path) -> str:
