@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from hrmdoc import readers  # noqa: E402
 from hrmdoc.analysis import AnalysisSession  # noqa: E402
 from hrmdoc.readers import Source  # noqa: E402
-from hrmdoc.record.run import Points  # noqa: E402
+from hrmdoc.record.records import Points  # noqa: E402
 
 _HEAD = """# Formats
 

@@ -21,7 +21,8 @@ from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.record.run import Damage, Run, Sighting, Tick
+from hrmdoc.record.records import Damage, Tick
+from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings

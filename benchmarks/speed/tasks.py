@@ -37,7 +37,7 @@ def reader_only(reader: str, path: str) -> dict[str, Any]:
     """One reader without rules and without a run: its records are counted and dropped."""
     from hrmdoc import readers
     from hrmdoc.readers.base import Context
-    from hrmdoc.record.run import Damage, Points
+    from hrmdoc.record.records import Damage, Points
 
     session = readers.reader(reader).open_session(Context(path))
     points = damages = 0
@@ -70,7 +70,7 @@ def signature_scan(path: str) -> dict[str, Any]:
     own patterns."""
     from hrmdoc import rulebook
     from hrmdoc.examination.signatures import SignatureMatcher
-    from hrmdoc.record.run import Line
+    from hrmdoc.record.records import Line
 
     matcher = SignatureMatcher(rulebook.load())
     session = matcher.session()

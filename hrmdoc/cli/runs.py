@@ -14,7 +14,7 @@ from hrmdoc.errors import InputError
 if TYPE_CHECKING:
     from hrmdoc.analysis import AnalysisSession
     from hrmdoc.readers import RunGroup
-    from hrmdoc.record.run import Damage
+    from hrmdoc.record.records import Damage
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
 
     from hrmdoc.examination.symptom import Symptom
-    from hrmdoc.record.run import Value
+    from hrmdoc.record.records import Value
     from hrmdoc.rulebook import Cause, Rulebook, Severity
 
 Verdict = Literal["healthy", "info", "warning", "critical", "no_data"]

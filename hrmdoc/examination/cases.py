@@ -30,7 +30,9 @@ from hrmdoc.examination.examples import log_line
 from hrmdoc.examination.notation import series_from
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.record.run import Event, Points, RoleGuess, Run, Tick
+from hrmdoc.record.records import Event, Points, Tick
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.rulebook import Rulebook, Severity
 from hrmdoc.rulebook.rulefile import convert
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import Event, IntArray, Line, Run, Tick
+from hrmdoc.record.records import Event, IntArray, Line, Tick
+from hrmdoc.record.run import Run
 from hrmdoc.roles.typical import typical_facts
 from hrmdoc.rulebook import Rulebook
 

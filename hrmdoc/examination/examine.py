@@ -21,7 +21,8 @@ from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.examination.tracks import rewinds
-from hrmdoc.record.run import Event, Fact, Line, Run
+from hrmdoc.record.records import Event, Fact, Line
+from hrmdoc.record.run import Run
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
 from hrmdoc.rulebook.relations import in_order
 from hrmdoc.rulebook.thresholds import resolve, varied

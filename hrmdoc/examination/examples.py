@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from hrmdoc.record.run import Line
+from hrmdoc.record.records import Line
 
 if TYPE_CHECKING:
     from hrmdoc.examination.signatures import SignatureMatcher

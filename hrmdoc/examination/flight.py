@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hrmdoc.record.run import Fact, Line, Record, Run
+from hrmdoc.record.records import Fact, Line, Record
+from hrmdoc.record.run import Run
 
 _SHOWN = 16
 

@@ -17,7 +17,8 @@ from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.symptom import State
 from hrmdoc.examination.watching import DetectorNode, strongest
-from hrmdoc.record.run import Run, Series
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import EventWhen, LinesWhen, SilenceWhen, When, expressions
 
 

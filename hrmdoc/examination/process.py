@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 
-from hrmdoc.record.run import Fact, Run
+from hrmdoc.record.records import Fact
+from hrmdoc.record.run import Run
 
 
 def process_of(run: Run) -> Iterator[Fact]:

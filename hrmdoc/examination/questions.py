@@ -14,7 +14,8 @@ from hrmdoc import measures
 from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.measures.function import Curve, Function
-from hrmdoc.record.run import FloatArray, Series
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import expressions
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.tracebacks import rank_of
-from hrmdoc.record.run import Fact, Line, Run
+from hrmdoc.record.records import Fact, Line
+from hrmdoc.record.run import Run
 from hrmdoc.text import patterns
 
 SKEW = 30.0

@@ -9,7 +9,9 @@ from typing import Any
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
 from hrmdoc.examination.tracks import Rewinds, rewinds
-from hrmdoc.record.run import Fact, Line, Run, Series
+from hrmdoc.record.records import Fact, Line
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from hrmdoc.text.literals import Literals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hrmdoc.record.run import Line
+    from hrmdoc.record.records import Line
     from hrmdoc.rulebook import Rulebook, Signature
 
 _NEAR_THE_END = 50

@@ -13,7 +13,7 @@ from hrmdoc.text import patterns
 from hrmdoc.text.clean import HARMLESS_TRACEBACKS, strip_ansi
 
 if TYPE_CHECKING:
-    from hrmdoc.record.run import Line
+    from hrmdoc.record.records import Line
 
 HEADER = "Traceback (most recent call last)"
 MARKS = (HEADER, 'File "', *HARMLESS_TRACEBACKS)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray, IntArray
+from hrmdoc.record.records import FloatArray, IntArray
 
 # A log that falls back to its beginning more often than this has a counter that wraps (batches of an epoch),
 # not restarts, unless the values begin anew as well, as those of the folds of a cross-validation do.

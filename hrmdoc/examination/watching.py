@@ -18,7 +18,8 @@ from hrmdoc import measures
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.tracks import PHASES, Rewinds, paired, paired_by_run, phases
 from hrmdoc.measures.trigger import Episode, Trigger
-from hrmdoc.record.run import FloatArray, Series
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import When
 
 UNITS = {"epoch": "epoch", "index": "point", "sample": "sample"}

@@ -18,7 +18,8 @@ from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source
 from hrmdoc.readers.base import Opened
-from hrmdoc.record.run import Damage, Run
+from hrmdoc.record.records import Damage
+from hrmdoc.record.run import Run
 
 BLOCK = 1 << 20
 _BEGIN = 512

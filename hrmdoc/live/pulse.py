@@ -15,7 +15,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from hrmdoc.record.run import Run, Tick
+from hrmdoc.record.records import Tick
+from hrmdoc.record.run import Run
 
 _ARRIVALS = 50
 _ENOUGH = 4

@@ -15,7 +15,7 @@ from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.state import replace_text, state_folder
 from hrmdoc.live.treatment import TakenAction, Treatment
-from hrmdoc.record.run import Tick
+from hrmdoc.record.records import Tick
 from hrmdoc.settings import Settings
 
 SETTLE_S = 1.0

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hrmdoc.measures.base import LIMIT
-from hrmdoc.record.run import FloatArray, IntArray
+from hrmdoc.record.records import FloatArray, IntArray
 
 Subject = Literal["values", "curve", "run", "ranks", "symptom"]
 

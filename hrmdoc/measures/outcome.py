@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 FEWEST = 6
 """Points below which there is no end that could be told from the beginning."""

@@ -12,7 +12,7 @@ from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
 from hrmdoc.preflight.imports import import_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 from hrmdoc.remedies.own_config import config_facts
 
 __all__ = ["Machine", "preflight"]

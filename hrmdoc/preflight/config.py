@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hrmdoc.record.run import Fact, Value
+from hrmdoc.record.records import Fact, Value
 
 _DATA_KEYS = (
     "data_path",

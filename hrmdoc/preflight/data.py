@@ -12,7 +12,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.hrm_data import hrm_facts
 from hrmdoc.preflight.samples import sample_facts
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 
 _BIGGEST_HASHED = 8 * 2**30
 _RECORDED = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{32})\b")

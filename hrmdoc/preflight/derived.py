@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hrmdoc.preflight.config import config_value
-from hrmdoc.record.run import Fact, Value
+from hrmdoc.record.records import Fact, Value
 
 _FAMILIES = (
     "mt5",

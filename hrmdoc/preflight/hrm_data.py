@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 
 _MOST_ROWS = 20_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.machine import Machine
-from hrmdoc.record.run import Fact
+from hrmdoc.record.records import Fact
 
 _IMPORT = re.compile(rb"^(?P<indent>[ \t]*)(?:from|import)[ \t]+flash_attn", re.MULTILINE)
 _SKIP = {

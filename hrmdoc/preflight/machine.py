@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.ranks import rank_problem
-from hrmdoc.record.run import Fact, Value
+from hrmdoc.record.records import Fact, Value
 
 GIB = 2**30
 VARIABLES = (

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 
 MOST_SAMPLES = 20_000
 _LONGEST_LINE = 16_000_000

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from hrmdoc.record.run import Record
+from hrmdoc.record.records import Record
 
 
 def nothing_wanted(block: bytes) -> Iterable[int]:

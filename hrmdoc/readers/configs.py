@@ -12,7 +12,7 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.document import Leaf, json_leaves, yaml_leaves
 from hrmdoc.readers.support.flatten import plain_value
 from hrmdoc.readers.support.whole import Whole
-from hrmdoc.record.run import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, Record
 from hrmdoc.text import patterns
 
 NAME = "configs"

@@ -36,7 +36,7 @@ from hrmdoc.readers.support.table import (
     with_split,
 )
 from hrmdoc.readers.support.vanished import Vanished
-from hrmdoc.record.run import Damage, FloatArray, IntArray, Record
+from hrmdoc.record.records import Damage, FloatArray, IntArray, Record
 from hrmdoc.text import patterns
 
 NAME = "csv"

@@ -29,7 +29,7 @@ from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.table import unix_time
-from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from hrmdoc.text import patterns
 
 NAME = "envelopes"

@@ -21,7 +21,7 @@ from msgspec import Struct
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.budget import MAX_OPERATIONS
 from hrmdoc.readers.support.whole import Whole
-from hrmdoc.record.run import Damage, Event, Fact, Record, Value
+from hrmdoc.record.records import Damage, Event, Fact, Record, Value
 from hrmdoc.text import patterns
 
 NAME = "flight_recorder"

@@ -11,7 +11,7 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Damage, Event, Fact, Record, Value
+from hrmdoc.record.records import Damage, Event, Fact, Record, Value
 
 NAME = "hf_state"
 TITLE = "Hugging Face trainer_state.json"

@@ -24,7 +24,7 @@ from hrmdoc.readers.support.layouts import TRAINED, of_catboost, of_pandas
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, is_missing, number, split_of, with_split
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Axis, Damage, Fact, FloatArray, Points, Record
+from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, Points, Record
 from hrmdoc.text import patterns
 
 NAME = "json_history"

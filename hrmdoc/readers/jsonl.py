@@ -21,7 +21,7 @@ from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, number, unix_time
 from hrmdoc.readers.support.typed_rows import TypedRows
-from hrmdoc.record.run import Damage, Event, EventKind, Line, Record
+from hrmdoc.record.records import Damage, Event, EventKind, Line, Record
 from hrmdoc.text import patterns
 
 NAME = "jsonl"

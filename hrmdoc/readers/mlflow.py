@@ -16,7 +16,7 @@ from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database
 from hrmdoc.readers.support.sqlite import rows as rows_of
 from hrmdoc.readers.support.whole import Whole
-from hrmdoc.record.run import Event, Fact, FloatArray, IntArray, Points, Record
+from hrmdoc.record.records import Event, Fact, FloatArray, IntArray, Points, Record
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, Record
 from hrmdoc.text import patterns
 
 NAME = "notebook"

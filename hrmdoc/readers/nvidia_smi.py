@@ -17,7 +17,7 @@ from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.table import number, unix_time
-from hrmdoc.record.run import Damage, Record
+from hrmdoc.record.records import Damage, Record
 
 NAME = "nvidia_smi"
 TITLE = "nvidia-smi (CSV queries and dmon)"

@@ -9,7 +9,7 @@ from typing import Any
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, Record
 
 NAME = "run_json"
 TITLE = "run.json and heartbeat.json of a run directory"

@@ -20,7 +20,7 @@ from hrmdoc.readers.support import crc, tb_event, wire
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.table import Columns
 from hrmdoc.readers.support.tfrecord import Block, Framer
-from hrmdoc.record.run import Damage, Fact, FloatArray, IntArray, Record
+from hrmdoc.record.records import Damage, Fact, FloatArray, IntArray, Record
 
 NAME = "tfevents"
 TITLE = "TensorBoard event files"

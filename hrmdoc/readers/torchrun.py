@@ -9,7 +9,7 @@ from typing import Any
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.table import unix_time
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.run import Damage, Event, Line, Record
+from hrmdoc.record.records import Damage, Event, Line, Record
 
 NAME = "torchrun"
 TITLE = "torchrun error files"

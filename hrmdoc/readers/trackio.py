@@ -16,7 +16,7 @@ from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
 from hrmdoc.readers.support.sqlite import rows as rows_of
-from hrmdoc.record.run import Damage, Event, Fact, Record
+from hrmdoc.record.records import Damage, Event, Fact, Record
 
 if TYPE_CHECKING:
     import sqlite3

@@ -18,7 +18,7 @@ from hrmdoc.readers.support.flatten import flat_facts, plain_value
 from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.whole import json_session
 from hrmdoc.readers.support.wire import BYTES, Field
-from hrmdoc.record.run import Damage, Event, Fact, Line, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Record
 
 NAME = "wandb"
 TITLE = "Weights & Biases offline runs"

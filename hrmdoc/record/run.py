@@ -1,257 +1,33 @@
-"""A run and its records: what readers yield, and the one place where they come together.
+"""A run: the one place where records come together.
 
-A reader yields records; `Run.add` sorts them into series, lines, facts and events. Nothing here knows what is
-healthy.
+`Run.add` sorts them into series, lines, facts and events. Nothing here knows what is healthy.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hrmdoc.errors import UsageError
+from hrmdoc.record.records import (
+    Damage,
+    Event,
+    Fact,
+    FloatArray,
+    IntArray,
+    Line,
+    Points,
+    Record,
+    Tick,
+)
+from hrmdoc.record.series import RoleGuess, Series, SeriesKey, best_first, rank_number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-Axis = Literal["step", "epoch", "sample", "index"]
-Value = str | int | float | bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """Points of one metric, in the order they were written. All arrays have shape [n].
-
-    Attributes:
-        metric: the name as the source spells it, such as `train/lm_loss`.
-        steps: what the x axis counts is told by `axis`; `index` means that the source gives no step.
-        values: as written; may hold NaN and infinities.
-        times: Unix seconds, NaN where unknown.
-        file: where they were read.
-        lines: 1-based line (text) or byte offset (binary) of each point, or None.
-        rank: the global rank that wrote them, None when the source does not say.
-        precision: 0 rounded for printing, 1 as text, 2 float32, 3 float64. The most precise source of a
-            metric wins.
-        source: the logger they belong to; several files of one logger share it. Defaults to `file`.
-    """
-
-    metric: str
-    steps: IntArray
-    values: FloatArray
-    times: FloatArray
-    file: str
-    lines: IntArray | None = None
-    rank: int | None = None
-    axis: Axis = "step"
-    precision: int = 1
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A log line worth keeping: it holds a literal that a signature asks for, or belongs to a traceback.
-
-    `step` is the last training step seen in this file before the line; `time` is Unix seconds or NaN.
-    """
-
-    text: str
-    file: str
-    line: int
-    time: float = math.nan
-    rank: int | None = None
-    step: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Something true of the whole run.
-
-    `scope` tells whose word `key` is: `config` (the framework's own key, dotted), `env` (environment
-    variable), `version` (package), or `run` (hrmdoc's canonical key, such as `run.total_steps`,
-    `model.parameters`, `data.samples`).
-    """
-
-    key: str
-    value: Value
-    scope: Literal["config", "env", "version", "run"] = "run"
-    file: str = ""
-    line: int | None = None
-
-
-EventKind = Literal["start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart"]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A moment in the life of the run. `detail` is free text or a small mapping, by `kind`."""
-
-    kind: EventKind
-    file: str = ""
-    line: int | None = None
-    step: int | None = None
-    time: float = math.nan
-    rank: int | None = None
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """How long a run has been silent, by the clock of who watches it: the stamps of a log may be of any zone.
-
-    Attributes:
-        quiet: seconds since the run made progress; NaN where nobody watched.
-        usual: its usual seconds between two points, as the watcher saw them; NaN when not known.
-        heartbeat: seconds since the heartbeat was renewed; NaN where there is none or nobody watched.
-        closed: no later record will come.
-    """
-
-    quiet: float = math.nan
-    usual: float = math.nan
-    heartbeat: float = math.nan
-    closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A place in the input that could not be read; what lies before and after it was kept.
-
-    Attributes:
-        left_out: how many records were left out there; 0 where that is not known.
-        incomplete: evidence may be missing that decides: the end of an archive, rows beyond a limit.
-    """
-
-    file: str
-    line: int | None
-    what: str
-    left_out: int = 0
-    incomplete: bool = False
-
-
-Record = Points | Line | Fact | Event | Tick | Damage
-
-
-class RoleGuess(NamedTuple):
-    """The role of a metric, and whether it was guessed by pattern rather than known."""
-
-    role: str | None
-    guessed: bool = False
-
-
-class SeriesKey(NamedTuple):
-    metric: str
-    rank: int | None
-    source: str
-
-
-class Series:
-    """All points of one metric from one source, in order of arrival; arrays grow at amortised constant
-    cost."""
-
-    __slots__ = (
-        "_data",
-        "_files",
-        "_lines",
-        "_size",
-        "_steps",
-        "_times",
-        "axis",
-        "files",
-        "key",
-        "precision",
-        "role",
-    )
-
-    def __init__(self, key: SeriesKey, role: RoleGuess, axis: Axis, precision: int) -> None:
-        self.key = key
-        self.role = role
-        self.axis: Axis = axis
-        self.precision = precision
-        self.files: list[str] = []
-        self._size = 0
-        self._steps: IntArray = np.empty(16, np.int64)
-        self._data: FloatArray = np.empty(16, np.float64)
-        self._times: FloatArray = np.empty(16, np.float64)
-        self._lines: IntArray = np.empty(16, np.int64)
-        self._files: IntArray = np.empty(16, np.int64)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def extend(self, points: Points) -> None:
-        """Appends `points`; -1 marks an unknown line."""
-        n, size = len(points.values), self._size
-        if size + n > len(self._steps):
-            capacity = max(2 * len(self._steps), size + n)
-            for name in ("_steps", "_data", "_times", "_lines", "_files"):
-                old = getattr(self, name)
-                new = np.empty(capacity, old.dtype)
-                new[:size] = old[:size]
-                setattr(self, name, new)
-        if not self.files or self.files[-1] != points.file:
-            self.files.append(points.file)
-        self._steps[size : size + n] = points.steps
-        self._data[size : size + n] = points.values
-        self._times[size : size + n] = points.times
-        self._lines[size : size + n] = -1 if points.lines is None else points.lines
-        self._files[size : size + n] = len(self.files) - 1
-        self._size = size + n
-
-    @property
-    def steps(self) -> IntArray:
-        """Steps, shape [n]."""
-        return self._steps[: self._size]
-
-    @property
-    def values(self) -> FloatArray:
-        """Values, shape [n]."""
-        return self._data[: self._size]
-
-    @property
-    def times(self) -> FloatArray:
-        """Unix seconds or NaN, shape [n]."""
-        return self._times[: self._size]
-
-    def place(self, index: int) -> tuple[str, int | None]:
-        """File and line (or byte offset) of one point."""
-        line = int(self._lines[: self._size][index])
-        return self.files[int(self._files[: self._size][index])], None if line < 0 else line
-
-
-_FAR_DENSER = 20
-"""An exact series is worth more than a rounded one with up to so many times its points."""
-
-
-_OF_THE_WHOLE = frozenset(
-    {"total", "mean", "avg", "average", "sum", "overall", "all", "combined", "full", "joint"}
-)
-_WORDS = re.compile(r"[a-z]+")
-
-
-def _names_the_whole(metric: str) -> bool:
-    """Whether a name says that it sums up others: `mean_loss` beside `wall_loss` and `inlet_loss`."""
-    return not _OF_THE_WHOLE.isdisjoint(_WORDS.findall(metric.lower()))
-
-
-def _tells_less(series: Series, other: Series) -> bool:
-    """Whether `other` tells a part of the run that `series` leaves out, or has far more points.
-
-    A state file is only as new as its checkpoint, an event file only as new as its last flush: the printed
-    log may be ahead.
-    """
-    if series.axis != other.axis:
-        return 2 * len(series) < len(other)
-    first, last = int(series.steps[0]), int(series.steps[-1])
-    slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
-    ahead = int(other.steps[-1]) > last + slack or int(other.steps[0]) < first - slack
-    return ahead or _FAR_DENSER * len(series) < len(other)
 
 
 def no_roles(metric: str) -> RoleGuess:
@@ -350,22 +126,9 @@ class Run:
         """
         found = [series for series in self.series.values() if series.role.role == role and len(series)]
         if found:
-            wanted = min(-1 if s.key.rank is None else s.key.rank for s in found) if rank is None else rank
-            found = [s for s in found if (-1 if s.key.rank is None else s.key.rank) == wanted]
-        short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
-        part = {s.key: s.role.guessed and not _names_the_whole(s.key.metric) for s in found}
-        return sorted(
-            found,
-            key=lambda s: (
-                s.role.guessed,
-                short[s.key],
-                -s.precision,
-                -len(s),
-                part[s.key],
-                s.key.metric,
-                s.key.source,
-            ),
-        )
+            wanted = min(rank_number(series) for series in found) if rank is None else rank
+            found = [series for series in found if rank_number(series) == wanted]
+        return best_first(found)
 
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hrmdoc.errors import InputError, PatchError
-from hrmdoc.record.run import Fact, Run, Value
+from hrmdoc.record.records import Fact, Value
+from hrmdoc.record.run import Run
 from hrmdoc.remedies import files
 from hrmdoc.remedies.document import Document, Leaf, dotted
 from hrmdoc.remedies.formats import parse

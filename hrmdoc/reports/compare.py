@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.record.run import FloatArray, IntArray, Series
+from hrmdoc.record.records import FloatArray, IntArray
+from hrmdoc.record.series import Series
 
 APART = 6.0
 """Curves part where their distance exceeds this many times the noise of the reference, and stays."""

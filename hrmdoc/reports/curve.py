@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hrmdoc.record.run import FloatArray, IntArray
+from hrmdoc.record.records import FloatArray, IntArray
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 440, 150, 50, 22, 18
 COLUMNS = 400

@@ -10,7 +10,7 @@ import numpy as np
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.tracks import rewinds
-from hrmdoc.record.run import Series
+from hrmdoc.record.series import Series
 
 PAUSE = 60.0
 """Seconds between the last point and the last line, up to which a run that broke off did not wait for

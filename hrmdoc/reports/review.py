@@ -18,7 +18,7 @@ from typing import Any
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.paths import data_dir
-from hrmdoc.record.run import Series
+from hrmdoc.record.series import Series
 from hrmdoc.reports.curve import svg
 from hrmdoc.reports.layout import place, safe
 from hrmdoc.reports.ledger import Ledger, ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray, IntArray
+from hrmdoc.record.records import FloatArray, IntArray
 
 BARS = "▁▂▃▄▅▆▇█"
 NONFINITE = "×"

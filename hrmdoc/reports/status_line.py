@@ -9,7 +9,7 @@ import numpy as np
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.live.incidents import Incident
-from hrmdoc.record.run import Series
+from hrmdoc.record.series import Series
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.terminal_curves import number
 from hrmdoc.text.clean import duration

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.record.run import Series
+from hrmdoc.record.series import Series
 from hrmdoc.reports.layout import safe, width
 from hrmdoc.reports.sparkline import MARK, column, sparkline
 

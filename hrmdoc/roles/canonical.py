@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from hrmdoc.record.run import Fact, Value
+from hrmdoc.record.records import Fact, Value
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, loose, nested
 from hrmdoc.text.precisions import precision_of

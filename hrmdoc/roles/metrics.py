@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hrmdoc.record.run import RoleGuess
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ import pytest
 
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.notation import series_from
-from hrmdoc.record.run import Event, Points, RoleGuess, Run
+from hrmdoc.record.records import Event, Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.rulebook import Rulebook
 
 

@@ -10,7 +10,9 @@ from hrmdoc.examination.nodes import build
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.watching import strongest
-from hrmdoc.record.run import Event, Fact, Line, Points, RoleGuess, Run, Tick
+from hrmdoc.record.records import Event, Fact, Line, Points, Tick
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.rulebook import Signature, When
 
 

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from hrmdoc.examination.process import process_of
-from hrmdoc.record.run import Event, Fact, Run
+from hrmdoc.record.records import Event, Fact
+from hrmdoc.record.run import Run
 
 
 def told(pid: object, host: str = platform.node(), beat: float | None = None) -> Run:

@@ -11,7 +11,9 @@ from hrmdoc import measures
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.paths import data_dir
-from hrmdoc.record.run import Points, RoleGuess, Run
+from hrmdoc.record.records import Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.rulebook.expressions import MissingInput
 
 NAN = math.nan

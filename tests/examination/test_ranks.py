@@ -9,7 +9,9 @@ import numpy as np
 
 import hrmdoc
 from hrmdoc.examination import flight, ranks
-from hrmdoc.record.run import Event, Fact, Line, Points, RoleGuess, Run
+from hrmdoc.record.records import Event, Fact, Line, Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 
 
 def failed(rank: int, time: float, detail: str) -> Event:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hrmdoc.examination.signatures import Session, SignatureMatcher
-from hrmdoc.record.run import Line
+from hrmdoc.record.records import Line
 from hrmdoc.rulebook import Rulebook, Signature
 
 

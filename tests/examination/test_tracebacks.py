@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hrmdoc.examination.tracebacks import Place, TracebackTracker, rank_of, without_prefix
-from hrmdoc.record.run import Line
+from hrmdoc.record.records import Line
 
 HEADER = "Traceback (most recent call last):"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hrmdoc import readers
 from hrmdoc.readers import Source
-from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record, Tick
+from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record, Tick
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 _TOKENS = [

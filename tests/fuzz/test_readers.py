@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import readers
-from hrmdoc.record.run import Points
+from hrmdoc.record.records import Points
 from tests.fuzz import harness
 
 

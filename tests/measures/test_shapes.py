@@ -5,7 +5,7 @@ import pytest
 
 from hrmdoc.measures.function import Curve
 from hrmdoc.measures.functions import levels, repeats, shapes
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 
 def curve(values: FloatArray) -> Curve:

@@ -9,7 +9,9 @@ import numpy as np
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.functions import terms
-from hrmdoc.record.run import Points, RoleGuess, Run
+from hrmdoc.record.records import Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 
 NAN = [math.nan] * 4
 FALLS = [0.9, 0.7, 0.5, 0.4]

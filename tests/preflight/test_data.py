@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.preflight.data import data_facts
-from hrmdoc.record.run import Damage, Fact, Value
+from hrmdoc.record.records import Damage, Fact, Value
 
 
 def looked_at(place: Path, **config: Any) -> tuple[dict[str, Value], list[Damage]]:

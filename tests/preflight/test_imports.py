@@ -6,7 +6,7 @@ import pytest
 
 from hrmdoc.preflight.imports import flash_attn_imports, import_facts
 from hrmdoc.preflight.machine import Machine
-from hrmdoc.record.run import Fact
+from hrmdoc.record.records import Fact
 
 
 @pytest.fixture

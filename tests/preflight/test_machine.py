@@ -8,7 +8,7 @@ import pytest
 
 from hrmdoc.preflight.machine import Machine, device_kind, machine_facts
 from hrmdoc.preflight.ranks import rank_problem
-from hrmdoc.record.run import Fact
+from hrmdoc.record.records import Fact
 
 
 def bare(**more: Any) -> Machine:

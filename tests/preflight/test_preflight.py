@@ -10,7 +10,7 @@ from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
 from hrmdoc.preflight import Machine, preflight
 from hrmdoc.preflight.derived import parameters
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 from hrmdoc.remedies.own_config import config_facts
 
 MACHINE = Machine(cpu_count=2, disk_free_gib=50.0, version=lambda _: None, importable=lambda _: False)

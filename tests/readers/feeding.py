@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hrmdoc.readers.base import Session
-from hrmdoc.record.run import Points, Record
+from hrmdoc.record.records import Points, Record
 
 
 def fed(session: Session, blob: bytes, cuts: Iterable[int] = ()) -> list[Record]:

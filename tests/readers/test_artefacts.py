@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hrmdoc.analysis import Analysis, AnalysisSession
-from hrmdoc.record.run import Series
+from hrmdoc.record.series import Series
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 

@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.readers import configs, run_json, torchrun
 from hrmdoc.readers.base import Context, Reader
-from hrmdoc.record.run import Damage, Event, Fact, Line, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Record
 from tests.readers.feeding import fed
 
 

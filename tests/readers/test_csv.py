@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import csv, discover, read_into
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Points, Record, Run
+from hrmdoc.record.records import Damage, Points, Record
+from hrmdoc.record.run import Run
 from tests.readers.feeding import curves, fed
 
 

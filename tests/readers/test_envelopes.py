@@ -15,7 +15,7 @@ import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import envelopes
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Line, Points
+from hrmdoc.record.records import Damage, Line, Points
 from tests.readers.feeding import curves, fed
 
 TEXT = [f"step {step} | loss {2.5 - step / 100:.4f} | lr 3e-4" for step in range(0, 50, 10)] + [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import flight_recorder
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, Record
 from tests.readers.feeding import fed
 
 REAL = Path(__file__).parents[1] / "artefacts/torchrun/flight-recorder/nccl_trace_rank_0"

@@ -7,7 +7,7 @@ from typing import Any
 
 from hrmdoc.readers import hf_state
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Event, Fact, Points, Record
+from hrmdoc.record.records import Damage, Event, Fact, Points, Record
 from tests.readers.feeding import fed
 
 STATE: dict[str, Any] = {

@@ -28,7 +28,8 @@ from hrmdoc.readers import (
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.source import Source
 from hrmdoc.readers.support import budget, python_settings, sqlite_guard
-from hrmdoc.record.run import Damage, Fact, Points, Record, Run
+from hrmdoc.record.records import Damage, Fact, Points, Record
+from hrmdoc.record.run import Run
 from tests.readers.feeding import database, fed
 from tests.readers.test_trackio import ROWS, store
 

@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.readers import json_history
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Fact, Points, Record
+from hrmdoc.record.records import Damage, Fact, Points, Record
 from tests.readers.feeding import fed
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hrmdoc.readers import jsonl
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.feed import nothing_wanted
-from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hrmdoc.readers import discover, mlflow, read_into
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Points, Run
+from hrmdoc.record.records import Damage, Points
+from hrmdoc.record.run import Run
 from tests.readers.feeding import database
 
 META = "artifact_uri: x\nend_time: 1700000100000\nrun_id: abc\nstart_time: 1700000000000\nstatus: 4\n"

@@ -14,7 +14,8 @@ import pytest
 
 from hrmdoc.readers import csv, discover, jsonl, nvidia_smi, read_into
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Points, Record, Run
+from hrmdoc.record.records import Damage, Points, Record
+from hrmdoc.record.run import Run
 from tests.readers import test_tfevents, test_trackio, test_wandb
 from tests.readers.feeding import database, fed
 

@@ -12,7 +12,7 @@ import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import notebook
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Fact
+from hrmdoc.record.records import Damage, Fact
 from tests.readers.feeding import curves, fed
 
 ROWS = [

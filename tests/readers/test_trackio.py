@@ -12,7 +12,8 @@ import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import choose, discover, read_into, trackio
-from hrmdoc.record.run import Damage, Run
+from hrmdoc.record.records import Damage
+from hrmdoc.record.run import Run
 
 
 def store(path: Path, rows: list[tuple[str, int, str]], *, named: bool = False) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import wandb
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 
 HEADER = b":W&B" + struct.pack("<HB", 0xBEE1, 0)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.record.run import Axis, Points, RoleGuess, Run
+from hrmdoc.record.records import Axis, Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 
 
 def run_of(**sources: tuple[range, int, Axis]) -> Run:

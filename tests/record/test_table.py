@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from hrmdoc.errors import UsageError
-from hrmdoc.record.run import Points, RoleGuess, Run
+from hrmdoc.record.records import Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 
 
 def run() -> Run:

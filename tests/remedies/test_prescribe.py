@@ -7,7 +7,8 @@ import pytest
 
 from hrmdoc.diagnosis.diagnose import Diagnosis, Evidence, Hypothesis
 from hrmdoc.examination.examine import Situation
-from hrmdoc.record.run import Fact, Run
+from hrmdoc.record.records import Fact
+from hrmdoc.record.run import Run
 from hrmdoc.remedies.prescribe import Prescription, first_patch, fitting, prescribe
 from hrmdoc.remedies.targets import Targets
 from hrmdoc.rulebook import (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.record.run import FloatArray, Points, Run, Series
+from hrmdoc.record.records import FloatArray, Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 from hrmdoc.reports.compare import parting
 
 NOISE = np.random.default_rng(0).normal(0, 0.02, (2, 200))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.record.run import Fact, Line, Points, Run
+from hrmdoc.record.records import Fact, Line, Points
+from hrmdoc.record.run import Run
 from hrmdoc.roles import RoleMap, canonical, detect, infer_kind, infer_phase
 from hrmdoc.roles.framework import chain
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.record.run import Points, RoleGuess, Run
+from hrmdoc.record.records import Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import RoleMap, settle
 from hrmdoc.roles.metrics import normalised
 

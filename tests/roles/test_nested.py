@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.record.run import Fact, Run
+from hrmdoc.record.records import Fact
+from hrmdoc.record.run import Run
 from hrmdoc.roles import RoleMap, canonical
 from hrmdoc.roles.nested import nested
 

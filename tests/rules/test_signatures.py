@@ -11,7 +11,7 @@ import pytest
 from hrmdoc import rulebook
 from hrmdoc.examination.examples import check_examples
 from hrmdoc.examination.signatures import SignatureMatcher
-from hrmdoc.record.run import Line
+from hrmdoc.record.records import Line
 from hrmdoc.rulebook import Rulebook, Signature
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hrmdoc.measures.function import Curve, function
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 
 @function(points=5)

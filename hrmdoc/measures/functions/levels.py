@@ -6,7 +6,7 @@ import numpy as np
 
 from hrmdoc.measures.function import function
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 PEAK = 2.0
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hrmdoc.measures.function import Curve, function
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 FEWEST_AGAIN = 4
 """Values that must come again, three of them different, before that is no accident."""

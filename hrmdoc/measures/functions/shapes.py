@@ -9,7 +9,7 @@ import numpy as np
 
 from hrmdoc.measures.function import function
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 FEWEST_RISES = 3
 ONE_WRONG_IN = 10

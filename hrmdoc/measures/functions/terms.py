@@ -13,7 +13,9 @@ import re
 import numpy as np
 
 from hrmdoc.measures.function import function
-from hrmdoc.record.run import FloatArray, Run, Series
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 
 FEWEST = 3
 """Points of a term before anything is said about it."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from hrmdoc.readers.log.lines import number
-from hrmdoc.record.run import Value
+from hrmdoc.record.records import Value
 from hrmdoc.text import patterns
 from hrmdoc.text.precisions import precision_of
 

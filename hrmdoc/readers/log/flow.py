@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from hrmdoc.record.run import Axis
+from hrmdoc.record.records import Axis
 
 
 class Position(NamedTuple):

@@ -12,7 +12,7 @@ import math
 from hrmdoc.readers.log.dicts import Mapping
 from hrmdoc.readers.log.sink import Mark, Sink
 from hrmdoc.readers.log.state import RankState
-from hrmdoc.record.run import Event, Fact
+from hrmdoc.record.records import Event, Fact
 
 _ALIKE = 3
 _MOST_SHAPES = 4096

@@ -26,7 +26,7 @@ from hrmdoc.readers.log.tables import TableReader
 from hrmdoc.readers.log.template import Plans
 from hrmdoc.readers.log.trouble import TroubleReader
 from hrmdoc.readers.log.words import is_result
-from hrmdoc.record.run import Damage, Fact, Record, Value
+from hrmdoc.record.records import Damage, Fact, Record, Value
 from hrmdoc.text import patterns
 from hrmdoc.text.clean import ANSI
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from hrmdoc.record.run import Axis, Points, Record
+from hrmdoc.record.records import Axis, Points, Record
 
 
 class Mark(NamedTuple):

@@ -14,7 +14,7 @@ from hrmdoc.readers.log.lists import Column
 from hrmdoc.readers.log.objects import Part
 from hrmdoc.readers.log.reports import Report
 from hrmdoc.readers.log.sink import Mark
-from hrmdoc.record.run import Axis
+from hrmdoc.record.records import Axis
 
 _MOST_FRAMES = 40
 

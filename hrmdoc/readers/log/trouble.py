@@ -9,7 +9,7 @@ from hrmdoc.readers.log import folds
 from hrmdoc.readers.log.prefix import Message
 from hrmdoc.readers.log.sink import Mark, Sink
 from hrmdoc.readers.log.state import RankState
-from hrmdoc.record.run import Event, EventKind, Line
+from hrmdoc.record.records import Event, EventKind, Line
 from hrmdoc.text import patterns
 from hrmdoc.text.clean import HARMLESS_TRACEBACKS
 

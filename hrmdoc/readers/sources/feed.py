@@ -15,7 +15,8 @@ from hrmdoc.readers.base import Context, Opened, Session
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.budget import Budget
 from hrmdoc.readers.support.decode import codec_of, decoder, plain_head
-from hrmdoc.record.run import Damage, Record, Run
+from hrmdoc.record.records import Damage, Record
+from hrmdoc.record.run import Run
 
 BLOCK = 1 << 20
 _LARGER_BLOCKS = {

@@ -17,7 +17,7 @@ from hrmdoc.errors import InputError, UsageError, did_you_mean
 from hrmdoc.readers.sources import archives, names
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.decode import codec_of, plain_head
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 
 HEAD = 1 << 16
 _MAX_DEPTH = 8

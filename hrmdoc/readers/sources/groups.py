@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 from hrmdoc import readers
 from hrmdoc.readers.sources import folders, names
 from hrmdoc.readers.sources.source import Source
-from hrmdoc.record.run import Event, Points, Record
+from hrmdoc.record.records import Event, Points, Record
 from hrmdoc.text import patterns
 
 _VERSION = patterns.lazy(r"version_\d+")

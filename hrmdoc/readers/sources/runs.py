@@ -20,7 +20,7 @@ from hrmdoc.readers.sources.folders import SETTINGS
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.labels import metric_of
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 
 _BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "flight_recorder", "torchrun"})

@@ -27,7 +27,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.readers.sources import names
 from hrmdoc.readers.support import budget
 from hrmdoc.readers.support.decode import PIECE, codec_of, decoder
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 
 _COPIED = 512  # what a cut takes with it: tarfile gives a whole read or none
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
-from hrmdoc.record.run import Damage, Points, Record
+from hrmdoc.record.records import Damage, Points, Record
 
 MAX_LINE = 16 << 20
 MAX_DOCUMENT = 256 << 20

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hrmdoc.readers.support.budget import MAX_DEPTH, MAX_LEAVES
-from hrmdoc.record.run import Damage, Fact, Value
+from hrmdoc.record.records import Damage, Fact, Value
 
 _MAX_TEXT = 500
 

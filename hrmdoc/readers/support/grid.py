@@ -9,7 +9,7 @@ import orjson
 from numpy.typing import NDArray
 
 from hrmdoc.readers.support.table import number
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 Grid = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 
 NAMED = 20
 """Places that are named one by one; those behind them are counted."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.budget import MAX_LINE
-from hrmdoc.record.run import Damage, Record
+from hrmdoc.record.records import Damage, Record
 
 
 class Lines:

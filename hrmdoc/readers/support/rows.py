@@ -33,7 +33,7 @@ from hrmdoc.readers.support.table import (
     with_split,
 )
 from hrmdoc.readers.support.typed_rows import Column
-from hrmdoc.record.run import Damage, FloatArray, IntArray, Points
+from hrmdoc.record.records import Damage, FloatArray, IntArray, Points
 
 _QUICK_SHAPES = 500
 _KNOWN_ORDERS = 2000

@@ -12,7 +12,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import sqlite_guard
 from hrmdoc.readers.support.budget import MAX_HEADER
-from hrmdoc.record.run import Damage, Record
+from hrmdoc.record.records import Damage, Record
 
 MAGIC = b"SQLite format 3\0"
 _NAMED = 10

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hrmdoc.readers.support.budget import MAX_JOURNAL, MAX_LINE, Budget
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 
 if TYPE_CHECKING:
     import sqlite3

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.readers.base import Context
-from hrmdoc.record.run import Axis, FloatArray, IntArray, Points
+from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
 from hrmdoc.text import patterns
 
 # In order of trust; the first one that a row has counts its steps.

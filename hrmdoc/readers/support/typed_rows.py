@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hrmdoc.record.run import FloatArray
+from hrmdoc.record.records import FloatArray
 
 Column = FloatArray | list[Any]
 

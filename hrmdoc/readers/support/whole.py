@@ -9,7 +9,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.budget import MAX_DOCUMENT
-from hrmdoc.record.run import Damage, Record
+from hrmdoc.record.records import Damage, Record
 
 
 class Whole:

@@ -16,7 +16,7 @@ from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
 from hrmdoc.readers.sources import archives
 from hrmdoc.readers.support import budget
-from hrmdoc.record.run import Damage
+from hrmdoc.record.records import Damage
 
 LOG = "".join(f"step {at} loss {3 - at / 100:.3f}\n" for at in range(1, 200))
 

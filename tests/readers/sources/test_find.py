@@ -20,7 +20,8 @@ from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source, discover, open_source, read_into
 from hrmdoc.readers.sources.names import is_no_log, logger_of, natural, rank_in
-from hrmdoc.record.run import Damage, Run
+from hrmdoc.record.records import Damage
+from hrmdoc.record.run import Run
 
 ROWS = "".join(json.dumps({"step": step, "loss": 1.0 / (step + 1)}) + "\n" for step in range(50))
 

@@ -1,0 +1,127 @@
+"""Records: what readers yield, and nothing else. Nothing here knows what is healthy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Axis = Literal["step", "epoch", "sample", "index"]
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points of one metric, in the order they were written. All arrays have shape [n].
+
+    Attributes:
+        metric: the name as the source spells it, such as `train/lm_loss`.
+        steps: what the x axis counts is told by `axis`; `index` means that the source gives no step.
+        values: as written; may hold NaN and infinities.
+        times: Unix seconds, NaN where unknown.
+        file: where they were read.
+        lines: 1-based line (text) or byte offset (binary) of each point, or None.
+        rank: the global rank that wrote them, None when the source does not say.
+        precision: 0 rounded for printing, 1 as text, 2 float32, 3 float64. The most precise source of a
+            metric wins.
+        source: the logger they belong to; several files of one logger share it. Defaults to `file`.
+    """
+
+    metric: str
+    steps: IntArray
+    values: FloatArray
+    times: FloatArray
+    file: str
+    lines: IntArray | None = None
+    rank: int | None = None
+    axis: Axis = "step"
+    precision: int = 1
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A log line worth keeping: it holds a literal that a signature asks for, or belongs to a traceback.
+
+    `step` is the last training step seen in this file before the line; `time` is Unix seconds or NaN.
+    """
+
+    text: str
+    file: str
+    line: int
+    time: float = math.nan
+    rank: int | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something true of the whole run.
+
+    `scope` tells whose word `key` is: `config` (the framework's own key, dotted), `env` (environment
+    variable), `version` (package), or `run` (hrmdoc's canonical key, such as `run.total_steps`,
+    `model.parameters`, `data.samples`).
+    """
+
+    key: str
+    value: Value
+    scope: Literal["config", "env", "version", "run"] = "run"
+    file: str = ""
+    line: int | None = None
+
+
+EventKind = Literal["start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A moment in the life of the run. `detail` is free text or a small mapping, by `kind`."""
+
+    kind: EventKind
+    file: str = ""
+    line: int | None = None
+    step: int | None = None
+    time: float = math.nan
+    rank: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """How long a run has been silent, by the clock of who watches it: the stamps of a log may be of any zone.
+
+    Attributes:
+        quiet: seconds since the run made progress; NaN where nobody watched.
+        usual: its usual seconds between two points, as the watcher saw them; NaN when not known.
+        heartbeat: seconds since the heartbeat was renewed; NaN where there is none or nobody watched.
+        closed: no later record will come.
+    """
+
+    quiet: float = math.nan
+    usual: float = math.nan
+    heartbeat: float = math.nan
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place in the input that could not be read; what lies before and after it was kept.
+
+    Attributes:
+        left_out: how many records were left out there; 0 where that is not known.
+        incomplete: evidence may be missing that decides: the end of an archive, rows beyond a limit.
+    """
+
+    file: str
+    line: int | None
+    what: str
+    left_out: int = 0
+    incomplete: bool = False
+
+
+Record = Points | Line | Fact | Event | Tick | Damage

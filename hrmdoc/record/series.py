@@ -1,0 +1,152 @@
+"""The points of one metric as they come together, and which of several sources of it to trust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
+
+
+class RoleGuess(NamedTuple):
+    """The role of a metric, and whether it was guessed by pattern rather than known."""
+
+    role: str | None
+    guessed: bool = False
+
+
+class SeriesKey(NamedTuple):
+    metric: str
+    rank: int | None
+    source: str
+
+
+class Series:
+    """All points of one metric from one source, in order of arrival; arrays grow at amortised constant
+    cost."""
+
+    __slots__ = (
+        "_data",
+        "_files",
+        "_lines",
+        "_size",
+        "_steps",
+        "_times",
+        "axis",
+        "files",
+        "key",
+        "precision",
+        "role",
+    )
+
+    def __init__(self, key: SeriesKey, role: RoleGuess, axis: Axis, precision: int) -> None:
+        self.key = key
+        self.role = role
+        self.axis: Axis = axis
+        self.precision = precision
+        self.files: list[str] = []
+        self._size = 0
+        self._steps: IntArray = np.empty(16, np.int64)
+        self._data: FloatArray = np.empty(16, np.float64)
+        self._times: FloatArray = np.empty(16, np.float64)
+        self._lines: IntArray = np.empty(16, np.int64)
+        self._files: IntArray = np.empty(16, np.int64)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, points: Points) -> None:
+        """Appends `points`; -1 marks an unknown line."""
+        n, size = len(points.values), self._size
+        if size + n > len(self._steps):
+            capacity = max(2 * len(self._steps), size + n)
+            for name in ("_steps", "_data", "_times", "_lines", "_files"):
+                old = getattr(self, name)
+                new = np.empty(capacity, old.dtype)
+                new[:size] = old[:size]
+                setattr(self, name, new)
+        if not self.files or self.files[-1] != points.file:
+            self.files.append(points.file)
+        self._steps[size : size + n] = points.steps
+        self._data[size : size + n] = points.values
+        self._times[size : size + n] = points.times
+        self._lines[size : size + n] = -1 if points.lines is None else points.lines
+        self._files[size : size + n] = len(self.files) - 1
+        self._size = size + n
+
+    @property
+    def steps(self) -> IntArray:
+        """Steps, shape [n]."""
+        return self._steps[: self._size]
+
+    @property
+    def values(self) -> FloatArray:
+        """Values, shape [n]."""
+        return self._data[: self._size]
+
+    @property
+    def times(self) -> FloatArray:
+        """Unix seconds or NaN, shape [n]."""
+        return self._times[: self._size]
+
+    def place(self, index: int) -> tuple[str, int | None]:
+        """File and line (or byte offset) of one point."""
+        line = int(self._lines[: self._size][index])
+        return self.files[int(self._files[: self._size][index])], None if line < 0 else line
+
+
+_FAR_DENSER = 20
+"""An exact series is worth more than a rounded one with up to so many times its points."""
+
+
+_OF_THE_WHOLE = frozenset(
+    {"total", "mean", "avg", "average", "sum", "overall", "all", "combined", "full", "joint"}
+)
+_WORDS = re.compile(r"[a-z]+")
+
+
+def _names_the_whole(metric: str) -> bool:
+    """Whether a name says that it sums up others: `mean_loss` beside `wall_loss` and `inlet_loss`."""
+    return not _OF_THE_WHOLE.isdisjoint(_WORDS.findall(metric.lower()))
+
+
+def _tells_less(series: Series, other: Series) -> bool:
+    """Whether `other` tells a part of the run that `series` leaves out, or has far more points.
+
+    A state file is only as new as its checkpoint, an event file only as new as its last flush: the printed
+    log may be ahead.
+    """
+    if series.axis != other.axis:
+        return 2 * len(series) < len(other)
+    first, last = int(series.steps[0]), int(series.steps[-1])
+    slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
+    ahead = int(other.steps[-1]) > last + slack or int(other.steps[0]) < first - slack
+    return ahead or _FAR_DENSER * len(series) < len(other)
+
+
+def rank_number(series: Series) -> int:
+    """The rank that wrote a series, -1 where none is known."""
+    return -1 if series.key.rank is None else series.key.rank
+
+
+def best_first(found: Sequence[Series]) -> list[Series]:
+    """Series of one role, the most trustworthy first: known before guessed, those that tell all of it first,
+    then precise, then long; of guessed ones that are level, one that is named as the whole of them."""
+    short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
+
+    def trust(series: Series) -> tuple[bool, bool, int, int, bool, str, str]:
+        part = series.role.guessed and not _names_the_whole(series.key.metric)
+        return (
+            series.role.guessed,
+            short[series.key],
+            -series.precision,
+            -len(series),
+            part,
+            series.key.metric,
+            series.key.source,
+        )
+
+    return sorted(found, key=trust)
