@@ -23,6 +23,7 @@ from hrmdoc.errors import UsageError
     type=click.Choice(["warning", "critical"]),
     help="Stop the command at such an incident (SIGTERM first).",
 )
+@click.option("--stop-on-silence", is_flag=True, help="Stop the command where it stands still, too.")
 @click.option(
     "--act",
     is_flag=True,
@@ -35,10 +36,20 @@ from hrmdoc.errors import UsageError
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(
-    words: tuple[str, ...], *, log: Path | None, stop_on: str | None, act: bool, config: Path | None
+    words: tuple[str, ...],
+    *,
+    log: Path | None,
+    stop_on: str | None,
+    stop_on_silence: bool,
+    act: bool,
+    config: Path | None,
 ) -> int:
     """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows
     at its end.
+
+    The command writes into the log file itself, so that it goes on where hrmdoc is killed or the terminal is
+    lost. Signals are passed on to it, but for a hang-up. A run that only falls silent is not stopped unless
+    --stop-on-silence says so: it may be evaluating or saving.
 
     With --act a remedy that does not help is taken back, and the next one tried. The exit status is the
     command's own; 1 when it was stopped by --stop-on.
@@ -46,7 +57,7 @@ def command(
     from hrmdoc import settings as own_settings
     from hrmdoc.live.heal import configs_in, heal
     from hrmdoc.live.incidents import Incident
-    from hrmdoc.live.supervise import supervise
+    from hrmdoc.live.supervise import StopPolicy, supervise
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.terminal import show, show_action
 
@@ -55,15 +66,16 @@ def command(
         raise UsageError("no command given", hint="hrmdoc run -- python train.py")
     target = log or Path(time.strftime("hrmdoc-run-%Y%m%d-%H%M%S.log"))
 
-    def tell(incident: Incident) -> None:
+    def report(incident: Incident) -> None:
         print(  # noqa: T201
             f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}",
             file=sys.stderr,
         )
 
     screen = console(err=True)
+    settings = own_settings.load(Path.cwd())
+    stop = StopPolicy(stop_on or ("critical" if stop_on_silence else None), stop_on_silence)
     if act:
-        settings = own_settings.load(Path.cwd())
         check_policy(settings)
         configs = configs_in(arguments) if config is None else [config]
         if not configs:
@@ -75,12 +87,12 @@ def command(
             target,
             configs,
             settings,
-            stop_on=stop_on,
-            tell=tell,
+            stop=stop,
+            report=report,
             show_action=lambda action: show_action(action, screen),
         )
     else:
-        outcome = supervise(arguments, target, stop_on=stop_on, tell=tell)
+        outcome = supervise(arguments, target, stop=stop, settings=settings, report=report)
     show(outcome.analysis, screen)
     if outcome.stopped_by is not None:
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.supervise import Outcome, supervise
+from hrmdoc.live.supervise import NEVER, Outcome, StopPolicy, supervise
 from hrmdoc.live.treatment import TakenAction, Treatment
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
@@ -30,8 +30,8 @@ def heal(
     configs: Sequence[Path],
     settings: Settings,
     *,
-    stop_on: str | None = None,
-    tell: Callable[[Incident], None] = lambda _: None,
+    stop: StopPolicy = NEVER,
+    report: Callable[[Incident], None] = lambda _: None,
     show_action: Callable[[TakenAction], None] = lambda _: None,
 ) -> Outcome:
     """Supervises `command` until it ends without a fault, or until the policy allows no further remedy.
@@ -39,7 +39,7 @@ def heal(
     Args:
         log: the output of the first run; the next ones are kept beside it, as `<name>-2.log` and so on.
         configs: the files that may be patched, read by the command each time it starts.
-        tell, show_action: called with every incident, and with everything that is done.
+        report, show_action: called with every incident, and with everything that is done.
 
     Returns:
         The outcome of the last run, examined together with its config.
@@ -52,8 +52,8 @@ def heal(
 
     def run(number: int) -> Outcome:
         place = log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
-        outcome = supervise(command, place, stop_on=stop_on, tell=tell)
-        return replace(outcome, analysis=_examined(place, configs, settings))
+        outcome = supervise(command, place, stop=stop, settings=settings, report=report)
+        return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
 
     treatment = Treatment(settings.policy, log, None)
     sick = last = run(1)
@@ -78,7 +78,7 @@ def heal(
         show_action(replace(action, status="ineffective" if ineffective else "helped", at=time.time()))
 
 
-def _examined(log: Path, configs: Sequence[Path], settings: Settings) -> Analysis:
-    session = AnalysisSession(str(log), settings=settings)
-    session.try_to_read([str(log), *map(str, configs)])
+def _examined(logs: Sequence[Path], configs: Sequence[Path], settings: Settings) -> Analysis:
+    session = AnalysisSession(str(logs[0]), settings=settings)
+    session.try_to_read([*map(str, logs), *map(str, configs)])
     return session.look(closed=True)

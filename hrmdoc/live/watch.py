@@ -40,6 +40,7 @@ class Watch:
     Args:
         path: a file or folder; a link such as `runs/latest` is followed when it moves, of a folder with
             several runs the newest.
+        also: further files of the same run.
         interval: seconds between two polls at most.
         now: the wall clock, Unix seconds.
         steady: seconds of a clock that nobody sets; silence is measured by it.
@@ -50,7 +51,7 @@ class Watch:
     def __init__(
         self,
         path: str,
-        *,
+        *also: str,
         interval: float = 0.5,
         settings: Settings | None = None,
         facts: Mapping[str, Any] | None = None,
@@ -61,6 +62,7 @@ class Watch:
         act: bool = False,
     ) -> None:
         self.path = path
+        self._also = also
         self._interval = interval
         self._options: dict[str, Any] = {"settings": settings, "facts": facts, "metric_roles": metric_roles}
         self._now, self._steady = now, steady
@@ -73,7 +75,9 @@ class Watch:
         """Starts over with the run that the path names now."""
         self._real = Path(self.path).resolve()
         self.session = AnalysisSession(self.path, **self._options)
-        self._follower = Follower([str(self._real)], self.session.run, self.session.matcher.wanted)
+        self._follower = Follower(
+            [str(self._real), *self._also], self.session.run, self.session.matcher.wanted
+        )
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
         self.pulse = Pulse(self.session.run, self._files, self._now, self._steady)

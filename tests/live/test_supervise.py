@@ -1,0 +1,134 @@
+"""A supervised command outlives whatever ends its supervisor, and is asked what the supervisor is asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import AnalysisSession
+from hrmdoc.live.incidents import Incident
+from hrmdoc.live.supervise import StopPolicy
+
+TRAINING = """
+import signal, sys, time
+signal.signal(signal.SIGUSR1, lambda *_: print("checkpoint saved", flush=True))
+for i in range(int(sys.argv[1])):
+    print(f"step {i} | loss {2 - i / 100}", flush=True)
+    time.sleep(0.05)
+print("done", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "train.py").write_text(TRAINING)
+    return tmp_path
+
+
+def begun(steps: int) -> subprocess.Popen[bytes]:
+    """A supervised training that has printed something."""
+    words = [
+        sys.executable,
+        "-m",
+        "hrmdoc",
+        "run",
+        "--log",
+        "o.log",
+        "--",
+        sys.executable,
+        "train.py",
+        str(steps),
+    ]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    until("step 3", Path("o.log"))
+    return process
+
+
+def until(words: str, log: Path) -> str:
+    for _ in range(1200):
+        if log.is_file() and words in (text := log.read_text()):
+            return text
+        time.sleep(0.05)
+    raise AssertionError(f"{words!r} did not come")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_the_training_goes_on_where_its_supervisor_is_killed_or_its_terminal_lost(number: int) -> None:
+    process = begun(60)
+    os.kill(process.pid, number)
+    assert until("done", Path("o.log")).count("step ") == 60
+    process.communicate(timeout=60)
+    assert process.returncode == (-number if number == signal.SIGKILL else 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGUSR1, 0), (signal.SIGQUIT, 131), (signal.SIGTERM, 143)]
+)
+def test_signals_are_passed_on(number: int, status: int) -> None:
+    process = begun(60)
+    os.kill(process.pid, number)
+    process.communicate(timeout=60)
+    assert process.returncode == status
+    assert ("checkpoint saved" in Path("o.log").read_text()) is (number == signal.SIGUSR1)
+
+
+def test_a_typo_in_the_settings_is_found_before_the_start() -> None:
+    Path("hrmdoc.toml").write_text("fail_onn = 3\n")
+    words = [sys.executable, "-m", "hrmdoc", "run", "--log", "o.log", "--", "touch", "started"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, "hrmdoc.toml" in done.stderr) == (2, True)
+    assert sorted(os.listdir()) == ["hrmdoc.toml", "train.py"]
+
+
+def test_output_and_errors_are_kept_apart_where_they_are_asked_apart() -> None:
+    program = "import sys; print('step 1 | loss 2.0'); print('a word', file=sys.stderr)"
+    words = [sys.executable, "-m", "hrmdoc", "run", "--log", "o.log", "--", sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout == "step 1 | loss 2.0\n"
+    assert done.stderr.startswith("a word\n")
+    assert Path("o.stderr.log").read_text() == "a word\n"
+    words[5] = "p.log"
+    both = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert both.returncode == 0
+    assert sorted(Path("p.log").read_text().splitlines()) == ["a word", "step 1 | loss 2.0"]
+    assert not Path("p.stderr.log").exists()
+
+
+def test_a_log_goes_on_behind_what_it_holds_and_only_what_is_new_is_shown() -> None:
+    Path("o.log").write_text("step 0 | loss 9.0\n")
+    words = [sys.executable, "-m", "hrmdoc", "run", "--log", "o.log", "--", "echo", "step 1 | loss 2.0"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout == "step 1 | loss 2.0\n"
+    assert Path("o.log").read_text() == "step 0 | loss 9.0\nstep 1 | loss 2.0\n"
+
+
+def test_silence_stops_a_command_only_where_that_is_asked_for() -> None:
+    book = AnalysisSession("x").book
+    silent = Incident("stall", "opened", "critical", "", "", None, 0.0)
+    lost = Incident("loss-nonfinite", "opened", "critical", "", "", None, 0.0)
+    warning = Incident("loss-plateau", "opened", "warning", "", "", None, 0.0)
+    asked = {
+        policy: [policy.asks(one, book) for one in (silent, lost, warning)]
+        for policy in (
+            StopPolicy(),
+            StopPolicy("critical"),
+            StopPolicy("warning"),
+            StopPolicy("critical", True),
+        )
+    }
+    assert list(asked.values()) == [
+        [False, False, False],
+        [False, True, False],
+        [False, True, True],
+        [True, True, False],
+    ]
