@@ -93,8 +93,12 @@ def command(
 
 
 def _unnamed(chosen: Prescription) -> Path | None:
-    """The file that only the run names, so that the user has to."""
-    return chosen.patch.edits[0].path if chosen.unnamed and chosen.patch else None
+    """The file outside the run's folder that the user has to name, as one types it here."""
+    if not chosen.unnamed or chosen.patch is None:
+        return None
+    path = chosen.patch.edits[0].path.resolve()
+    here = Path.cwd().resolve()
+    return path.relative_to(here) if here in path.parents else path
 
 
 def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, *, rerun: bool) -> int:
@@ -104,7 +108,7 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
         )
     if outside := _unnamed(choice.prescription):
         raise PatchError(
-            "lies outside the run's folder, and only the run names it; nothing was written",
+            "is outside the run's folder, and you did not name it; nothing was written",
             file=outside,
             hint=f"if it is the file that you start from: {again} --write",
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Run
+from hrmdoc.remedies.launched import probable_configs
 from hrmdoc.rulebook import Rulebook
 
 RUN_RECORD = "run.json"
@@ -17,19 +18,10 @@ _RECORD_FOLDERS = re.compile(
     r"checkpoints?(?:[-_]\d+)?|step_\d+|\.hydra|version_\d+|wandb|mlruns|offline-run-.*|run-\d{8}_\d{6}-.*"
 )
 """Folders in which programs keep what a run was started with: a change there changes nothing."""
-_RECORD_NAMES = frozenset(
-    [
-        "hparams.yaml",
-        "hparams.yml",
-        "heartbeat.json",
-        "trainer_state.json",
-        "generation_config.json",
-        "tokenizer_config.json",
-        "adapter_config.json",
-        "wandb-metadata.json",
-        "wandb-summary.json",
-        "run.json",
-    ]
+_RECORD_NAMES = frozenset(["hparams.yaml", "hparams.yml"])
+_STATE_NAMES = frozenset(
+    "run.json heartbeat.json trainer_state.json generation_config.json tokenizer_config.json "  # noqa: SIM905
+    "adapter_config.json wandb-metadata.json wandb-summary.json".split()
 )
 _STATE_OF_TRAINING = b'"log_history"'
 _MODEL_CONFIG = re.compile(rb'"(?:architectures|model_type|transformers_version)"\s*:')
@@ -69,27 +61,42 @@ def targets(run: Run, situation: Situation, book: Rulebook, config: Path | None 
         return Targets((config,))
     stated = list(_stated(run))
     found = dict.fromkeys(path for path in [*stated, *_read(run), *_beside(run, situation, book)])
-    settings = [path for path in found if path.is_file() and path.suffix.lower() in SUFFIXES]
+    settings = [
+        path for path in found if path.is_file() and path.suffix.lower() in SUFFIXES and not is_state(path)
+    ]
     records = tuple(path for path in settings if is_record(path))
     files = tuple(path for path in settings if path not in records)
     inside = _folder(run)
-    unnamed = (path for path in files if path in stated and not _lies_in(path, inside))
-    return Targets(files, records, frozenset(unnamed))
+    if files or run.path in ("", "-"):
+        unnamed = (path for path in files if path in stated and not _lies_in(path, inside))
+        return Targets(files, records, frozenset(unnamed))
+    probable = probable_configs(inside, situation.framework, situation.facts, book)
+    files = tuple(path for path in probable if not is_state(path) and not is_record(path))
+    return Targets(files, records, frozenset(files))
 
 
 def is_record(path: Path) -> bool:
-    """Whether a program wrote the file to remember a run or a model by."""
+    """Whether a program wrote the file to remember a run's settings by."""
     if path.name in _RECORD_NAMES or any(_RECORD_FOLDERS.fullmatch(part) for part in path.parts[:-1]):
         return True
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
     if path.name == "config.yaml" and (path.parent / RUN_RECORD).is_file():
-        return b"#" not in head  # a program dumps what it had without a comment; a person's file has some
+        return b"#" not in _head(path)  # what a program dumps has no comment; a person's file has some
+    return False
+
+
+def is_state(path: Path) -> bool:
+    """Whether the file is the state of a training or describes a model: it holds no settings to change."""
+    if path.name in _STATE_NAMES:
+        return True
     if path.suffix.lower() != ".json":
         return False
-    return _STATE_OF_TRAINING in head or (
-        path.name == "config.json" and _MODEL_CONFIG.search(head) is not None
-    )
+    head = _head(path)
+    return _STATE_OF_TRAINING in head or (path.name == "config.json" and bool(_MODEL_CONFIG.search(head)))
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
 
 
 def _stated(run: Run) -> Iterator[Path]:

@@ -358,7 +358,7 @@ def test_a_config_outside_the_runs_folder_is_patched_once_the_command_line_names
     assert f"--config {mine} --write" in shown.err
     refused = hrmdoc("apply", run, "--write")
     assert refused.status == 2
-    assert "only the run names it" in refused.err
+    assert "you did not name it" in refused.err
     assert mine.read_text() == CONFIG
     assert hrmdoc("apply", run, "--config", mine, "--write").status == 0
     assert "lr: 1e-2" not in mine.read_text()
