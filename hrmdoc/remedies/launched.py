@@ -14,6 +14,7 @@ from hrmdoc.roles.framework import chain
 from hrmdoc.rulebook import Rulebook
 
 SUFFIXES = frozenset([".yaml", ".yml", ".json", ".jsonc"])
+_CONFIG_FOLDERS = ("conf", "config", "configs")
 _MOST_FILES = 100
 _ALIKE = 0.05
 """Logged values differ from those of the config by rounding, and a rate by the first steps of its decay."""
@@ -30,7 +31,8 @@ def probable_configs(
     spelled = chain(framework, book)
     for path in _candidates(folder):
         try:
-            said = settings_of((fact for fact in config_facts(path) if fact.scope == "config"), spelled[:1])
+            own = [fact for fact in config_facts(path) if fact.scope == "config"]
+            said = settings_of(own, spelled[:1], book.frameworks.get("generic"))
         except InputError:
             continue
         shared = [key for key in said if _number(said[key].value) and _number(facts.get(key))]
@@ -39,7 +41,8 @@ def probable_configs(
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
-    for place in dict.fromkeys(one.resolve() for one in (folder, folder.parent, Path())):
+    here = [Path(), *(Path(name) for name in _CONFIG_FOLDERS)]
+    for place in dict.fromkeys(one.resolve() for one in (folder, folder.parent, *here)):
         try:
             entries = sorted(place.iterdir())[:_MOST_FILES]
         except OSError:

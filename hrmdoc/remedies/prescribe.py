@@ -102,7 +102,7 @@ def fitting(
     Those that the framework has no key for are offered only when there is no other.
     """
     remedies = [book.remedies[name] for name in names if name in book.remedies]
-    framework = framework_of(where.files, book) or book.frameworks.get(situation.framework)
+    framework = _spelled_by(where, situation, book)
     known = situation.framework if framework is None else framework.id
     remedies = [remedy for remedy in remedies if not _suits(remedy, situation)]
     suited = [remedy for remedy in remedies if not remedy.frameworks or known in remedy.frameworks]
@@ -115,6 +115,13 @@ def fitting(
         except UnknownKeyError as error:
             unspoken.append(_refused(remedy, error))
     return list(islice(_different(possible or unspoken), most))
+
+
+def _spelled_by(where: Targets, situation: Situation, book: Rulebook) -> Framework | None:
+    """In whose words the settings stand: the config's framework before that of the log, and common words
+    where there are settings of a framework that nobody knows."""
+    stated = framework_of(where.files or where.records, book) or book.frameworks.get(situation.framework)
+    return stated or (book.frameworks.get("generic") if where.files or where.records else None)
 
 
 def _still(one: Prescription, run: Run) -> Prescription:
@@ -217,8 +224,7 @@ def together(
         verify=Verify(tuple(dict.fromkeys(name for remedy in chosen for name in remedy.verify.gone))),
         frameworks=(),
     )
-    framework = framework_of(where.files, book) or book.frameworks.get(situation.framework)
-    return _one(every, situation, book, where, framework)
+    return _one(every, situation, book, where, _spelled_by(where, situation, book))
 
 
 def first_patch(prescriptions: Mapping[str, Sequence[Prescription]]) -> Prescription | None:

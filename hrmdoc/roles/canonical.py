@@ -58,10 +58,12 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     return found
 
 
-def settings_of(facts: Iterable[Fact], frameworks: Sequence[Framework]) -> dict[str, Fact]:
+def settings_of(
+    facts: Iterable[Fact], frameworks: Sequence[Framework], anywhere: Framework | None = None
+) -> dict[str, Fact]:
     """The canonical facts behind the config `facts`, as the spellings of `frameworks` read them; those of a
-    framework win over those of the ones behind it."""
-    return _Config(facts).read_all(frameworks, None)
+    framework win over those of the ones behind it. Common names of `anywhere` count in any section."""
+    return _Config(facts).read_all(frameworks, anywhere)
 
 
 def _logged(run: Run, found: dict[str, Fact]) -> None:
