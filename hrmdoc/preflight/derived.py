@@ -24,26 +24,34 @@ _FAMILIES = (
     "falcon",
     "deepseek",
 )
+_MODEL_NAMES = ("base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path")
+_SIZE = re.compile(r"(?<![\w.])(\d{1,4}(?:\.\d{1,3})?)([bBmM])(?![A-Za-z0-9])")
+_UNITS = {"b": 1e9, "m": 1e6}
 
 
 def derived_facts(known: Mapping[str, Fact]) -> Iterator[Fact]:
     """Facts in canonical words. What is known already is not derived again."""
-    found = {**_family(known), **_hrm(known)}
+    found = {**_family(known), **_named_size(known), **_hrm(known)}
     for key, value in found.items():
         if key not in known:
             yield Fact(key, value)
 
 
 def _family(known: Mapping[str, Fact]) -> dict[str, Value]:
-    name = config_value(
-        known, "base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path"
-    )
+    name = config_value(known, *_MODEL_NAMES)
     words = re.split(r"[^a-z0-9]+", str(name or "").lower())
     match = next(
         (family for family in _FAMILIES for word in words if re.fullmatch(rf"(?:flan)?{family}[\d.]*", word)),
         None,
     )
     return {} if match is None else {"model.family": match}
+
+
+def _named_size(known: Mapping[str, Fact]) -> dict[str, Value]:
+    """How many weights a model has, by its name: `Qwen2.5-0.5B`, `opt-125m`."""
+    name = str(config_value(known, *_MODEL_NAMES) or "")
+    sizes = [float(size) * _UNITS[unit.lower()] for size, unit in _SIZE.findall(name)]
+    return {"model.parameters": int(max(sizes))} if sizes else {}
 
 
 def _number(known: Mapping[str, Fact], *keys: str) -> float | None:

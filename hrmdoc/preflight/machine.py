@@ -150,6 +150,8 @@ def _canonical(machine: Machine, known: Mapping[str, Fact]) -> Iterator[tuple[st
         yield "env.tokenizers_parallelism", variables.get("TOKENIZERS_PARALLELISM", "unset").lower()
     device = device_kind(machine, config_value(known, "device", "accelerator"))
     yield "device.kind", device
+    if machine.gpu_memory_gib:
+        yield "device.gpus", len(machine.gpu_memory_gib)
     if machine.gpu_memory_gib and device == "cuda":
         yield "device.gpu_memory_gib", min(machine.gpu_memory_gib)
     if device == "mps":

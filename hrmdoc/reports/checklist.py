@@ -13,6 +13,7 @@ from hrmdoc.remedies.targets import targets
 from hrmdoc.reports.layout import place, put, safe, short, typed
 from hrmdoc.reports.terminal_causes import show_remedy
 from hrmdoc.reports.verdict import COLOURS, ICONS
+from hrmdoc.rulebook import Rulebook
 
 TOLD = (
     ("data.batch_size", "batch"),
@@ -23,8 +24,8 @@ TOLD = (
     ("env.cpu_count", "cores"),
     ("device.kind", "device"),
 )
-WORTH = 0.3
-"""A remedy is offered when its cause produces the finding at least this often."""
+_BEFOREHAND = ("data.", "device.", "env.")
+"""Facts of these sections come from the data and the machine, which are there before a run."""
 
 
 def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
@@ -55,12 +56,13 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     offered: set[str] = set()
     for symptom in found:
         _finding(analysis, symptom, console, offered)
-    open_ = analysis.not_evaluated
+    open_ = [symptom for symptom in analysis.not_evaluated if _knowable(symptom, analysis.book)]
     console.print()
+    names = list(dict.fromkeys(name for symptom in open_ for name in symptom.missing))
     if open_:
-        names = dict.fromkeys(name for symptom in open_ for name in symptom.missing if " " not in name)
-        some = ", ".join(list(names)[:5])
-        put(console, Text(f"{len(open_)} checks need what was not found: {some}, …", style="dim"))
+        some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        checks = f"{len(open_)} check{'s' if len(open_) > 1 else ''}"
+        put(console, Text(f"{checks} could be made, too, if these were given: {safe(some)}", style="dim"))
     for symptom in open_ if verbose else ():
         put(
             console,
@@ -86,6 +88,12 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
         )
 
 
+def _knowable(symptom: Symptom, book: Rulebook) -> bool:
+    """Whether what it lacks can be known before a run: settings, the data, the machine."""
+    settings = {key for framework in book.frameworks.values() for key in framework.config}
+    return all(name in settings or name.startswith(_BEFOREHAND) for name in symptom.missing)
+
+
 def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:
     severity = analysis.severity(symptom)
     told = Text(symptom.title, style="bold").append(f"  {symptom.id}", style="not bold dim")
@@ -109,9 +117,9 @@ def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
     able = [
         prescription
         for cause in causes[:3]
-        if cause.produces.get(symptom.id, 0.0) >= WORTH and not cause.benign
+        if not cause.benign
         for prescription in fitting(cause.remedies, analysis.situation, book, where)
-        if not prescription.remedy.verify.gone or symptom.id in prescription.remedy.verify.gone
+        if symptom.id in prescription.remedy.verify.gone
     ]
     return next((one for one in able if one.changes), able[0] if able else None)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _ENOUGH_CONFIG = (
     3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
 )
+_FSDP = re.compile(r"fsdp(?:_config)?(?:\.|\[|$)")
+_ZERO_STAGE = re.compile(r"zero[-_]?(?:stage)?[-_]?([0-3])")
 _OFF = frozenset({"none", "null", "false", "off", ""})
 _POSITIVE = frozenset(
     {
@@ -54,8 +56,19 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
             found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ())
         )
     _logged(run, found)
+    _sharding(found, (key for scope, key in run.facts if scope == "config"))
     _derive(found)
     return found
+
+
+def _sharding(found: dict[str, Fact], keys: Iterable[str]) -> None:
+    """FSDP by the section that sets it up, and the ZeRO stage that the name of a DeepSpeed config says."""
+    if "parallel.fsdp" not in found and any(_FSDP.match(key) for key in keys):
+        found["parallel.fsdp"] = Fact("parallel.fsdp", True)
+    named = found.get("parallel.deepspeed")
+    stage = None if named is None else _ZERO_STAGE.search(str(named.value).lower())
+    if named is not None and stage is not None and "parallel.zero_stage" not in found:
+        found["parallel.zero_stage"] = _at(named, "parallel.zero_stage", int(stage[1]))
 
 
 def settings_of(

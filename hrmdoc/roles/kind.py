@@ -46,6 +46,8 @@ _DETECTION = frozenset(
 _PRETRAINING = frozenset({"lm_loss", "lm loss", "lm-loss", "languagecrossentropy", "languageperplexity"})
 _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_seen"})
 _PERPLEXITY = frozenset({"perplexity", "ppl"})
+_BY_REWARD = frozenset({"grpo", "gdpo", "rloo", "ppo", "reinforce", "ebft", "dapo", "gspo"})
+_BY_PREFERENCE = frozenset({"dpo", "ipo", "kto", "orpo", "simpo", "cpo"})
 FROM_THE_START = 2e-3
 """Learning rate above which nobody fine-tunes a language model, not by an adapter either."""
 
@@ -56,6 +58,8 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
     stated = facts.get("run.kind")
     if isinstance(stated, str) and stated:
         return _named(stated), "stated"
+    if by_settings := _by_settings(facts):
+        return by_settings
     roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
     for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
         role = next(
@@ -76,6 +80,17 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
     if facts.get("lora.rank"):
         return "sft", "it trains a LoRA adapter"
     return _by_words(words, roles, run, framework, facts.get("optimizer.lr"))
+
+
+def _by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:
+    """What the config says: a named algorithm, or settings that only trainings by reward have."""
+    algorithm = str(facts.get("rl.algorithm") or "").lower()
+    for known, kind in ((_BY_REWARD, "rl"), (_BY_PREFERENCE, "preference")):
+        if algorithm in known:
+            return _named(kind), f"its config says {algorithm}"
+    if facts.get("rl.num_generations"):
+        return "rl", "its config asks for several generations a prompt"
+    return None
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:

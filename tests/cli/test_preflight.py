@@ -46,3 +46,27 @@ def test_preflight_of_a_broken_config_is_one_error(hrmdoc: Command, apart: Path,
     done = hrmdoc("preflight", "c.yaml")
     assert (done.status, done.out) == (2, "")
     assert "c.yaml" in done.err
+
+
+def test_a_config_of_training_by_reward_is_known_and_checked_as_one(hrmdoc: Command, apart: Path) -> None:
+    config = apart / "grpo.yaml"
+    config.write_text(
+        "base_model: local/model-0.5B\nrl: grpo\ntrl:\n  num_generations: 8\nlearning_rate: 1e-6\n"
+        "micro_batch_size: 3\ngradient_accumulation_steps: 1\nsequence_len: 512\nsave_strategy: 'no'\n"
+        "gradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  use_reentrant: false\n"
+        "deepspeed: deepspeed_configs/zero3_bf16.json\nwarmup_steps: 0\n"
+    )
+    done = hrmdoc("preflight", config)
+    for finding in ("generation-batch-uneven", "zero3-nonreentrant", "saving-off", "warmup-off"):
+        assert finding in done.out
+    assert "lr-below-typical" not in done.out
+    assert "micro_batch_size: 3 → 8" in done.out
+    assert "save_strategy: no → steps" in done.out
+
+
+def test_what_no_config_can_say_is_not_asked_for_before_a_run(hrmdoc: Command, apart: Path) -> None:
+    config = apart / "config.yaml"
+    config.write_text("learning_rate: 1e-4\nmax_steps: 100\n")
+    done = hrmdoc("preflight", config, "--verbose")
+    assert "train.loss" not in done.out
+    assert "run.steps_since_checkpoint" not in done.out

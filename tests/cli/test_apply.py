@@ -1,0 +1,134 @@
+"""`hrmdoc apply` on runs of other programs: which file is patched, how far, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+DENSE = """# dense text classifier
+d_model: 256
+n_layers: 4
+n_heads: 4
+ff_dim: 1024
+dropout: 0.1
+weight_decay: 0.01
+lr: 3e-4
+warmup_steps: 0
+steps: 5000
+batch_size: 32
+train_limit: 2048
+eval_every: 500
+patience: 0
+label_smoothing: 0.0
+"""
+AXOLOTL = """base_model: local/model
+sequence_len: 2048
+micro_batch_size: {batch}
+gradient_accumulation_steps: 4
+gradient_checkpointing: {checkpointing}
+val_set_size: 0.05
+adapter: {adapter}
+attn_implementation: sdpa
+"""
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 546.00 MiB. "
+    "GPU 0 has a total capacity of 3.77 GiB of which 14.19 MiB is free.\n"
+)
+
+
+def _memorised(folder: Path) -> Path:
+    """A log whose training and validation loss go to exactly zero."""
+    log = folder / "train.log"
+    rows = [
+        f"step {step}/5000 loss {max(0.0, 1.386 * 0.9 ** (step / 40) - 0.004):.4f}"
+        for step in range(0, 5001, 20)
+    ]
+    rows += [f"step {step} val_loss 0.0000" for step in range(3000, 5001, 500)]
+    log.write_text("\n".join(sorted(rows, key=lambda row: int(row.split()[1].split("/")[0]))) + "\n")
+    return log
+
+
+def test_all_changes_against_memorization_are_one_diff_and_one_undo(hrmdoc: Command, apart: Path) -> None:
+    config = apart / "train.yaml"
+    config.write_text(DENSE)
+    log = _memorised(apart)
+    done = hrmdoc("apply", log, "--config", config, "--all", "--write")
+    assert done.status == 0, done.err
+    values = dict(line.split(": ") for line in config.read_text().splitlines()[1:])
+    wanted = {"d_model": "128", "n_layers": "2", "dropout": "0.4", "weight_decay": "0.1", "lr": "1e-4"}
+    wanted |= {"warmup_steps": "250", "eval_every": "20", "patience": "5", "label_smoothing": "0.1"}
+    assert {key: values[key] for key in wanted} == wanted
+    assert hrmdoc("apply", config, "--undo").status == 0
+    assert config.read_text() == DENSE
+    again = hrmdoc("apply", config, "--undo")
+    assert again.status == 2
+    assert "taken back already" in again.err
+
+
+@pytest.mark.parametrize(
+    ("batch", "checkpointing", "adapter", "added"),
+    [
+        (4, "false", "lora", "+micro_batch_size: 2"),
+        (1, "false", "lora", "+gradient_checkpointing: true"),
+        (1, "true", "lora", "+load_in_4bit: true"),
+    ],
+)
+def test_out_of_memory_climbs_the_ladder_one_step_after_the_other(
+    hrmdoc: Command, apart: Path, batch: int, checkpointing: str, adapter: str, added: str
+) -> None:
+    config = apart / "axolotl.yaml"
+    config.write_text(AXOLOTL.format(batch=batch, checkpointing=checkpointing, adapter=adapter))
+    (apart / "train.log").write_text("{'loss': 2.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n" + OOM)
+    done = hrmdoc("apply", apart / "train.log", "--config", config)
+    assert done.status == 0, done.err
+    assert added in done.out.splitlines()
+
+
+def test_a_setting_that_another_key_decides_is_changed_there(hrmdoc: Command, apart: Path) -> None:
+    config = apart / "axolotl.yaml"
+    config.write_text(AXOLOTL.format(batch=1, checkpointing="true", adapter="lora"))
+    (apart / "train.log").write_text("{'loss': 2.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n" + OOM)
+    done = hrmdoc("apply", apart / "train.log", "--config", config, "--remedy", "use-flash-attention")
+    assert done.status == 0, done.err
+    assert "+attn_implementation: flash_attention_2" in done.out
+    assert "flash_attention: true" not in done.out.replace("attn_implementation", "")
+
+
+def test_an_hrm_that_does_not_fit_gets_the_row_of_its_memory(hrmdoc: Command, apart: Path) -> None:
+    run = apart / "run"
+    run.mkdir()
+    (run / "run.json").write_text(json.dumps({"schema": "hrmdoc.run/1", "framework": "hrm"}))
+    config = apart / "config.yaml"
+    config.write_text(
+        "data_path: data\nglobal_batch_size: 64\nlr: 1e-4\n"
+        "arch:\n  hidden_size: 256\n  H_layers: 4\n  L_layers: 4\n"
+    )
+    (run / "train.log").write_text("step 1/100 | lm_loss 2.1 | lr 1.0e-04\n" + OOM)
+    done = hrmdoc("apply", run, "--config", config)
+    assert done.status == 0, done.err
+    for line in ("+global_batch_size: 4", "+  hidden_size: 32", "+  H_layers: 1", "+  L_layers: 1"):
+        assert line in done.out.splitlines()
+
+
+def test_a_config_that_agrees_with_the_run_is_shown_and_has_to_be_named(hrmdoc: Command, apart: Path) -> None:
+    (apart / "conf").mkdir()
+    config = apart / "conf" / "config.yaml"
+    config.write_text("optim:\n  name: adam\n  lr: 2.0\ntrainer:\n  max_steps: 400\n")
+    record = apart / "outputs" / "1" / ".hydra"
+    record.mkdir(parents=True)
+    (record / "config.yaml").write_text(config.read_text())
+    rows = [f"step {step}/400 loss {60 + step % 7 * 9:.4f} lr 2.0" for step in range(5, 401, 5)]
+    (record.parent / "train.log").write_text("\n".join(rows) + "\n")
+    shown = hrmdoc("apply", record.parent)
+    assert shown.status == 0, shown.err
+    assert "-  lr: 2.0" in shown.out
+    assert "optim.lr=" in shown.err
+    assert hrmdoc("apply", record.parent, "--write").status == 2
+    assert "lr: 2.0" in config.read_text()
+    assert hrmdoc("apply", record.parent, "--config", config, "--write").status == 0
+    assert "lr: 2.0" not in config.read_text()
+    assert "lr: 2.0" in (record / "config.yaml").read_text()
