@@ -7,14 +7,14 @@ import math
 import pytest
 from ruamel.yaml import YAML
 
-from benchmarks.closed_loop_report import Outcome, Trial, report
-from benchmarks.patients import GPT, HRM, PATIENTS, Patient
+from benchmarks.closed_loop.programs import GPT, HRM, PROGRAMS, Program
+from benchmarks.closed_loop.report import Outcome, Trial, report
 from hrmdoc import rulebook
 
 GOOD = Trial("lower-hrm-learning-rate", "lr 0.9 -> 0.001", 0.52, verified=True)
 BAD = Trial("stop-early", "early_stopping.patience 0 -> 5", math.inf, verified=False)
 
-every_patient = pytest.mark.parametrize("patient", PATIENTS, ids=lambda patient: patient.name)
+every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 
 
 def outcome(*trials: Trial, chance: Trial | None = BAD, sick: float = 2.2) -> Outcome:
@@ -28,15 +28,15 @@ def test_the_config_is_written_in_sections_and_holds_the_fault() -> None:
     assert not [key for key in tree if "." in key]
 
 
-@every_patient
-def test_every_fault_lies_in_the_config_and_names_a_cause(patient: Patient) -> None:
+@every_program
+def test_every_fault_lies_in_the_config_and_names_a_cause(program: Program) -> None:
     book = rulebook.load()
-    assert patient.framework in book.frameworks
-    assert all(cause in book.causes for cause, _ in patient.faults.values())
-    assert all(changes.keys() <= patient.healthy.keys() for _, changes in patient.faults.values())
+    assert program.framework in book.frameworks
+    assert all(cause in book.causes for cause, _ in program.faults.values())
+    assert all(changes.keys() <= program.healthy.keys() for _, changes in program.faults.values())
     assert all(
-        value != patient.healthy[key]
-        for _, changes in patient.faults.values()
+        value != program.healthy[key]
+        for _, changes in program.faults.values()
         for key, value in changes.items()
     )
 

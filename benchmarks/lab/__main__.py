@@ -12,14 +12,14 @@ from benchmarks.lab import history, judge, peers, report, tables
 from benchmarks.lab.execute import execute, finished, say
 from benchmarks.lab.launch import LAB_PYTHON, missing_library
 from benchmarks.lab.matrix import specs
-from benchmarks.lab.spec import RUNS, Spec
+from benchmarks.lab.spec import Spec
 from benchmarks.revision import commit
 
 EPILOG = f"""Runs that are kept are not run again. The programs keras, lightning, hf-trainer and trl-* need the libraries of those
 names (trl brings transformers), here or in the environment whose Python {LAB_PYTHON} names; without them they are left out, and
 the lab says so. {peers.PEERS_PYTHON} names the Python of an environment with runmedic, trainspotter, gradsnitch and tbparse,
 which then read the same runs."""
-ACCURACY = Path(__file__).parents[1] / "accuracy.md"
+REPORTS = Path(__file__).parents[2] / "runs" / "reports"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -37,10 +37,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--output",
         type=Path,
-        help="where the report goes [default: accuracy.md of the benchmarks; for ci runs/lab]",
+        help="where the report goes [default: runs/reports/accuracy-MATRIX.md]",
     )
     options = parser.parse_args(argv)
-    output = options.output or (RUNS / "accuracy-ci.md" if options.matrix == "ci" else ACCURACY)
+    output = options.output or REPORTS / f"accuracy-{options.matrix}.md"
     wanted = specs(options.matrix)
     if options.only:
         wanted = [spec for spec in wanted if spec.program in options.only.split(",")]

@@ -1,4 +1,4 @@
-"""benchmarks/accuracy.md and its picture, from the verdicts: every number in them is computed here."""
+"""The report of the lab and its picture, from the verdicts: every number in them is computed here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Written by `python -m benchmarks.lab --matrix {matrix}` at commit {commit}; no n
 with one known fault ({kinds} different ones in {programs} programs), put into data, model, optimizer, schedule, precision or
 process, never into a log, and {healthy} healthy ones, many of odd shapes. Each was examined with the public `hrmdoc.analyze`
 and default settings. Intervals are Wilson's, 95 %; runs that differ only in their seed are not independent, so the intervals
-are somewhat too narrow. How it does on logs that others wrote is in [corpus.md](corpus.md).
+are somewhat too narrow.
 
 - *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true cause is the first, or
   one of the first three, faults that the diagnosis lists. Where two causes describe one defect, either counts.
@@ -48,6 +48,7 @@ def write(verdicts: Sequence[Verdict], path: Path, matrix: str, answers: peers.A
     runs."""
     faulty = [v for v in verdicts if not v.spec.healthy]
     healthy = [v for v in verdicts if v.spec.healthy]
+    path.parent.mkdir(parents=True, exist_ok=True)
     picture = path.with_suffix(".svg")
     picture.write_text(reliability_svg(reliability(*tables.claims(verdicts))))
     sections = {

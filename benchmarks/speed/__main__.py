@@ -1,5 +1,5 @@
-"""All speed benchmarks in one run; the report goes to benchmarks/speed.md. `--quick` takes one to two
-minutes."""
+"""All speed benchmarks in one run; the report goes to runs/reports/speed.md. `--quick` takes one
+to two minutes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from benchmarks.speed.harness import HERE, Section, options, rounds_of, show, wo
 PARTS: tuple[Callable[..., Section], ...] = tuple(
     part.measure for part in (analyze, events, rows, lines, text, follow, scale)
 )
-REPORT = HERE.parent / "speed.md"
-DIARY = HERE / "diary.md"
+REPORT = HERE.parents[1] / "runs" / "reports" / "speed.md"
 
 
 def main() -> None:
@@ -30,7 +29,8 @@ def main() -> None:
         with workplace() as folder:
             sections.append(part(Path(folder), quick=quick))
         print(show(sections[-1]), f"\n({time.monotonic() - began:.0f} s)\n", flush=True)
-    REPORT.write_text("\n\n".join((_head(quick), *map(show, sections), DIARY.read_text().strip())) + "\n")
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    REPORT.write_text("\n\n".join((_head(quick), *map(show, sections))) + "\n")
 
 
 def _head(quick: bool) -> str:

@@ -1,14 +1,14 @@
 """What a GPU does with the trainer: speed, memory and utilisation by attention, batch and compilation; two
 learning curves.
 
-    python benchmarks/trainer_gpu.py [FOLDER] [--seconds 450] [--peak-tflops 989] [--data builtin:sudoku-hard]
+    python -m benchmarks.trainer.gpu [FOLDER] [--seconds 450] [--peak-tflops 989] [--data builtin:sudoku-hard]
     [--quick]
 
 Steps are those of `hrmdoc train --benchmark`, runs those of `hrmdoc train`. Every part has a process of its
 own, so that one that runs out of memory, breaks the device or compiles for too long costs only itself; what
 no longer fits into the time is named as skipped. A puzzle a second is one row through one ACT step: a puzzle
 that takes 16 steps counts 16 times. `--quick` runs the same code with a tiny model on any device. FOLDER
-receives trainer_gpu.json and trainer_gpu.txt; without it both are printed.
+receives gpu.json and gpu.txt; without it both are printed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -452,9 +450,7 @@ def run(
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "folder", nargs="?", type=Path, help="for trainer_gpu.json and trainer_gpu.txt; none: print both"
-    )
+    parser.add_argument("folder", nargs="?", type=Path, help="for gpu.json and gpu.txt; none: print both")
     parser.add_argument("--seconds", type=float, default=450, help="for everything")
     parser.add_argument(
         "--peak-tflops", type=float, help="dense bfloat16 TFLOP/s of the device, instead of the table's"
@@ -474,8 +470,8 @@ def main(words: list[str] | None = None) -> None:
         print(text, end="")
         return
     given.folder.mkdir(parents=True, exist_ok=True)
-    (given.folder / "trainer_gpu.json").write_text(text)
-    (given.folder / "trainer_gpu.txt").write_text("\n".join(told) + "\n")
+    (given.folder / "gpu.json").write_text(text)
+    (given.folder / "gpu.txt").write_text("\n".join(told) + "\n")
 
 
 if __name__ == "__main__":

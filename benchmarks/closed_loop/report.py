@@ -15,7 +15,7 @@ ENOUGH = 1.1
 
 NOT_TRIED = (
     "Not tried: faults that no key of the config mends (labels, data, system); clipping, since the optimizers of both "
-    "patients bound each update whatever the gradient; half precision, which on a CPU harms neither; halting without "
+    "programs bound each update whatever the gradient; half precision, which on a CPU harms neither; halting without "
     "exploration, of which runs of this length and size suffer less than a tenth."
 )
 
@@ -65,7 +65,7 @@ _HEAD = (
 )
 
 
-def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Sequence[str]) -> str:
+def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], programs: Sequence[str]) -> str:
     """The page. `milder` faults have a table of their own and count in no share of the first."""
     total = len(outcomes)
     best = sum(any(one.recovered(trial.loss) for trial in one.trials) for one in outcomes)
@@ -79,8 +79,8 @@ def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], patients: Seq
     right = sum(trial.verified == one.recovered(trial.loss) for one, trial in trials)
     lines = [
         "# The closed loop\n",
-        f"Written by `python -m benchmarks.closed_loop` at commit {commit()}. Patients: "
-        f"{'; '.join(patients)}. One fault in the config at a time, "
+        f"Written by `python -m benchmarks.closed_loop` at commit {commit()}. Programs: "
+        f"{'; '.join(programs)}. One fault in the config at a time, "
         "every one with each seed. Loss is that of the last evaluation, or where there are fewer than three the mean of the last "
         f"tenth of training; recovered means at most {ENOUGH:g} times that of the healthy twin of the same seed and length. A "
         "remedy is kept when its own `verify` says so, else undone and the patch of the next hypothesis tried.\n",

@@ -1,7 +1,7 @@
 """Trains a configuration over several seeds on one thread and prints what it reached on held-out puzzles, and
 when.
 
-python benchmarks/trainer_sudoku.py benchmarks/sudoku_4x4.yaml [--seeds 0 1 2] [--runs FOLDER]
+python -m benchmarks.trainer.sudoku benchmarks/trainer/sudoku_4x4.yaml [--seeds 0 1 2] [--runs FOLDER]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The trainer's speed against a reconstruction of the reference's step (`trainer_baseline.py`), in one
+"""The trainer's speed against a reconstruction of the reference's step (`baseline.py`), in one
 process, interleaved.
 
-    python benchmarks/trainer_speed.py [a] [b] [c] [--compile] [--steps N] [--only native,trainer]
+    python -m benchmarks.trainer.speed [a] [b] [c] [--compile] [--steps N] [--only native,trainer]
 
 A step is the whole optimizer step on random 9x9 boards, in float32 on one thread: forward, Q-target,
 backward, both optimizers, metrics. Both trainers begin with the same weights and see the same batches; their
@@ -14,17 +14,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.trainer_baseline import Baseline
+from benchmarks.trainer.baseline import Baseline
 from hrmdoc.trainer.commands.benchmark import Stepper, gemm_rate, random_batch, step_flops
 from hrmdoc.trainer.data import DataInfo
 from hrmdoc.trainer.devices.machine import keep_memory

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from benchmarks.lab.spec import PROGRAMS
+from benchmarks.lab.spec import PROGRAMS as FOLDER
 
 LIMIT_S = 900
 
@@ -26,7 +26,7 @@ Changes = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class Program:
     """One training program.
 
     Attributes:
@@ -103,14 +103,14 @@ def _train_gpt(config: Path, folder: Path, seed: int) -> None:
         "strength": None,
         "onset": None,
     }
-    command = [sys.executable, str(PROGRAMS / "gpt.py"), json.dumps(spec)]
+    command = [sys.executable, str(FOLDER / "gpt.py"), json.dumps(spec)]
     with (folder / "train.log").open("w") as log:
         subprocess.run(
             command, check=False, stdout=log, stderr=log, cwd=folder, env=_environment(), timeout=LIMIT_S
         )
 
 
-HRM = Patient(
+HRM = Program(
     name="hrm",
     title="a tiny HRM on 4x4 Sudoku",
     framework="hrm",
@@ -134,7 +134,7 @@ HRM = Patient(
     start=_train_hrm,
 )  # fmt: skip
 
-GPT = Patient(
+GPT = Program(
     name="gpt",
     title="a character-level GPT with nanoGPT's keys",
     framework="nanogpt",
@@ -163,4 +163,4 @@ GPT = Patient(
     },
 )  # fmt: skip
 
-PATIENTS = (GPT, HRM)
+PROGRAMS = (GPT, HRM)

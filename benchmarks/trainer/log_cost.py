@@ -1,6 +1,6 @@
 """What logging takes of a training step, at the default interval.
 
-    python benchmarks/trainer_logging.py [a] [b] [--rounds N] [--native]
+    python -m benchmarks.trainer.log_cost [a] [b] [--rounds N] [--native]
 
 Two trainers begin with the same weights and see the same batches. One only trains. The other also does what
 the loop does for the logs: it keeps each step's metrics, measures every 10 steps how far the weights move,
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -24,9 +23,7 @@ from typing import Any, cast
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.trainer_speed import CONFIGS, DECAY, LR, SUDOKU
+from benchmarks.trainer.speed import CONFIGS, DECAY, LR, SUDOKU
 from hrmdoc.trainer.commands.benchmark import Stepper, random_batch
 from hrmdoc.trainer.config.schema import TrainConfig
 from hrmdoc.trainer.devices.machine import keep_memory

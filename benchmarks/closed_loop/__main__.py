@@ -1,10 +1,10 @@
 """The closed loop: a fault that a config can mend, the diagnosis, its top remedy, the rerun, and whether that
 helped.
 
-`python -m benchmarks.closed_loop` trains each patient (see patients.py) with each fault in its config,
+`python -m benchmarks.closed_loop` trains each program (see programs.py) with each fault in its config,
 applies the first patch that the diagnosis offers, trains again, and asks the remedy's own `verify`. Where it
 does not help, the patch is undone and that of the next hypothesis tried. Two baselines: no change, and a
-random remedy. Results go to closed_loop.md; runs that are kept are not trained again.
+random remedy. The report goes to runs/reports; runs that are kept are not trained again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.closed_loop_report import Outcome, Trial, report
-from benchmarks.patients import PATIENTS, Patient
+from benchmarks.closed_loop.programs import PROGRAMS, Program
+from benchmarks.closed_loop.report import Outcome, Trial, report
 from hrmdoc.analysis import Analysis, analyze
 from hrmdoc.errors import HrmdocError, PatchError
 from hrmdoc.remedies import store
@@ -29,23 +29,24 @@ from hrmdoc.remedies.prescribe import prescribe
 from hrmdoc.rulebook import Remedy
 from hrmdoc.settings import Settings
 
-HERE = Path(__file__).parent
-RUNS = HERE.parent / "runs" / "closed-loop"
+KEPT = Path(__file__).parents[2] / "runs"
+RUNS = KEPT / "closed-loop"
+REPORT = KEPT / "reports" / "closed_loop.md"
 ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One fault of one patient with one seed, in a folder of its own."""
+    """One fault of one program with one seed, in a folder of its own."""
 
-    patient: Patient
+    program: Program
     fault: str
     seed: int
 
     @property
     def folder(self) -> Path:
         """Where config and runs lie."""
-        return RUNS / self.patient.name / f"{self.fault.replace(',', '').replace(' ', '-')}-{self.seed}"
+        return RUNS / self.program.name / f"{self.fault.replace(',', '').replace(' ', '-')}-{self.seed}"
 
     @property
     def config(self) -> Path:
@@ -65,7 +66,7 @@ class Loop:
         before = self.config.read_bytes()
         store.write(patch)
         run = self.folder / name
-        self.patient.train(self.config, run, self.seed)
+        self.program.train(self.config, run, self.seed)
         store.undo(self.config)
         if self.config.read_bytes() != before:
             raise HrmdocError("the patch was not undone byte for byte", file=self.config)
@@ -79,10 +80,10 @@ class Loop:
 
     def treat(self, healthy: float) -> Outcome:
         """The whole loop."""
-        cause, changes = {**self.patient.faults, **self.patient.milder}[self.fault]
+        cause, changes = {**self.program.faults, **self.program.milder}[self.fault]
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(self.patient.config_text(changes), "utf-8")
-        self.patient.train(self.config, self.folder / "sick", self.seed)
+        self.config.write_text(self.program.config_text(changes), "utf-8")
+        self.program.train(self.config, self.folder / "sick", self.seed)
         sick = self.look(self.folder / "sick")
         named = [one.cause for one in sick.diagnosis.hypotheses if not one.benign]
         offered = list(patches(sick)) if sick.verdict in ("warning", "critical") else []
@@ -94,7 +95,7 @@ class Loop:
         drawn = self.random_patch(sick, offered[0].remedy if offered else "")
         chance = self.attempt(drawn, sick, "random") if drawn else None
         return Outcome(
-            f"{self.patient.name}: {self.fault}, seed {self.seed}",
+            f"{self.program.name}: {self.fault}, seed {self.seed}",
             cause,
             named.index(cause) + 1 if cause in named else 0,
             sick.verdict,
@@ -106,7 +107,7 @@ class Loop:
 
     def random_patch(self, sick: Analysis, without: str) -> Patch | None:
         """A patch that could be applied to this config, drawn without regard to the diagnosis."""
-        framework = sick.book.frameworks[self.patient.framework]
+        framework = sick.book.frameworks[self.program.framework]
         possible: list[Patch] = []
         for remedy in sick.book.remedies.values():
             if remedy.kind == "patch" and remedy.id != without:
@@ -134,7 +135,7 @@ def final_loss(analysis: Analysis) -> float:
 
 
 def patches(analysis: Analysis) -> Iterator[Patch]:
-    """The first patch of each hypothesis that the doctor would apply by himself, the likeliest first, each
+    """The first patch of each hypothesis that the doctor would apply itself, the likeliest first, each
     change once."""
     seen: set[tuple[tuple[str, str], ...]] = set()
     for offered in analysis.prescriptions.values():
@@ -155,40 +156,41 @@ def verified(remedy: Remedy, before: Analysis, after: Analysis) -> bool:
     return bool(due) and not due & shows
 
 
-def healthy_loss(patient: Patient, seed: int) -> float:
+def healthy_loss(program: Program, seed: int) -> float:
     """What the config reaches without a fault."""
-    twin = RUNS / patient.name / f"healthy-{seed}"
+    twin = RUNS / program.name / f"healthy-{seed}"
     twin.mkdir(parents=True, exist_ok=True)
     config = twin / "config.yaml"
-    config.write_text(patient.config_text({}), "utf-8")
-    patient.train(config, twin / "run", seed)
+    config.write_text(program.config_text({}), "utf-8")
+    program.train(config, twin / "run", seed)
     return final_loss(analyze(twin / "run", settings=Settings()))
 
 
 def main() -> int:
-    """Runs the loop for all patients, faults and seeds."""
+    """Runs the loop for all programs, faults and seeds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", help="one patient")
+    parser.add_argument("--only", help="one program")
     options = parser.parse_args()
-    chosen = [patient for patient in PATIENTS if options.only in (None, patient.name)]
+    chosen = [program for program in PROGRAMS if options.only in (None, program.name)]
     outcomes: list[Outcome] = []
     milder: list[Outcome] = []
     with ThreadPoolExecutor(options.workers) as pool:
-        for patient in chosen:
+        for program in chosen:
             healthy = dict(
                 zip(
-                    patient.seeds,
-                    pool.map(lambda seed, p=patient: healthy_loss(p, seed), patient.seeds),
+                    program.seeds,
+                    pool.map(lambda seed, p=program: healthy_loss(p, seed), program.seeds),
                     strict=True,
                 )
             )
-            for into, faults in ((outcomes, patient.faults), (milder, patient.milder)):
-                loops = [Loop(patient, fault, seed) for fault in faults for seed in patient.seeds]
+            for into, faults in ((outcomes, program.faults), (milder, program.milder)):
+                loops = [Loop(program, fault, seed) for fault in faults for seed in program.seeds]
                 into += pool.map(lambda loop, known=healthy: loop.treat(known[loop.seed]), loops)
-    text = report(outcomes, milder, [patient.title for patient in chosen])
+    text = report(outcomes, milder, [program.title for program in chosen])
     if options.only is None:
-        (HERE / "closed_loop.md").write_text(text, "utf-8")
+        REPORT.parent.mkdir(parents=True, exist_ok=True)
+        REPORT.write_text(text, "utf-8")
     print(text)
     return 0
 

@@ -1,0 +1,1 @@
+"""A fault, its diagnosis, the first remedy, the rerun: does it help?"""
