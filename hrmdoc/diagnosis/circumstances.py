@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from hrmdoc import measures
 from hrmdoc.errors import RuleError
+from hrmdoc.examination.questions import asked_of_symptoms
+from hrmdoc.measures.function import Function
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
 
 if TYPE_CHECKING:
     from hrmdoc.examination.symptom import Symptom
     from hrmdoc.rulebook import Cause, Given, Rulebook
-
-NAMES = ("known", "seen", "began")
-"""What the check of a circumstance may ask besides facts; `seen` takes several symptoms, of which one is
-enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +45,19 @@ class Circumstances:
         return odds / (1.0 + odds)
 
     def _holds(self, given: Given) -> bool:
-        functions = about(self.facts) | {
-            "seen": lambda *names: any(name in self.found for name in names),
-            "began": self._began,
-        }
+        states = {name: partial(self._ask, one) for name, one in _of_symptoms().items()}
         try:
-            return bool(_compiled(given.check)(self.facts, functions))
+            return bool(_compiled(given.check)(self.facts, about(self.facts) | states))
         except (MissingInput, RuleError):  # a run may state anything, "auto" where a number belongs too
             return False
 
-    def _began(self, name: str) -> int:
-        symptom = self.found.get(name)
-        if symptom is None or symptom.first_step is None:
-            raise MissingInput(name)
-        return symptom.first_step
+    def _ask(self, function: Function, *symptoms: str) -> Any:
+        return asked_of_symptoms(function, symptoms, self.found.get)
+
+
+@cache
+def _of_symptoms() -> Mapping[str, Function]:
+    return {name: one for name, one in measures.all_functions().items() if one.subject == "symptom"}
 
 
 @lru_cache(maxsize=1024)

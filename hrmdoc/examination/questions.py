@@ -3,7 +3,7 @@ zero')`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from hrmdoc import measures
 from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.measures.function import Curve, Function
+from hrmdoc.measures.functions.symptoms import State
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import expressions
@@ -50,7 +51,7 @@ class Questions:
             MissingInput: what it is asked of is not there, or it cannot tell yet.
         """
         if function.subject == "symptom":
-            return self._of_symptoms(function, arguments)
+            return asked_of_symptoms(function, arguments, self._state)
         roles, numbers = arguments[: function.roles], arguments[function.roles :]
         if function.subject == "run":
             series = function(self.scene.run, *roles, *numbers)
@@ -66,14 +67,6 @@ class Questions:
         if answer is None:
             raise expressions.MissingInput(f"{function.lacks} of {' and '.join(roles)}")
         return answer
-
-    def _of_symptoms(self, function: Function, symptoms: tuple[str, ...]) -> Any:
-        answers = [function(self._state(symptom)) for symptom in symptoms]
-        if any(answers):
-            return next(filter(None, answers))
-        if None in answers:
-            raise expressions.MissingInput(symptoms[answers.index(None)])
-        return answers[0]
 
     def _of_ranks(self, function: Function, role: str) -> Any:
         levels = ranks.levels(self.scene.run, role)
@@ -121,3 +114,18 @@ class Questions:
             return slice(begin, None)
         progress = np.maximum.accumulate(series.steps[begin:])
         return slice(begin, begin + int(np.searchsorted(progress, self._until, side="right")))
+
+
+def asked_of_symptoms(
+    function: Function, symptoms: Sequence[str], state: Callable[[str], State | None]
+) -> Any:
+    """What a function says of the symptoms of these ids; of several, one is enough.
+
+    Raises:
+        MissingInput: it cannot say.
+    """
+    answers = [function(state(symptom)) for symptom in symptoms]
+    found = next(filter(None, answers), answers[0])
+    if found is None:
+        raise expressions.MissingInput(symptoms[0])
+    return found

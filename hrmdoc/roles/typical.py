@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
+from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
 from hrmdoc.rulebook.schema import Typical, TypicalRow
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -40,7 +40,7 @@ def _values(row: TypicalRow, facts: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     functions: Functions = {**about(facts), "named": lambda fact, words: _named(facts.get(fact), words)}
     condition = _compiled(row.when)
-    computed = {name: _compiled(value) for name, value in row.sets.items() if _is_computed(value)}
+    computed = {name: _compiled(value) for name, value in row.sets.items() if is_computed(value)}
     try:
         if not condition(facts, functions):
             return None
@@ -53,10 +53,6 @@ def _named(value: Any, words: str) -> bool:
     """Whether a name, plain letters and digits of it, holds one of the words."""
     plain = re.sub(r"[^a-z0-9]", "", str(value or "").lower())
     return any(word in plain for word in words.split())
-
-
-def _is_computed(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("=")
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from msgspec import Struct
 from hrmdoc import __version__
 from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
-from hrmdoc.rulebook import relations
+from hrmdoc.rulebook import conditions, relations
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
@@ -153,7 +153,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 11"]
+    lines = [f"{__version__} 12"]
     for entry in files:
         try:
             found = entry.stat()
@@ -249,12 +249,19 @@ def parse(path: Path, blob: bytes) -> RuleFile:
                 when.form()
         except ValueError as error:
             raise RuleError(str(error), file=path, line=line_of(path, blob, ("when",))) from error
-        for route, problem in relations.misfits(parsed):
-            raise RuleError(problem, file=path, line=line_of(path, blob, route))
+    for route, problem in _misfits(parsed):
+        raise RuleError(problem, file=path, line=line_of(path, blob, route))
     name = parsed.subsystem if isinstance(parsed, SignatureFile) else parsed.id
     if name != path.stem:
         raise RuleError(f"the id {name!r} differs from the file name", file=path, line=1)
     return parsed
+
+
+def _misfits(parsed: RuleFile) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is wrong with the expressions of a file by itself."""
+    yield from conditions.misfits(parsed)
+    if isinstance(parsed, SymptomRule):
+        yield from relations.misfits(parsed)
 
 
 def _check_signature(signature: Signature, path: Path) -> None:
@@ -293,11 +300,8 @@ def _uncompiled(check: str) -> str:
 
 def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     """What is wrong with a circumstance of a cause."""
-    try:
-        asked = compile_expression(given.check).symptoms
-        yield from (f"no symptom {name!r}" for name in asked if name not in book.symptoms)
-    except RuleError as error:
-        yield str(error)
+    asked = compile_expression(given.check).symptoms
+    yield from (f"no symptom {name!r}" for name in asked if name not in book.symptoms)
     if given.odds <= 0:
         yield f"odds are above 0, not {given.odds:g}"
 

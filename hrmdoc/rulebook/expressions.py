@@ -47,13 +47,13 @@ class Expression:
     Attributes:
         text: as written.
         names: the facts it reads, in order of appearance.
-        calls: the functions it expects from the caller.
+        calls: the functions it expects from the caller, with the number of their arguments.
         symptoms: the symptoms whose state it asks for.
     """
 
     text: str
     names: tuple[str, ...]
-    calls: tuple[str, ...]
+    calls: dict[str, int]
     symptoms: tuple[str, ...]
     closure: Closure
 
@@ -87,10 +87,13 @@ def compile_expression(text: str) -> Expression:
         closure = compiler.compile(tree.body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise RuleError(f"not an expression: {text[:80]!r}: {error}") from error
-    names, calls, symptoms = (
-        tuple(dict.fromkeys(found)) for found in (compiler.names, compiler.calls, compiler.symptoms)
-    )
-    return Expression(text, names, calls, symptoms, closure)
+    names, symptoms = tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.symptoms))
+    return Expression(text, names, compiler.calls, symptoms, closure)
+
+
+def is_computed(value: Any) -> bool:
+    """Whether the value of a rule is an expression, `=...`, and not what it says."""
+    return isinstance(value, str) and value.startswith("=")
 
 
 def _bounded(value: Any) -> Any:
@@ -159,7 +162,7 @@ class _Compiler:
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: list[str] = []
-        self.calls: list[str] = []
+        self.calls: dict[str, int] = {}
         self.symptoms: list[str] = []
 
     def compile(self, node: ast.expr) -> Closure:
@@ -251,7 +254,7 @@ class _Compiler:
         if builtin is not None:
             arguments = [self.compile(node) for node in nodes]
             return lambda scope: _bounded(builtin(*(_number(argument(scope)) for argument in arguments)))
-        self.calls.append(name)
+        self.calls[name] = max(self.calls.get(name, 0), len(nodes))
         if name in OF_SYMPTOMS:
             self.symptoms += [_quoted(name, node) for node in nodes]
         given = [self._argument(node) for node in nodes]

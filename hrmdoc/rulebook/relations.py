@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from hrmdoc.errors import RuleError
+from hrmdoc.rulebook.conditions import parts
 from hrmdoc.rulebook.expressions import compile_expression
-from hrmdoc.rulebook.schema import SymptomRule, When
+from hrmdoc.rulebook.schema import SymptomRule
 
 
 def in_order(rules: Iterable[SymptomRule]) -> list[SymptomRule]:
@@ -43,19 +44,13 @@ def waits_for(rule: SymptomRule) -> frozenset[str]:
 
 
 def misfits(rule: SymptomRule) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What is wrong with the checks of a rule by itself: the keys that lead to the place, and the fault.
+    """What is wrong with the relations of a rule by itself: the keys that lead to the place, and the fault.
 
-    Each check is an expression, and the symptoms that it asks for are those that the rule states.
+    The symptoms that its checks ask for are those that it states.
     """
     asked: set[str] = set()
-    for route, part in _parts(rule.when, ("when",)):
-        if part.check is None:
-            continue
-        try:
-            names = compile_expression(part.check).symptoms
-        except RuleError as error:
-            yield (*route, "check"), error.what
-            continue
+    for route, part in parts(rule.when, ("when",)):
+        names = compile_expression(part.check).symptoms if part.check is not None else ()
         asked.update(names)
         for name in sorted(set(names) - waits_for(rule)):
             yield (*route, "check"), f"it asks for {name!r}, which neither `after` nor `presupposes` names"
@@ -78,13 +73,3 @@ def problems(symptoms: Mapping[str, SymptomRule]) -> list[str]:
     except RuleError as error:
         found.append(error.what)
     return found
-
-
-def _parts(when: When, route: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], When]]:
-    """A condition and everything inside it, each with the keys that lead to it."""
-    yield route, when
-    for joint in ("all", "any"):
-        for index, part in enumerate(getattr(when, joint) or ()):
-            yield from _parts(part, (*route, joint, str(index)))
-    if when.absent is not None:
-        yield from _parts(when.absent, (*route, "absent"))

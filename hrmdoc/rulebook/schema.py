@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 Severity = Literal["info", "warning", "critical"]
 Status = Literal["experimental", "stable", "deprecated"]
-Number = float | int | str  # a string is `$fact.key` or `$fact.key|default`
+Number = float | int | str  # a string is an expression over facts, `=optimizer.lr`
 Phase = Literal["warmup", "early", "middle", "end"]
 EVERY_SYMPTOM = "*"
 """In a cause's `produces`: any symptom that shows and is not named there."""

@@ -3,11 +3,13 @@ in their places."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
 
+from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
 from hrmdoc.rulebook.schema import Variant, When
 
 
@@ -19,32 +21,39 @@ def varied(when: When, variant: Variant) -> When:
 
 
 def resolve(when: When, facts: Mapping[str, Any]) -> When:
-    """`when` with every `$fact` and `$fact|default` replaced by its value.
+    """`when` with every threshold that is an expression (`=optimizer.lr`) computed from facts.
+
+    Of a list those values are kept that can be computed.
 
     Raises:
-        KeyError: naming the fact that is unknown and has no default.
+        KeyError: naming the fact that is unknown.
     """
 
     def known(one: When) -> When:
-        with_ = {key: _value(value, facts) for key, value in one.with_.items()}
-        return replace(one, with_=with_, enter=_value(one.enter, facts), leave=_value(one.leave, facts))
+        with_ = {key: _computed(value, facts) for key, value in one.with_.items()}
+        return replace(one, with_=with_, enter=_computed(one.enter, facts), leave=_computed(one.leave, facts))
 
     return when.with_detectors(known)
 
 
-def _value(value: Any, facts: Mapping[str, Any]) -> Any:
+def _computed(value: Any, facts: Mapping[str, Any]) -> Any:
     if isinstance(value, list | tuple):
-        known = [_value(item, facts) if not _is_unknown(item, facts) else None for item in value]
-        return [item for item in known if item is not None]
-    if not isinstance(value, str) or not value.startswith("$"):
+        return [known for item in value for known in _if_known(item, facts)]
+    if not is_computed(value):
         return value
-    key, _, default = value[1:].partition("|")
-    if facts.get(key) is not None:
-        return facts[key]
-    if default:
-        return float(default)
-    raise KeyError(key)
+    try:
+        return _compiled(value)(facts, about(facts))
+    except MissingInput as missing:
+        raise KeyError(missing.name) from missing
 
 
-def _is_unknown(item: Any, facts: Mapping[str, Any]) -> bool:
-    return isinstance(item, str) and item.startswith("$") and "|" not in item and facts.get(item[1:]) is None
+def _if_known(value: Any, facts: Mapping[str, Any]) -> Iterator[Any]:
+    try:
+        yield _computed(value, facts)
+    except KeyError:
+        return
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Expression:
+    return compile_expression(text)

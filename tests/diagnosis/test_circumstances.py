@@ -97,7 +97,6 @@ def test_facts_that_circumstances_look_at_are_known_by_name() -> None:
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (Given("optimizer.lr >", 2.0, ""), "not an expression"),
         (Given("seen('spike', 'spikes')", 2.0, ""), "no symptom 'spikes'"),
         (Given("optimizer.lr > 1", 0.0, ""), "odds are above 0"),
     ],

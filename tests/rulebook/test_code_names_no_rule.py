@@ -9,14 +9,13 @@ from pathlib import Path
 import hrmdoc
 from hrmdoc import rulebook
 
-WORDS = {"unknown"}
-"""The id of a cause, and an ordinary word for what is not known."""
 ROOT = Path(hrmdoc.__file__).parent
 
 
 def test_no_text_in_the_code_is_the_id_of_a_rule() -> None:
     book = rulebook.load()
-    known = {*book.symptoms, *book.causes, *book.remedies} - WORDS
+    ids = {*book.symptoms, *book.causes, *book.remedies}
+    known = {name for name in ids if "-" in name}  # `unknown` and `interrupted` are words like others
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted(ROOT.rglob("*.py"))

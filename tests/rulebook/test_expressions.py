@@ -109,7 +109,7 @@ def test_a_branch_that_is_not_taken_needs_no_fact() -> None:
 def test_functions_of_the_caller_get_names_as_text() -> None:
     expression = compile_expression("last(train.loss) > 2 * optimizer.lr and present('loss-zero') == False")
     assert expression.names == ("optimizer.lr",)
-    assert expression.calls == ("last", "present")
+    assert expression.calls == {"last": 1, "present": 1}
     asked: list[str] = []
 
     def last(role: str) -> float:

@@ -24,17 +24,19 @@ def test_a_variant_changes_the_thresholds_it_names_in_every_detector() -> None:
 
 
 def test_facts_take_their_place_in_every_detector() -> None:
-    asking = NESTED.with_detectors(lambda one: replace(one, enter="$optimizer.lr|0.5"))
+    asking = NESTED.with_detectors(
+        lambda one: replace(one, enter="=optimizer.lr if known(optimizer.lr) else 0.5")
+    )
     assert _levels(resolve(asking, {})) == [0.5, 0.5]
     assert _levels(resolve(asking, {"optimizer.lr": 0.1})) == [0.1, 0.1]
 
 
-def test_a_fact_that_is_unknown_and_has_no_default_is_named() -> None:
+def test_a_fact_that_is_unknown_is_named() -> None:
     with pytest.raises(KeyError, match=r"optimizer\.lr"):
-        resolve(replace(LEVEL, enter="$optimizer.lr"), {"optimizer.lr": None})
+        resolve(replace(LEVEL, enter="=optimizer.lr"), {"optimizer.lr": None})
 
 
 def test_of_several_candidates_those_that_are_known_are_taken() -> None:
-    asking = replace(LEVEL, with_={"classes": ["$data.vocab_size", "$data.classes|10", 3]})
-    assert resolve(asking, {}).with_ == {"classes": [10.0, 3]}
-    assert resolve(asking, {"data.vocab_size": 50257}).with_ == {"classes": [50257, 10.0, 3]}
+    asking = replace(LEVEL, with_={"classes": ["=data.vocab_size", "=data.classes * 2", 3]})
+    assert resolve(asking, {}).with_ == {"classes": [3]}
+    assert resolve(asking, {"data.vocab_size": 50257, "data.classes": 5}).with_ == {"classes": [50257, 10, 3]}
