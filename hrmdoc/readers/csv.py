@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -91,11 +92,11 @@ def _of_columns(path: Path, names: list[str], rows: list[list[str]]) -> float:
     if not rows:
         return 0.3 if named and counted else 0.0
     whole = [row for row in rows if len(row) == len(names)]
-    cells = [cell for row in whole for cell in row if cell.strip()]
+    cells = list(filter(str.strip, chain.from_iterable(whole)))
     numeric = sum(map(is_number, cells))
     if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
         return 0.0
-    if not counted and not any(_METRIC.search(name) for name in names):
+    if not counted and not any(map(_METRIC.search, names)):
         return 0.0  # a table of numbers, but rather data than a log
     return 0.9 if named else 0.6 if counted else 0.0
 

@@ -143,7 +143,7 @@ def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any], more: set[
     """The process groups by name; `more` receives the names of those beyond what is kept."""
     groups: dict[str, _Group] = {}
     for entry in entries:
-        number = _number(entry.get("collective_seq_id", entry.get("seq_id")))
+        number = _whole_number(entry.get("collective_seq_id", entry.get("seq_id")))
         if entry.get("is_p2p") is True or number < 0:
             continue
         name = _group_name(entry)
@@ -155,16 +155,16 @@ def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any], more: set[
         if entry.get("retired") is True or entry.get("state") == "completed":
             group.completed = max(group.completed, number)
         elif group.waiting < 0 or number < group.waiting:
-            group.waiting, group.operation = number, _text(entry.get("profiling_name"))
+            group.waiting, group.operation = number, _short_text(entry.get("profiling_name"))
             group.sizes, group.place = _shape(entry), _place(entry)
     for name, told in status.items():
-        if _text(name) not in groups and len(groups) >= _MOST_GROUPS:
-            more.add(_text(name))
+        if _short_text(name) not in groups and len(groups) >= _MOST_GROUPS:
+            more.add(_short_text(name))
             continue
-        group = groups.setdefault(_text(name), _Group())
+        group = groups.setdefault(_short_text(name), _Group())
         numbers = _mapping(told)
-        group.enqueued = max(group.enqueued, _number(numbers.get("last_enqueued_collective")))
-        group.completed = max(group.completed, _number(numbers.get("last_completed_collective")))
+        group.enqueued = max(group.enqueued, _whole_number(numbers.get("last_enqueued_collective")))
+        group.completed = max(group.completed, _whole_number(numbers.get("last_completed_collective")))
     return groups
 
 
@@ -187,7 +187,9 @@ def _facts(context: Context, groups: Mapping[str, _Group], tree: Mapping[Any, An
         ranks = _mapping(config).get("ranks")
         members = [int(one) for one in re.findall(r"\d{1,6}", ranks)] if isinstance(ranks, str) else ranks
         if isinstance(members, list) and members and all(type(one) is int for one in members):
-            known = _text(name) if _text(name) in groups or len(groups) != 1 else next(iter(groups))
+            known = (
+                _short_text(name) if _short_text(name) in groups or len(groups) != 1 else next(iter(groups))
+            )
             yield Fact(
                 f"fr.members.{known}", ",".join(str(one) for one in members[:65536]), "run", context.path
             )
@@ -196,7 +198,11 @@ def _facts(context: Context, groups: Mapping[str, _Group], tree: Mapping[Any, An
 def _group_name(entry: Mapping[str, Any]) -> str:
     """The number that `pg_status` knows the group by."""
     group = entry.get("process_group")
-    return _text(group[0]) if isinstance(group, tuple | list) and group else _text(entry.get("pg_id", "0"))
+    return (
+        _short_text(group[0])
+        if isinstance(group, tuple | list) and group
+        else _short_text(entry.get("pg_id", "0"))
+    )
 
 
 def _shape(entry: Mapping[str, Any]) -> str:
@@ -205,16 +211,16 @@ def _shape(entry: Mapping[str, Any]) -> str:
     rows = (
         [row for row in sizes[:8] if isinstance(row, list | tuple)] if isinstance(sizes, list | tuple) else []
     )
-    return " ".join("x".join(str(_number(one)) for one in row[:8]) for row in rows)
+    return " ".join("x".join(str(_whole_number(one)) for one in row[:8]) for row in rows)
 
 
 def _place(entry: Mapping[str, Any]) -> str:
     """The innermost frame that is none of torch's own, as `train.py:12`."""
     frames = entry.get("frames")
     for frame in frames[:64] if isinstance(frames, list) else ():
-        named = _text(_mapping(frame).get("filename"))
+        named = _short_text(_mapping(frame).get("filename"))
         if named and "/torch/" not in named:
-            return f"({named.rpartition('/')[2]}:{_number(_mapping(frame).get('line'))})"
+            return f"({named.rpartition('/')[2]}:{_whole_number(_mapping(frame).get('line'))})"
     return ""
 
 
@@ -222,9 +228,9 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _number(value: Any) -> int:
+def _whole_number(value: Any) -> int:
     return value if type(value) is int else -1
 
 
-def _text(value: Any) -> str:
+def _short_text(value: Any) -> str:
     return str(value)[:200] if isinstance(value, str | int) else ""

@@ -44,6 +44,8 @@ _NO_METRIC = patterns.lazy(
     r"(?:^|[._/])(?:config|args|hyperparameters|hparams|params|settings|cfg)[._/]", re.IGNORECASE
 )
 _LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
+_DOWNLOADED = patterns.lazy(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,")
+_NUMBERS = patterns.lazy(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,")
 _SPLIT_TABLE = patterns.lazy(
     rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
 )
@@ -57,23 +59,23 @@ def sniff(path: Path, head: bytes) -> float:
         path.name == "meta.json" and checkpoint_number(path.parent.name) is not None
     ):
         return 0.0
-    if start == b"[" and re.match(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,", head):
+    if start == b"[" and _DOWNLOADED.match(head):
         return 0.8  # [[wall time, step, value], ...]
-    if (
-        start == b"["
-        and metric_of(path.name)
-        and re.match(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,", head)
-    ):
-        return 0.7  # numbers, or steps with numbers, whose name the file has
+    if metric_of(path.name) and (_NUMBERS.match(head) or _LISTED.match(head)):
+        return 0.7  # numbers, steps with numbers, or lists of them, whose name the file has
     if b'"learn_metrics"' in head and b'"iteration_count"' in head:
         return 0.9  # CatBoost's catboost_training.json
-    if metric_of(path.name) and _LISTED.match(head):
-        return 0.7  # lists of numbers whose metric the file names
+    return _by_metrics(path, head)
+
+
+def _by_metrics(path: Path, head: bytes) -> float:
+    """How sure, by what follows the first name of a metric."""
     found = _METRIC.search(head)
     if not found:
         return 0.6 if _SPLIT_TABLE.search(head) else 0.0
     if path.suffix != ".json":
         return 0.2
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     listed = b"[" in found[1] or start == b"[" or b'"history"' in head or b"metrics" in head
     return 0.75 if listed else 0.6 if _SERIES_NAME.search(path.name.encode()) else 0.35
 
@@ -118,11 +120,11 @@ def _counted(tree: Any) -> Any:
     lists of rows."""
     if not isinstance(tree, dict):
         return tree
-    found = [_NUMBERED.match(str(key)) for key in tree]
-    at = [int(one[2]) for one in found if one]
-    if len(at) < len(tree) or len(at) < 2 or sorted(set(at)) != at or not all(map(_is_row, tree.values())):
+    found = [one for key in tree if (one := _NUMBERED.match(str(key)))]
+    at = [int(one[2]) for one in found]
+    if len(at) < max(2, len(tree)) or sorted(set(at)) != at or not all(map(_is_row, tree.values())):
         return {key: _counted(value) for key, value in tree.items()}
-    counter = next((one[1] for one in found if one and one[1]), None)
+    counter = next((one[1] for one in found if one[1]), None)
     if counter is None:  # bare numbers may be classes; a loss of theirs is not usual
         if not TRAINED.search(" ".join(key for key, _ in flatten(next(iter(tree.values()))))):
             return tree

@@ -72,21 +72,24 @@ _TRUST = 20  # so many objects in a row tell what a file is
 
 def sniff(path: Path, head: bytes) -> float:
     """Sure when the lines are objects with a step or a metric; a data set in JSON lines has neither."""
-    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:_TRUST] if line.strip()]
-    if len(lines) > 1 and not head.endswith(b"\n") and len(head) >= 1 << 16:
-        lines = lines[:-1] if head.count(b"\n") < _TRUST else lines
+    lines = _first_lines(head)
     if not lines or not lines[0].lstrip().startswith(b"{"):
         return 0.0
-    objects = [row for line in lines if isinstance(row := _parsed(line), dict)]
-    if not objects or (len(lines) > 1 and len(objects) * 2 < len(lines)):
-        return 0.0
-    useful = [row for row in objects if is_record(row)]
-    if not useful:
+    objects = [row for row in map(_parsed, lines) if isinstance(row, dict)]
+    few = len(lines) > 1 and len(objects) * 2 < len(lines)
+    if few or not any(map(is_record, objects)):
         return 0.0
     named = path.suffix in (".jsonl", ".ndjson")
     if len(lines) == 1 and not named and path.suffix == ".json":
         return 0.3  # one object alone is rather a JSON document
     return 0.97 if len(objects) == len(lines) else 0.85 if named else 0.45
+
+
+def _first_lines(head: bytes) -> list[bytes]:
+    """The first lines that are not blank, without one that the end of `head` has cut."""
+    lines = list(filter(bytes.strip, head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:_TRUST]))
+    cut = len(head) >= 1 << 16 and not head.endswith(b"\n") and head.count(b"\n") < _TRUST
+    return lines[:-1] if cut and len(lines) > 1 else lines
 
 
 def _parsed(line: bytes) -> Any:

@@ -45,15 +45,16 @@ def sniff(path: Path, head: bytes) -> float:
     if head.startswith(MAGIC):
         known = b"latest_metrics" in head or "mlflow" in path.name or "mlruns" in path.parts
         return 0.9 if known or columns(path, "latest_metrics") else 0.0
-    if path.name == "meta.yaml" and (
-        (b"run_id:" in head and b"status:" in head) or b"experiment_id:" in head
-    ):
-        return 1.0
+    if path.name == "meta.yaml":
+        return 1.0 if b"experiment_id:" in head or (b"run_id:" in head and b"status:" in head) else 0.0
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
-    folder = path.parent
-    beside_run = folder.name in ("params", "tags") and (folder.parent / "meta.yaml").exists()
-    return 0.9 if beside_run and len(head) < 8192 and b"\0" not in head else 0.0
+    return 0.9 if len(head) < 8192 and b"\0" not in head and _beside_run(path.parent) else 0.0
+
+
+def _beside_run(folder: Path) -> bool:
+    """Whether it is a folder of settings or tags in that of a run."""
+    return folder.name in ("params", "tags") and (folder.parent / "meta.yaml").exists()
 
 
 def open_session(context: Context) -> Session:
@@ -172,7 +173,7 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
     for name in names:
         query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
         rows = list(rows_of(opened, query, (run, name), context.path))
-        values = [_value(row[1], row[2]) for row in rows]
+        values = [_metric_value(row[1], row[2]) for row in rows]
         yield _points(
             context,
             name,
@@ -184,7 +185,7 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
         )
 
 
-def _value(value: float, is_nan: int) -> float:
+def _metric_value(value: float, is_nan: int) -> float:
     if is_nan:
         return math.nan
     return math.copysign(math.inf, value) if abs(value) > _LARGEST else float(value)

@@ -58,7 +58,7 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     for cell in code:
         outputs = cell.get("outputs")
         told = (
-            [_told(output) for output in outputs if isinstance(output, dict)]
+            [_printed(output) for output in outputs if isinstance(output, dict)]
             if isinstance(outputs, list)
             else []
         )
@@ -82,7 +82,7 @@ def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
     sources = []
     for cell in cells:
         if cell.get("cell_type") == "code":
-            lines = _text(cell.get("source")).split("\n")
+            lines = _joined_lines(cell.get("source")).split("\n")
             source = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines)
             try:
                 python_settings.read(source, context.path)
@@ -99,11 +99,11 @@ def _settings(context: Context, cells: list[dict[str, Any]]) -> Iterator[Fact]:
         yield Fact(".".join(map(str, route)), one.value, "config", context.path)
 
 
-def _told(output: dict[str, Any]) -> str:
+def _printed(output: dict[str, Any]) -> str:
     """The text of one output, "" for pictures and the like."""
     kind = output.get("output_type")
     if kind == "stream":
-        return _text(output.get("text"))
+        return _joined_lines(output.get("text"))
     if kind == "error":
         trace = output.get("traceback")
         lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
@@ -111,13 +111,13 @@ def _told(output: dict[str, Any]) -> str:
     data = output.get("data")
     if not isinstance(data, dict):
         return ""
-    drawn = _text(data.get("text/html"))
+    drawn = _joined_lines(data.get("text/html"))
     if "<table" in drawn[:_LONGEST_TABLE]:
         return _tabled(drawn[:_LONGEST_TABLE])
-    return _text(data.get("text/plain"))
+    return _joined_lines(data.get("text/plain"))
 
 
-def _text(lines: Any) -> str:
+def _joined_lines(lines: Any) -> str:
     """Notebooks hold text as one string or as a list of lines."""
     if isinstance(lines, list):
         return "".join(line for line in lines if isinstance(line, str))

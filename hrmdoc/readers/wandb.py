@@ -174,20 +174,20 @@ class _Session:
             elif field.number == _RUN:
                 yield from self._run(data, field)
             elif field.number == _EXIT:
-                code = next(
-                    (
-                        wire.signed(f.value)
-                        for f in wire.fields(data, field.start, field.end)
-                        if f.number == 1
-                    ),
-                    0,
-                )
-                detail = "finished" if code == 0 else f"crashed with exit code {code}"
-                yield Event("end", self._context.path, self._begin, self._step, detail=detail)
+                yield self._exit(data, field)
             elif field.number in (_OUTPUT, _OUTPUT_RAW) and self._printed:
-                for one in wire.fields(data, field.start, field.end):
-                    if one.number == 3 and one.kind == BYTES:
-                        yield from self._print(wire.text(data, one))
+                yield from self._output(data, field)
+
+    def _exit(self, data: bytes, outer: Field) -> Event:
+        codes = (one.value for one in wire.fields(data, outer.start, outer.end) if one.number == 1)
+        code = wire.signed(next(codes, 0))
+        detail = "finished" if code == 0 else f"crashed with exit code {code}"
+        return Event("end", self._context.path, self._begin, self._step, detail=detail)
+
+    def _output(self, data: bytes, outer: Field) -> Iterator[Line]:
+        for one in wire.fields(data, outer.start, outer.end):
+            if one.number == 3 and one.kind == BYTES:
+                yield from self._print(wire.text(data, one))
 
     def _history(self, data: bytes, outer: Field) -> None:
         row: dict[str, Any] = {}

@@ -42,26 +42,43 @@ def owned(sources: Sequence[Source]) -> dict[str, str]:
     direct: dict[str, list[Source]] = defaultdict(list)
     states = {source.logger.rpartition("/")[0] for source in sources if source.reader == "hf_state"}
     owner: dict[str, str] = {}
-    tasks: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
         parts = source.path.replace("\\", "/").split("/")
         for depth in range(1, len(parts)):
             children["/".join(parts[: depth - 1])]["/".join(parts[:depth])].append(source)
         direct["/".join(parts[:-1])].append(source)
-        if array := _ARRAY_TASK.match("/".join(parts)):
-            tasks[f"{array['job']}_{array['task']}"].append(source)
     for parent in sorted(children, key=lambda name: name.count("/"), reverse=True):
-        runs = {child: inside for child, inside in children[parent].items() if _is_run(parent, child, inside)}
-        if len(runs) < 2:
-            runs = _alike(children[parent], direct[parent])
-        if len(runs) < 2 or is_one_trainer(parent, states) or _one_logger(runs.values()):
-            continue
-        for child, inside in runs.items():
+        for child, inside in _runs_of(parent, children[parent], direct[parent], states).items():
             for source in inside:
                 owner.setdefault(source.path, child)
-    if len(tasks) > 1 and not owner:
-        owner = {source.path: name for name, inside in tasks.items() for source in inside}
-    return owner
+    return owner or _tasks(sources)
+
+
+def _runs_of(
+    parent: str, children: Mapping[str, list[Source]], direct: Sequence[Source], states: set[str]
+) -> dict[str, list[Source]]:
+    """The children of a folder that are runs side by side; none where it holds one run."""
+    runs = {child: inside for child, inside in children.items() if _is_run(parent, child, inside)}
+    if len(runs) < 2:
+        runs = _alike(children, direct)
+    apart = len(runs) > 1 and not is_one_trainer(parent, states) and not _one_logger(runs.values())
+    return runs if apart else {}
+
+
+def _tasks(sources: Sequence[Source]) -> dict[str, str]:
+    """File -> the task of a Slurm array that wrote it, where there are several."""
+    found = ((source.path, _ARRAY_TASK.match(source.path.replace("\\", "/"))) for source in sources)
+    tasks = {path: f"{task['job']}_{task['task']}" for path, task in found if task}
+    return tasks if len(set(tasks.values())) > 1 else {}
+
+
+def parted(sources: Iterable[Source]) -> tuple[list[Source], list[Source]]:
+    """Records, and the settings beside them."""
+    records: list[Source] = []
+    settings: list[Source] = []
+    for source in sources:
+        (settings if source.reader in SETTINGS else records).append(source)
+    return records, settings
 
 
 def _is_run(parent: str, child: str, inside: Sequence[Source]) -> bool:

@@ -16,7 +16,6 @@ from msgspec import structs
 
 from hrmdoc import readers
 from hrmdoc.readers.sources import find, folders, groups, names
-from hrmdoc.readers.sources.folders import SETTINGS
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.labels import metric_of
@@ -53,30 +52,36 @@ def runs_below(
     if problems is not None:
         problems += noted
     everything = [source for _, sources in found for source in sources]
-    recorded = [source for source in everything if source.reader not in SETTINGS]
-    if one_run or (len(recorded) < 2 and len(named) == 1) or not recorded:
-        whole = groups.group_of(named[0] if len(named) == 1 else groups.common(everything), everything)
-        return list(_in_database(whole)) if not one_run else [whole]
+    if one_run:
+        return [groups.group_of(_label_of_all(named, everything), everything)]
+    return [one for run in _told_apart(named, found, everything) for one in _in_database(run)]
+
+
+def _told_apart(
+    named: Sequence[str], found: Sequence[tuple[str, list[Source]]], everything: Sequence[Source]
+) -> list[RunGroup]:
+    """The runs of the files and folders that were found below each named path."""
+    recorded, _ = folders.parted(everything)
+    if not recorded or (len(recorded) < 2 and len(named) == 1):
+        return [groups.group_of(_label_of_all(named, everything), everything)]
     runs: list[RunGroup] = []
     loose: list[Source] = []
     for path, sources in found:
         inside, rest = _below(path, sources, everything)
         runs += inside
         loose += rest
-    settings = [source for source in loose if source.reader in SETTINGS]
-    runs += _of_files([source for source in loose if source.reader not in SETTINGS])
-    told = [_with_settings(run, settings) for run in groups.continued(_by_age(runs))]
-    return [one for run in told for one in _in_database(run)]
+    records, settings = folders.parted(loose)
+    return [_with_settings(run, settings) for run in groups.continued(_by_age(runs + _of_files(records)))]
+
+
+def _label_of_all(named: Sequence[str], sources: Sequence[Source]) -> str:
+    return named[0] if len(named) == 1 else groups.common(sources)
 
 
 def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Paths with patterns resolved; a link is left out where its target is named as well."""
-    named: list[str] = []
-    for path in [os.fspath(one) for one in paths]:
-        found = [path] if os.path.lexists(path) or _PATTERN.isdisjoint(path) else sorted(glob.glob(path))
-        named += found or [path]
-    several = len(named) > 1
-    if several:
+    named = [found for path in paths for found in _resolved(os.fspath(path))]
+    if len(named) > 1:
         named = [path for path in named if not _passed_by(path)] or named
     direct = {os.path.realpath(path) for path in named if not os.path.islink(path)}
     kept: dict[str, str] = {}
@@ -85,6 +90,13 @@ def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
         if not (os.path.islink(path) and real in direct):
             kept.setdefault(real, path)
     return list(kept.values())
+
+
+def _resolved(path: str) -> list[str]:
+    """The paths that a pattern stands for; a path that exists is no pattern."""
+    if os.path.lexists(path) or _PATTERN.isdisjoint(path):
+        return [path]
+    return sorted(glob.glob(path)) or [path]
 
 
 def _passed_by(path: str) -> bool:
@@ -109,10 +121,8 @@ def _below(
     owner = {} if alone else folders.owned(sources)
     if owner:
         return _owned(sources, owner)
-    if alone or all(source.reader in SETTINGS for source in sources):
-        return [], list(sources)
-    stems = {_stem(source) for source in sources if source.reader not in SETTINGS}
-    if len(stems) > 1 and all(map(folders.is_run_name, stems)):
+    stems = {_stem(source) for source in folders.parted(sources)[0]}
+    if alone or not stems or (len(stems) > 1 and all(map(folders.is_run_name, stems))):
         return [], list(sources)
     return [groups.group_of(folder, sources)], []
 
@@ -120,14 +130,15 @@ def _below(
 def _owned(sources: Sequence[Source], owner: dict[str, str]) -> tuple[list[RunGroup], list[Source]]:
     """Runs in folders of their own, and the sources that lie in none. A record beside the folders that was
     written after the newest run began belongs to it."""
-    inside = _gathered((s for s in sources if s.path in owner), lambda source: owner[source.path])
-    runs = _by_age(groups.group_of(str(folder), members) for folder, members in inside.items())
+    owned = [source for source in sources if source.path in owner]
     loose = [source for source in sources if source.path not in owner]
+    inside = _gathered(owned, lambda source: owner[source.path])
+    runs = _by_age(groups.group_of(str(folder), members) for folder, members in inside.items())
     if not runs:
         return [], loose
     begun = min(source.started for source in runs[-1].sources)
-    late = {source.path for source in loose if source.reader not in SETTINGS and source.mtime >= begun}
-    newest = {source.path for source in runs[-1].sources} | late
+    late = {source.path for source in folders.parted(loose)[0] if source.mtime >= begun}
+    newest = late | {source.path for source in runs[-1].sources}
     runs[-1] = groups.group_of(runs[-1].folder, [source for source in sources if source.path in newest])
     return runs, [source for source in loose if source.path not in late]
 
@@ -192,20 +203,19 @@ def _is_below(folder: str, above: str) -> bool:
 
 def _in_database(run: RunGroup) -> Iterable[RunGroup]:
     """A group for each run of a database that holds several, else the run itself."""
-    stores = [source for source in run.sources if source.reader not in SETTINGS]
-    if len(stores) != 1 or not stores[0].reader or stores[0].part:
+    stores, _ = folders.parted(run.sources)
+    if len(stores) != 1 or stores[0].part or stores[0].stored or not stores[0].reader:
         return [run]
-    runs_of: Callable[[str], list[str]] | None = getattr(readers.reader(stores[0].reader), "runs", None)
-    inside = runs_of(stores[0].path) if runs_of is not None and not stores[0].stored else []
+    store = stores[0]
+    runs_of: Callable[[str], list[str]] | None = getattr(readers.reader(store.reader), "runs", None)
+    inside = runs_of(store.path) if runs_of is not None else []
+
+    def only(part: str) -> list[Source]:
+        return [structs.replace(one, part=part) if one is store else one for one in run.sources]
+
     if len(inside) < 2:
         return [run]
-    return [
-        groups.group_of(
-            f"{stores[0].path}#{part}",
-            [structs.replace(one, part=part) if one is stores[0] else one for one in run.sources],
-        )
-        for part in inside
-    ]
+    return [groups.group_of(f"{store.path}#{part}", only(part)) for part in inside]
 
 
 def _gathered(sources: Iterable[Source], key: Callable[[Source], Hashable]) -> dict[Hashable, list[Source]]:

@@ -46,10 +46,10 @@ def column(cells: tuple[str, ...]) -> FloatArray:
             return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
         pass
-    return np.array([_number(cell) for cell in cells])
+    return np.array([_number_in(cell) for cell in cells])
 
 
-def _number(cell: str) -> float:
+def _number_in(cell: str) -> float:
     try:
         if "_" not in cell:
             return float(cell)

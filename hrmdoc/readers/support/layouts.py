@@ -24,15 +24,20 @@ def of_pandas(tree: Any) -> Any:
         and all(isinstance(row, list) and len(row) == len(names) for row in rows)
     ):
         return {str(name): [row[at] for row in rows] for at, name in enumerate(names)}
-    columns = list(tree.values())
-    if not all(
-        isinstance(column, dict) and len(column) > 1 and column.keys() == columns[0].keys()
-        for column in columns
-    ):
+    if not any(map(TRAINED.search, tree)) or not all(map(_is_indexed, tree.values())):
         return tree
-    if list(columns[0]) != [str(at) for at in range(len(columns[0]))] or not any(map(TRAINED.search, tree)):
+    if len(set(map(len, tree.values()))) > 1:
         return tree
     return {name: list(column.values()) for name, column in tree.items()}
+
+
+def _is_indexed(column: Any) -> bool:
+    """Whether it is a column of cells by their index, `{"0": 2.1, "1": 1.9}`."""
+    return (
+        isinstance(column, dict)
+        and len(column) > 1
+        and list(column) == [str(at) for at in range(len(column))]
+    )
 
 
 def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:

@@ -207,7 +207,7 @@ class _Reader:
 
     def _setting(self, node: ast.expr) -> Setting | None:
         try:
-            value = self._value(node)
+            value = self._constant(node)
         except (ValueError, ZeroDivisionError, OverflowError):
             return None
         plain = isinstance(node, ast.Constant) or (
@@ -222,7 +222,7 @@ class _Reader:
             self._offset(node.end_lineno, node.end_col_offset),
         )
 
-    def _value(self, node: ast.expr) -> Plain:
+    def _constant(self, node: ast.expr) -> Plain:
         """The value of an expression of constants.
 
         Raises:
@@ -236,18 +236,11 @@ class _Reader:
         elif isinstance(node, ast.Name) and node.id in self._known:
             return self._known[node.id]
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -_number(self._value(node.operand))
-        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            found = _OPERATIONS[type(node.op)](
-                _number(self._value(node.left)), _number(self._value(node.right))
+            return -_as_number(self._constant(node.operand))
+        elif isinstance(node, ast.BinOp):
+            return _computed(
+                node.op, _as_number(self._constant(node.left)), _as_number(self._constant(node.right))
             )
-            if isinstance(found, int) and found.bit_length() > _MOST_BITS:
-                raise ValueError("too large for a setting")
-            return found
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            base, power = _number(self._value(node.left)), _number(self._value(node.right))
-            if abs(base) <= 1e6 and abs(power) <= 64:
-                return float(base**power) if power < 0 or isinstance(power, float) else base**power
         raise ValueError("no constant")
 
     def _keep(self, name: str, node: ast.expr) -> None:
@@ -308,7 +301,23 @@ def _flag(node: ast.expr) -> str:
     return word[2:].replace("-", "_") if isinstance(word, str) and word.startswith("--") else ""
 
 
-def _number(value: Plain) -> float:
+def _computed(operation: ast.operator, left: float, right: float) -> float:
+    """The value of two numbers and an operation between them.
+
+    Raises:
+        ValueError: it is no arithmetic, or too large for a setting.
+    """
+    if isinstance(operation, ast.Pow) and abs(left) <= 1e6 and abs(right) <= 64:
+        return float(left**right) if right < 0 or isinstance(right, float) else left**right
+    if type(operation) not in _OPERATIONS:
+        raise ValueError("no arithmetic")
+    found = _OPERATIONS[type(operation)](left, right)
+    if isinstance(found, int) and found.bit_length() > _MOST_BITS:
+        raise ValueError("too large for a setting")
+    return found
+
+
+def _as_number(value: Plain) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("no number")
     return value

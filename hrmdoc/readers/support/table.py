@@ -133,6 +133,11 @@ def number(cell: Any) -> float | None:
         return None if "_" in text else float(text)
     except ValueError:
         pass
+    return _spelled(text)
+
+
+def _spelled(text: str) -> float | None:
+    """The number in a text that is not written as Python writes one."""
     lowered = text.lower()
     if lowered in _MISSING:
         return None

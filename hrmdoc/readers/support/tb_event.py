@@ -123,7 +123,7 @@ def _tensor(data: bytes, outer: Field, tag: str, event: Event) -> None:
             numbers.append(one)
     if dtype == _STRING:
         event.texts += [(tag, wire.text(data, one)) for one in strings]
-    elif size == 1 and len(numbers) == 1 and (scalar := _number(data, numbers[0], dtype, tag)):
+    elif size == 1 and len(numbers) == 1 and (scalar := _scalar_in(data, numbers[0], dtype, tag)):
         event.scalars.append(scalar)
 
 
@@ -135,7 +135,7 @@ def _size(data: bytes, shape: Field) -> int:
     return size
 
 
-def _number(data: bytes, one: Field, dtype: int, tag: str) -> Scalar | None:
+def _scalar_in(data: bytes, one: Field, dtype: int, tag: str) -> Scalar | None:
     """The number in one field of a TensorProto, whichever of its many forms was used."""
     width = one.end - one.start
     if one.number in _VARINT_VALUES and one.kind in (VARINT, BYTES):
