@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -18,3 +19,40 @@ def state_dir() -> Path:
     """The user's state folder, for what cannot be kept beside a run or a config. It need not exist yet."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "hrmdoc"
+
+
+def config_dir() -> Path:
+    """The folder of the user's own settings. It need not exist."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "hrmdoc"
+
+
+def replace_file(path: Path, text: str) -> bool:
+    """Writes a file so that a reader sees the old or the new text, never half of one; its folder is made
+    where it is missing. Neither a link in its place nor one beside it is followed.
+
+    Returns:
+        False when it cannot be written.
+    """
+    import tempfile  # with all that it needs, little that a short look at a run asks for
+
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with open(number, "w", encoding="utf-8") as file:
+            os.fchmod(number, 0o666 & ~_umask())
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        return False
+    return True
+
+
+def _umask() -> int:
+    """What a new file of this user keeps from others."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -4,13 +4,16 @@ folder upwards."""
 from __future__ import annotations
 
 import datetime
+import logging
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
 
+from hrmdoc import trust
 from hrmdoc.errors import ConfigError, did_you_mean
 from hrmdoc.rulebook import Rulebook, When
 from hrmdoc.rulebook.rulefile import misfit
@@ -63,7 +66,8 @@ class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Settings(Struct, forbid_unknown_fields=True, frozen=True):
-    """All settings, with their defaults."""
+    """All settings, with their defaults. `origin`: the file; `withheld`: what of it does not count, since the
+    user does not trust it yet."""
 
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
@@ -75,6 +79,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
     policy: Policy = Policy()
     alerts: Alerts = Alerts()
     origin: str = ""
+    withheld: tuple[str, ...] = ()
 
 
 msgspec.json.Decoder(
@@ -83,21 +88,53 @@ msgspec.json.Decoder(
 
 
 def load(folder: Path) -> Settings:
-    """The nearest settings at or above `folder`; the defaults when there are none.
+    """The nearest settings at or above `folder`, over the user's own; the defaults when there are none.
+
+    What could do harm (see `hrmdoc.trust`) counts in the user's own file, and elsewhere once that is trusted.
 
     Raises:
-        ConfigError: the file cannot be read, is not TOML, or holds an unknown key.
+        ConfigError: a file cannot be read, is not TOML, or holds an unknown key.
     """
+    own = trust.own_file()
+    mine = _toml(own) if own.is_file() else {}
+    base = _convert(mine, own) if mine else Settings()
+    found = nearest(folder)
+    if found is None or found[1] == own:
+        return base
+    table, path = found
+    local = _convert(table, path)
+    if kept_back := trust.withheld(table, path):
+        _note_withheld(path, tuple(kept_back))
+    counting = {name: getattr(local, name) for name in table if name not in kept_back}
+    return msgspec.structs.replace(base, **counting, origin=str(path), withheld=tuple(kept_back))
+
+
+def nearest(folder: Path) -> tuple[dict[str, Any], Path] | None:
+    """The nearest settings and their file."""
     for place in (folder, *folder.resolve().parents):
         own = place / "hrmdoc.toml"
         if own.is_file():
-            return _convert(_toml(own), own)
+            return _toml(own), own
         project = place / "pyproject.toml"
-        if project.is_file():
-            table = _toml(project).get("tool", {}).get("hrmdoc")
-            if table is not None:
-                return _convert(table, project)
-    return Settings()
+        if project.is_file() and (found := read(project)) is not None:
+            return found
+    return None
+
+
+def read(path: Path) -> tuple[dict[str, Any], Path] | None:
+    """The settings that a file holds; None for a `pyproject.toml` without any."""
+    table = _toml(path)
+    if path.name == "pyproject.toml":
+        table = table.get("tool", {}).get("hrmdoc")
+    return None if table is None else (table, path)
+
+
+@lru_cache
+def _note_withheld(path: Path, names: tuple[str, ...]) -> None:
+    """Says once what does not count, and how to change that."""
+    why = trust.objection(path)
+    way = f"{why}, so it never will" if why else f"look at it, then: hrmdoc trust {path}"
+    logging.getLogger("hrmdoc").warning("hrmdoc: %s: %s does not count; %s", path, ", ".join(names), way)
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc import rulebook, settings
+from hrmdoc import rulebook, settings, trust
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import ConfigError
 from hrmdoc.rulebook import Rulebook, SymptomRule, Variant, When
@@ -24,6 +24,7 @@ def test_the_nearest_file_upwards_wins_and_its_rule_folders_are_relative_to_it(t
     inner.mkdir(parents=True)
     assert settings.load(inner).fail_on == "info"
     (tmp_path / "a" / "hrmdoc.toml").write_text('fail_on = "critical"\nrules = ["own"]\n')
+    trust.trust(tmp_path / "a" / "hrmdoc.toml")
     found = settings.load(inner)
     assert (found.fail_on, found.rules) == ("critical", (str(tmp_path / "a" / "own"),))
 

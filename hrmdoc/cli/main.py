@@ -21,6 +21,7 @@ COMMANDS = {
     "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
     "report": "Write a reliability review: what happened, why, what to change.",
     "explain": "Explain a symptom, cause, remedy or signature.",
+    "trust": "Let a settings file run alerts, act by its policy and load rules.",
     "rules": "List, check, test and scaffold rules.",
     "formats": "List the formats that can be read.",
     "series": "Show what was read and how each metric was understood.",

@@ -152,6 +152,9 @@ def check_policy(settings: Settings) -> None:
     Raises:
         UsageError: naming the setting.
     """
+    if "policy" in settings.withheld:
+        hint = f"look at it, then: hrmdoc trust {settings.origin}"
+        raise UsageError("--act may do nothing: [policy] is not trusted", file=settings.origin, hint=hint)
     if not settings.policy.auto:
         hint = 'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy with `hrmdoc apply`'
         raise UsageError(

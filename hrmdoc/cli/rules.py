@@ -159,7 +159,7 @@ def new(name: str, *, folder: Path, role: str) -> int:
         path.write_text(text.format(**words), "utf-8")
         click.echo(path)
     click.echo(f"edit them, then: hrmdoc rules test {folder}", err=True)
-    click.echo(f'to use them: rules = ["{folder}"] in hrmdoc.toml', err=True)
+    click.echo(f'to use them: rules = ["{folder}"] in hrmdoc.toml, then: hrmdoc trust', err=True)
     return 0
 
 

@@ -4,7 +4,10 @@ from there."""
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,11 +16,13 @@ class Journal:
     """A file of JSON objects, one a line.
 
     Args:
-        path: the file; None, or one that cannot be written, keeps nothing.
+        path: the file; None keeps nothing. A link in its place is not followed, since who prepared the folder
+            may have planted it.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._waiting = b""
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """What stands there, the oldest first; a torn or foreign line is passed over."""
@@ -34,15 +39,17 @@ class Journal:
                 yield entry
 
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
-        """Adds entries. A full or vanished disk ends the journal, not what writes to it."""
-        lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
-        if self._path is None or not lines:
+        """Adds entries. On a full or vanished disk they wait for the next ones; nothing that writes to the
+        journal ends."""
+        self._waiting += "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
+        if self._path is None or not self._waiting:
             return
-        try:
-            with self._path.open("ab+") as file:
-                file.write(_after_torn(file) + lines.encode())
-        except OSError:
-            self._path = None
+        with suppress(OSError):
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            with open(os.open(self._path, flags, 0o666), "ab+") as file:
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    file.write(_after_torn(file) + self._waiting)
+            self._waiting = b""
 
 
 def _after_torn(file: BinaryIO) -> bytes:

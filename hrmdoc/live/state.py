@@ -14,7 +14,7 @@ def state_folder(path: Path) -> Path | None:
     """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is
     none at all."""
     own = path if path.is_dir() else None
-    if own is not None and (own / "run.json").is_file() and os.access(own, os.W_OK):
+    if own is not None and (own / "run.json").is_file() and _is_ours(own):
         return own
     folder = state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     try:
@@ -24,13 +24,10 @@ def state_folder(path: Path) -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-def replace_text(path: Path, text: str) -> bool:
-    """Writes a file so that a reader sees the old or the new text, never half of one; False when it cannot be
-    written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _is_ours(folder: Path) -> bool:
+    """Whether the folder belongs to this user, who may write there: a run that was received from somebody
+    else keeps nothing."""
     try:
-        temporary.write_text(text, "utf-8")
-        temporary.replace(path)
+        return folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK)
     except OSError:
         return False
-    return True

@@ -19,6 +19,8 @@ from hrmdoc.live.journal import Journal
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
+from hrmdoc.remedies.prescribe import Prescription
+from hrmdoc.reports.layout import typed
 from hrmdoc.rulebook import Remedy
 from hrmdoc.settings import Policy
 
@@ -148,7 +150,9 @@ class Treatment:
             for one in group:
                 if one.patch is None or not one.patch.edits:
                     continue
-                refusal = self._unlikely(chances[cause]) or self._gate.refusal(one.remedy, now)
+                refusal = (
+                    self._unlikely(chances[cause]) or _foreign(one) or self._gate.refusal(one.remedy, now)
+                )
                 if refusal is None:
                     self._gate.record(one.remedy, now)
                     return self._written(analysis, one.patch, one.remedy, cause, now)
@@ -178,6 +182,14 @@ class Treatment:
     def _keep(self, action: TakenAction) -> None:
         self.taken.append(action)
         self._journal.append([asdict(action)])
+
+
+def _foreign(one: Prescription) -> str | None:
+    """Why a file is not changed that nothing but the run's own record names."""
+    if not one.unnamed or one.patch is None:
+        return None
+    file = one.patch.edits[0].path
+    return f"it lies outside the run's folder; hrmdoc apply --config {typed(str(file))} changes it"
 
 
 def live_actions(analysis: Analysis, least: float = 0.0) -> Iterator[tuple[Remedy, str]]:

@@ -13,8 +13,9 @@ from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.follow import Follower, Waker
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
-from hrmdoc.live.state import replace_text, state_folder
+from hrmdoc.live.state import state_folder
 from hrmdoc.live.treatment import TakenAction, Treatment
+from hrmdoc.paths import replace_file
 from hrmdoc.record.records import Tick
 from hrmdoc.settings import Settings
 
@@ -159,7 +160,7 @@ class Watch:
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
 
-            if not replace_text(self.folder / "diagnosis.json", dumps(analysis)):
+            if not replace_file(self.folder / "diagnosis.json", dumps(analysis)):
                 self.folder = None
         return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
 

@@ -57,6 +57,7 @@ def test_it_is_listed_checked_explained_and_found(hrmdoc: Command, apart: Path, 
     assert hrmdoc("rules", "check", "mine").status == 0
     assert "cache-stale" in hrmdoc("rules", "list", "mine").out
     (apart / "hrmdoc.toml").write_text('rules = ["mine"]\n')
+    assert hrmdoc("trust").status == 0
     assert "tokcache: shard 7 is stale" in hrmdoc("explain", "cache-stale").out
     (apart / "a.log").write_text("tokcache: shard 31 is stale\n")
     found = json.loads(hrmdoc("analyze", "--json", "a.log").out)
