@@ -29,8 +29,9 @@ USAGE = """usage: hrmdoc evaluate CHECKPOINT [--show N] [--draw FILE.svg] [--pre
        hrmdoc evaluate [CHECKPOINT] --completions FILE.jsonl --execute-code [data_path=FOLDER]
                        [key=value ...]
 
-CHECKPOINT is a run directory (its newest good checkpoint is taken), one of its checkpoints/step_<N>, or a
-checkpoint file of the reference HRM or TRM with its all_config.yaml beside. Metrics go to stdout as JSON.
+CHECKPOINT is a run directory (its best checkpoint is taken, by the evaluations of the run), one of its
+checkpoints/step_<N>, or a checkpoint file of the reference HRM or TRM with its all_config.yaml beside.
+Metrics go to stdout as JSON. Every puzzle takes arch.halt_max_steps ACT steps.
 --show prints N boards, those with mistakes first; --draw makes a picture of them; --predictions saves them
 all. --export writes the weights (their average where the run kept one) as the reference saves and loads them.
 
@@ -162,6 +163,8 @@ def _scored(scored: Scored, request: Request) -> dict[str, Any]:
     from ..evaluation.breakdown import board_of, breakdown, picture, show, table
 
     keys, board = scored.config.evaluate, board_of(scored.data.info)
+    steps = scored.model.arch.halt_max_steps
+    sys.stderr.write(f"step {scored.step}{scored.chosen and f': {scored.chosen}'} | ACT steps: {steps}\n")
     if board is None and (request.show or "--draw" in request.files):
         raise UsageError(
             "only boards can be drawn: Sudoku, mazes, ARC",

@@ -33,6 +33,11 @@ train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1
 preset=small,stable (presets: demo tiny small medium full stable mps trm text), resume=runs/latest.
 --detach runs in the background; --slurm submits a batch job.
 """
+FIRST_RUNS = """
+    hrmdoc train preset=demo                                       a first run: 4x4 Sudoku on one CPU thread
+    hrmdoc train preset=small data_path=builtin:sudoku-beginner    a larger one
+    hrmdoc dataset --help                                          data of your own
+    hrmdoc train --help                                            all options"""
 
 
 def train(words: list[str]) -> int:
@@ -41,6 +46,8 @@ def train(words: list[str]) -> int:
         from .benchmark import command
 
         return command(words)
+    if not words and not Path(TrainConfig().data_path).is_dir():
+        raise UsageError("there is nothing to train on: name a preset or data", hint=FIRST_RUNS)
     request = launch.parse(words)
     file, overrides = split_words(request.words)
     config = read_config(file, overrides)
@@ -91,7 +98,7 @@ def train(words: list[str]) -> int:
 
 def _summary(job: Job, outcome: Outcome) -> str:
     """How the run ended, what it reached, and what can be done next."""
-    from ..state.checkpoint import found
+    from ..state.checkpoint import best_first, found
 
     reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
     reached = [
@@ -100,6 +107,12 @@ def _summary(job: Job, outcome: Outcome) -> str:
         if key.endswith((".exact_accuracy", ".lm_loss"))
     ]
     lines = [" | ".join([f"{outcome.state} at step {outcome.step} of {job.total_steps}{reason}", *reached])]
+    if best := next(iter(best_first(job.keeper.folder)), None):
+        lines.append(
+            f"  best      exact_accuracy {best.evaluated['exact_accuracy']:.4f}, lm_loss "
+            f"{best.evaluated['lm_loss']:.4f} at step {best.step} "
+            f"(ACT steps: {job.config.arch.halt_max_steps})"
+        )
     lines.append(f"  diagnose  hrmdoc analyze {job.run.path}")
     if not found(job.keeper.folder):
         return "\n".join([*lines, "  no checkpoint was saved: the weights are lost"])

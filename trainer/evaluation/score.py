@@ -40,6 +40,8 @@ class Scored:
     step: int
     data: PuzzleData
     device: torch.device
+    chosen: str = ""
+    """Why this checkpoint, where a run directory was named."""
 
     def metrics(self, predictions: Path | None = None) -> Metrics:
         """Metrics of each set of the split, as `evaluate` gives them.
@@ -63,7 +65,8 @@ class Scored:
 
 
 def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
-    """A checkpoint or a run's newest good one. The averaged weights are used where the run kept them.
+    """A checkpoint or a run's best one, by its evaluations; where none was saved with one, the newest good
+    one. The averaged weights are used where the run kept them.
 
     Args:
         path: a run directory or a `step_<N>` folder, or a checkpoint file of the reference; the configuration
@@ -98,11 +101,19 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         named = checkpoint.NAME.fullmatch(path.name)
         return Scored(config, model, int(named[1]) if named else 0, data, device)
     if checkpoint.NAME.fullmatch(path.name):
-        state = checkpoint.load(path, device)[0]
+        state, chosen = checkpoint.load(path, device)[0], ""
     else:
-        state = checkpoint.newest_good(path / "checkpoints", device)[1]
+        meta, state = checkpoint.best_good(path / "checkpoints", device)
+        chosen = _why(meta, path / "checkpoints")
     _fill(model, state, path)
-    return Scored(config, model, int(state["step"]), data, device)
+    return Scored(config, model, int(state["step"]), data, device, chosen)
+
+
+def _why(meta: checkpoint.Meta, folder: Path) -> str:
+    if not meta.evaluated:
+        return "the newest good checkpoint"
+    scores = ", ".join(f"{name} {value:.4f}" for name, value in meta.evaluated.items())
+    return f"the best of {len(checkpoint.found(folder))} kept checkpoints ({scores})"
 
 
 def _fill(model: HRM, state: dict[str, Any], path: Path) -> None:

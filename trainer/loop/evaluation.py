@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 from ..data.iterate import EvalBatch, test_batches
 from ..model.evaluate import Metrics, evaluate
@@ -13,8 +14,16 @@ from .hooks import Hook
 from .job import Job
 
 
-def evaluate_job(job: Job, hooks: Hook) -> bool:
-    """Scores the test split; whether patience has run out."""
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The metrics of the first set, and whether patience has run out."""
+
+    metrics: Mapping[str, float]
+    stops: bool
+
+
+def evaluate_job(job: Job, hooks: Hook) -> Evaluation:
+    """Scores the test split."""
     state, run = job.state, job.run
     began = time.perf_counter()
     results = _scores(job)
@@ -26,7 +35,8 @@ def evaluate_job(job: Job, hooks: Hook) -> bool:
     run.event("evaluated", state.step, metrics=values, seconds=round(seconds, 4), ema=state.ema is not None)
     shown = " | ".join(f"{key} {value:.4f}" for key, value in means.items() if not key.endswith(".steps"))
     run.log(f"eval step {state.step} | {shown}")
-    return _stops(job, next(iter(results.values())))
+    first = next(iter(results.values()))
+    return Evaluation(first, _stops(job, first))
 
 
 def _scores(job: Job) -> Metrics:

@@ -143,9 +143,10 @@ class _Loop:
                 return ended  # no number, or back at a checkpoint: nothing of this step is evaluated or kept
             self.hooks.logged(step)
         job.run.heartbeat(step)
-        stops = evaluates and evaluate_job(job, self.hooks)
+        found = evaluate_job(job, self.hooks) if evaluates else None
+        stops = found is not None and found.stops
         if saves or stops:
-            job.keeper.save(state, self.journal.lm_loss)
+            job.keeper.save(state, self.journal.lm_loss, None if found is None else found.metrics)
         return self._listen() or ("early_stopping" if stops else None)
 
     def _write(self, *, line: bool) -> Reason | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import pickle
 import re
@@ -31,12 +32,14 @@ from ..rundir.files import fsync_folder, write_atomic
 SCHEMA = "hrmdoc.checkpoint/1"
 SHARDS, WEIGHTS = "shards", "state.pt"
 NAME = re.compile(r"step_(\d+)")
+RANKED_BY = ("exact_accuracy", "lm_loss")
 State = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What is known of a checkpoint without loading it. `lm_loss` is None when no finite value was logged."""
+    """What is known of a checkpoint without loading it. `lm_loss` is None when no finite value was logged;
+    `evaluated` are metrics of the test split, where it was scored at that step."""
 
     step: int
     time: float
@@ -46,6 +49,12 @@ class Meta:
     lm_loss: float | None = None
     schema: str = SCHEMA
     parts: dict[str, str] = field(default_factory=dict)
+    evaluated: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """How good it is beside others that were evaluated: by whole puzzles solved, then by the loss."""
+        return self.evaluated["exact_accuracy"], -self.evaluated["lm_loss"], self.step
 
 
 def save(
@@ -55,6 +64,7 @@ def save(
     *,
     finite: bool,
     lm_loss: float | None = None,
+    evaluated: Mapping[str, float] | None = None,
     write: Callable[[State, Any], None] = torch.save,
     write_parts: Callable[[Path], None] | None = None,
 ) -> Path:
@@ -81,7 +91,11 @@ def save(
             write_parts(part / SHARDS)
             fsync_folder(part / SHARDS)
         parts = {path.name: _sha256(path) for path in sorted((part / SHARDS).glob("*"))}
-        meta = Meta(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss, parts=parts)
+        meta = Meta(
+            *(step, time.time(), _sha256(weights), weights.stat().st_size, finite, lm_loss),
+            parts=parts,
+            evaluated=_numbers(evaluated or {}),
+        )
         write_atomic(part / "meta.json", json.dumps(asdict(meta)) + "\n", durable=True)
         fsync_folder(part)
         if final.exists():
@@ -92,6 +106,12 @@ def save(
         shutil.rmtree(part, ignore_errors=True)
         raise _disk_error(error) from error
     return final
+
+
+def _numbers(evaluated: Mapping[str, float]) -> dict[str, float]:
+    """The metrics that checkpoints are ranked by; none of them unless all are numbers."""
+    kept = {name: evaluated.get(name, math.nan) for name in RANKED_BY}
+    return kept if all(math.isfinite(value) for value in kept.values()) else {}
 
 
 def _disk_error(error: BaseException) -> OSError:
@@ -169,18 +189,14 @@ def read_meta(path: Path) -> Meta:
             raise InputError(f"unknown checkpoint schema {found['schema']!r}", file=file)
         meta = Meta(**found)
         names_ok = isinstance(meta.parts, dict) and all(Path(name).name == name for name in meta.parts)
-        if not (
-            isinstance(meta.step, int)
-            and isinstance(meta.bytes, int)
-            and isinstance(meta.sha256, str)
-            and names_ok
-        ):
+        texts_ok = isinstance(meta.sha256, str) and isinstance(meta.step, int) and isinstance(meta.bytes, int)
+        if not (texts_ok and names_ok and _numbers(meta.evaluated) == meta.evaluated):
             raise TypeError
     except OSError as error:
         raise InputError(
             "this is not a checkpoint: meta.json cannot be read", file=path, hint="name a step_<N> folder"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError("meta.json does not describe a checkpoint", file=file) from error
     return meta
 
@@ -193,6 +209,28 @@ def found(folder: Path) -> list[Path]:
         if (match := NAME.fullmatch(path.name)) and path.is_dir()
     ]
     return [path for _, path in sorted(steps, reverse=True)]
+
+
+def best_first(folder: Path) -> list[Meta]:
+    """The finite checkpoints in `folder` that were evaluated, the best first."""
+    metas = (_meta_or_none(path) for path in found(folder))
+    ranked = [meta for meta in metas if meta is not None and meta.finite and meta.evaluated]
+    return sorted(ranked, key=lambda meta: meta.rank, reverse=True)
+
+
+def best_good(folder: Path, device: torch.device | str = "cpu") -> tuple[Meta, State]:
+    """The best checkpoint that is whole and its state; the newest good one where none was evaluated.
+
+    Raises:
+        InputError: there is no good one.
+    """
+    for meta in best_first(folder):
+        try:
+            return meta, load(folder / f"step_{meta.step}", device)[0]
+        except InputError:
+            continue  # damaged since it was written: the next one
+    path, state, _ = newest_good(folder, device)
+    return read_meta(path), state
 
 
 def newest_good(
@@ -230,11 +268,12 @@ def newest_good(
 
 
 def prune(folder: Path, keep: int) -> list[Path]:
-    """Deletes all but the newest `keep` checkpoints, and never the last good one. Returns what was
-    deleted."""
+    """Deletes all but the newest `keep` checkpoints, and never the last good one nor the best. Returns what
+    was deleted."""
     paths = found(folder)
     good = next((path for path in paths if _is_good(path)), None)
-    gone = [path for path in paths[keep:] if path != good]
+    best = next((folder / f"step_{meta.step}" for meta in best_first(folder)), None)
+    gone = [path for path in paths[keep:] if path not in (good, best)]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
     for path in _entries(folder):
@@ -250,10 +289,15 @@ def all_finite(tensors: Iterator[torch.Tensor]) -> bool:
 
 
 def _is_good(path: Path) -> bool:
+    meta = _meta_or_none(path)
+    return meta is not None and meta.finite
+
+
+def _meta_or_none(path: Path) -> Meta | None:
     try:
-        return read_meta(path).finite
+        return read_meta(path)
     except InputError:
-        return False
+        return None
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,9 +81,14 @@ class Keeper:
     paused: bool = False
     last_step: int = -1
 
-    def save(self, state: TrainState, lm_loss: float | None = None) -> bool:
+    def save(
+        self,
+        state: TrainState,
+        lm_loss: float | None = None,
+        evaluated: Mapping[str, float] | None = None,
+    ) -> bool:
         """Saves the state of this step, unless paused. A disk that refuses is reported and the old
-        checkpoints stay."""
+        checkpoints stay. `evaluated` are the test split's metrics, where it was scored at this step."""
         self.last_step = state.step
         if self.paused:
             self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
@@ -105,6 +110,7 @@ class Keeper:
                 content,
                 finite=finite,
                 lm_loss=lm_loss,
+                evaluated=evaluated,
                 write=self.write,
                 write_parts=parts.write if parts is not None else None,
             )

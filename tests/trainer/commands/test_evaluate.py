@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,20 @@ def test_an_evaluation_draws_its_boards_and_says_what_lies_behind_the_means(
     assert len(np.load(saved)["all__predictions"]) == 6
     assert "puzzles wholly right" in printed.err
     assert printed.err.count("----+----    ------+------") == 2  # two boards, each beside its prediction
+
+
+def test_a_run_is_scored_by_its_best_checkpoint_with_the_number_of_act_steps(lab: Any, capsys: Any) -> None:
+    assert main(["train", *lab.words("max_steps=8", "checkpoint_interval=2", "checkpoint_keep=1")]) == 0
+    run = lab.folder / "run"
+    newest, older = run / "checkpoints" / "step_8", run / "checkpoints" / "step_2"
+    shutil.copytree(newest, older)
+    meta = json.loads((older / "meta.json").read_text())
+    better = {"step": 2, "evaluated": {"exact_accuracy": 1.0, "lm_loss": 0.1}}
+    (older / "meta.json").write_text(json.dumps(meta | better))
+    capsys.readouterr()
+    assert main(["evaluate", str(run)]) == 0
+    chosen = "the best of 2 kept checkpoints (exact_accuracy 1.0000, lm_loss 0.1000) | ACT steps: 4"
+    assert chosen in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

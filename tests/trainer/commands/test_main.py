@@ -45,8 +45,11 @@ def test_at_the_end_it_says_what_was_reached_and_what_comes_next(
 ) -> None:
     run = lab.folder / "run"
     assert main(lab.words("max_steps=2")) == 0
-    last = capsys.readouterr().err.splitlines()[-3:]
+    last = capsys.readouterr().err.splitlines()[-4:]
     assert last[0].startswith("finished at step 2 of 2 | all.exact_accuracy 0.")
+    best = last.pop(1)
+    assert best.startswith("  best      exact_accuracy 0.0000, lm_loss ")
+    assert best.endswith("at step 2 (ACT steps: 4)")
     assert last[1:] == [f"  diagnose  hrmdoc analyze {run}", f"  evaluate  hrmdoc evaluate {run} --show 2"]
 
 
@@ -160,6 +163,14 @@ def test_an_interrupt_ends_with_130_and_a_checkpoint(lab: Any) -> None:
     assert done.returncode == 130
     assert "SIGINT received at step 3" in done.stderr
     assert lab.checkpoints() == ["step_3"]
+
+
+def test_without_a_word_a_person_learns_what_to_start_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train"]) == 2
+    assert "hrmdoc train preset=demo" in capsys.readouterr().err
 
 
 def test_help_is_printed() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -86,6 +87,30 @@ def test_pruning_keeps_the_newest_and_never_deletes_the_last_good_one(tmp_path: 
     gone = checkpoint.prune(tmp_path, keep=2)
     assert [path.name for path in gone] == ["step_3", "step_2"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step_1", "step_4", "step_5"]
+
+
+def test_the_best_evaluated_checkpoint_outlives_the_newest_ones(tmp_path: Path) -> None:
+    for step, exact in enumerate([0.2, 0.9, 0.9, 0.1, math.nan, 0.3], 1):
+        evaluated = {"exact_accuracy": exact, "lm_loss": 1 / step}
+        checkpoint.save(tmp_path, step, STATE, finite=True, evaluated=evaluated)
+    assert [meta.step for meta in checkpoint.best_first(tmp_path)] == [3, 2, 6, 1, 4]
+    checkpoint.prune(tmp_path, keep=1)
+    assert [path.name for path in checkpoint.found(tmp_path)] == ["step_6", "step_3"]
+    assert checkpoint.best_good(tmp_path)[0].step == 3
+
+
+def test_a_best_checkpoint_that_is_damaged_gives_way_to_the_next(tmp_path: Path) -> None:
+    for step, exact in ((1, 0.5), (2, 0.9), (3, 0.1)):
+        evaluated = {"exact_accuracy": exact, "lm_loss": 1.0}
+        checkpoint.save(tmp_path, step, STATE, finite=True, evaluated=evaluated)
+    (tmp_path / "step_2" / "state.pt").write_bytes(b"damaged")
+    assert checkpoint.best_good(tmp_path)[0].step == 1
+
+
+def test_without_an_evaluation_the_best_checkpoint_is_the_newest_good_one(tmp_path: Path) -> None:
+    for step in (1, 2, 3):
+        checkpoint.save(tmp_path, step, STATE, finite=step < 3)
+    assert checkpoint.best_good(tmp_path)[0].step == 2
 
 
 def test_a_disk_that_fills_up_while_saving_leaves_the_old_checkpoints(tmp_path: Path) -> None:
