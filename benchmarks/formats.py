@@ -25,14 +25,17 @@ from hrmdoc.record.records import Points  # noqa: E402
 
 _HEAD = """# Formats
 
-What hrmdoc reads, measured on artefacts that the real frameworks left behind (`tests/artefacts`, with their versions).
-Made by `python benchmarks/formats.py`; `tests/readers/test_formats_table.py` fails when a row is no longer true.
+What hrmdoc reads, measured on artefacts that the real frameworks left behind (`tests/artefacts`, with
+their versions). Made by `python benchmarks/formats.py`; `tests/readers/test_formats_table.py` fails when
+a row is no longer true.
 
-- recognised: the reader that is surest of the file by name and first bytes, and the framework that the run shows
+- recognised: the reader that is surest of the file by name and first bytes, and the framework that the
+  run shows
 - metrics: how many were read, and how many of them have a role
 - steps: the axis of the training loss (or reward) and its last value; `-` where the artefact holds none
 - config facts: keys of the run's settings that were found in it
-- tail-able: whether the file can be followed while it grows (appended: yes; rewritten as a whole: read again on change)
+- tail-able: whether the file can be followed while it grows (appended: yes; rewritten as a whole: read
+  again on change)
 
 | artefact | recognised by | framework | kind | metrics (with a role) | steps | config facts | tail-able |
 |---|---|---|---|---:|---|---:|---|
@@ -41,15 +44,18 @@ Made by `python benchmarks/formats.py`; `tests/readers/test_formats_table.py` fa
 _BY_EYE = """
 ## Real logs, read by eye
 
-73 logs that people published (36 excerpts of failing runs, 37 whole series: printed logs, tables, JSON histories, Trainer states,
-output of clusters) were shown by `hrmdoc series` and compared with the file by eye: framework, axis and last step, roles.
+73 logs that people published (36 excerpts of failing runs, 37 whole series: printed logs, tables, JSON
+histories, Trainer states, output of clusters) were shown by `hrmdoc series` and compared with the file by
+eye: framework, axis and last step, roles.
 
 - 64 were right at first sight
-- 9 were not: five tables of Keras without a log told no framework; one evaluation before the first step stood at a later step;
-  one average over a training epoch, below the heading of an evaluation, was taken for its loss; one log of nanoGPT's kind told no
-  framework; one export of a tracker told no kind of run
-- all nine are right now, by changes that name no file: what they changed is held by tests on invented logs of the same shape
-- what stays a guess is shown with `?`: averages such as `avg loss`, errors such as `MAE` beside a loss, parts of a reward
+- 9 were not: five tables of Keras without a log told no framework; one evaluation before the first step
+  stood at a later step; one average over a training epoch, below the heading of an evaluation, was taken
+  for its loss; one log of nanoGPT's kind told no framework; one export of a tracker told no kind of run
+- all nine are right now, by changes that name no file: what they changed is held by tests on invented
+  logs of the same shape
+- what stays a guess is shown with `?`: averages such as `avg loss`, errors such as `MAE` beside a loss,
+  parts of a reward
 """
 
 

@@ -84,8 +84,10 @@ def _train_hrm(config: Path, folder: Path, seed: int) -> None:
 
 
 GPT_KEYS = {
-    "learning_rate": "lr", "warmup_iters": "warmup", "max_iters": "steps", "batch_size": "batch_size", "grad_clip": "grad_clip",
-    "weight_decay": "weight_decay", "dropout": "dropout", "n_embd": "hidden", "n_layer": "layers", "min_lr_ratio": "min_lr_ratio",
+    "learning_rate": "lr", "warmup_iters": "warmup", "max_iters": "steps", "batch_size": "batch_size",
+    "grad_clip": "grad_clip",
+    "weight_decay": "weight_decay", "dropout": "dropout", "n_embd": "hidden", "n_layer": "layers",
+    "min_lr_ratio": "min_lr_ratio",
     "optimizer": "optimizer", "eval_interval": "eval_every", "log_interval": "log_every",
 }  # fmt: skip
 """Keys of the config -> settings of the fault lab's GPT."""
@@ -116,10 +118,14 @@ HRM = Program(
     framework="hrm",
     seeds=(0, 1, 2),
     healthy={
-        "data_path": "builtin:sudoku-4x4", "epochs": "6", "eval_interval": "3", "global_batch_size": "32", "log_interval": "4",
-        "lr": "3e-3", "lr_warmup_steps": "20", "lr_min_ratio": "1.0", "puzzle_emb_lr": "1e-3", "weight_decay": "0.1",
-        "threads": "1", "arch.hidden_size": "32", "arch.H_layers": "1", "arch.L_layers": "1", "arch.num_heads": "4",
-        "arch.expansion": "2", "arch.H_cycles": "1", "arch.halt_max_steps": "8", "arch.pos_encodings": "learned",
+        "data_path": "builtin:sudoku-4x4", "epochs": "6", "eval_interval": "3", "global_batch_size": "32",
+        "log_interval": "4",
+        "lr": "3e-3", "lr_warmup_steps": "20", "lr_min_ratio": "1.0", "puzzle_emb_lr": "1e-3",
+        "weight_decay": "0.1",
+        "threads": "1", "arch.hidden_size": "32", "arch.H_layers": "1", "arch.L_layers": "1",
+        "arch.num_heads": "4",
+        "arch.expansion": "2", "arch.H_cycles": "1", "arch.halt_max_steps": "8",
+        "arch.pos_encodings": "learned",
     },
     faults={
         "rate 300 times too high": ("learning-rate-too-high", {"lr": "0.9", "puzzle_emb_lr": "0.3"}),
@@ -140,15 +146,18 @@ GPT = Program(
     framework="nanogpt",
     seeds=(0, 1, 2),
     healthy={
-        "learning_rate": "0.003", "warmup_iters": "20", "max_iters": "400", "min_lr_ratio": "0.1", "batch_size": "8",
-        "block_size": "32", "vocab_size": "32", "n_embd": "32", "n_layer": "2", "dropout": "0.0", "weight_decay": "0.01",
+        "learning_rate": "0.003", "warmup_iters": "20", "max_iters": "400", "min_lr_ratio": "0.1",
+        "batch_size": "8",
+        "block_size": "32", "vocab_size": "32", "n_embd": "32", "n_layer": "2", "dropout": "0.0",
+        "weight_decay": "0.01",
         "grad_clip": "1.0", "optimizer": "adamw", "eval_interval": "40", "log_interval": "4",
     },
     faults={
         "rate 300 times too high": ("learning-rate-too-high", {"learning_rate": "1.0"}),
         "rate 300 times too low": ("learning-rate-too-low", {"learning_rate": "1e-5"}),
         "rate 3,000 times too low": ("learning-rate-too-low", {"learning_rate": "1e-6"}),
-        "no warmup, rate 100 times too high": ("warmup-too-short", {"learning_rate": "0.3", "warmup_iters": "0"}),
+        "no warmup, rate 100 times too high": ("warmup-too-short", {"learning_rate": "0.3",
+        "warmup_iters": "0"}),
         "warmup longer than the run": ("lr-schedule-misconfigured", {"warmup_iters": "100000"}),
         "weight decay that forgets": ("weight-decay-too-high", {"weight_decay": "100.0"}),
         "dropout of nineteen in twenty": ("regularization-too-strong", {"dropout": "0.95"}),

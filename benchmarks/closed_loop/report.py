@@ -14,8 +14,10 @@ ENOUGH = 1.1
 """A run has recovered when its final loss is at most so many times that of its healthy twin."""
 
 NOT_TRIED = (
-    "Not tried: faults that no key of the config mends (labels, data, system); clipping, since the optimizers of both "
-    "programs bound each update whatever the gradient; half precision, which on a CPU harms neither; halting without "
+    "Not tried: faults that no key of the config mends (labels, data, system); clipping, since the "
+    "optimizers of both "
+    "programs bound each update whatever the gradient; half precision, which on a CPU harms neither; "
+    "halting without "
     "exploration, of which runs of this length and size suffer less than a tenth."
 )
 
@@ -59,50 +61,56 @@ class Outcome:
 
 
 _HEAD = (
-    "\n| fault | cause, place | healthy | sick | remedy | changes | loss | gap closed | verified | recovered |\n"
-    + "|---" * 10
-    + "|"
+    "\n| fault | cause, place | healthy | sick | remedy | changes | loss | gap closed | verified | "
+    "recovered |\n" + "|---" * 10 + "|"
 )
 
 
 def report(outcomes: Sequence[Outcome], milder: Sequence[Outcome], programs: Sequence[str]) -> str:
     """The page. `milder` faults have a table of their own and count in no share of the first."""
-    total = len(outcomes)
-    best = sum(any(one.recovered(trial.loss) for trial in one.trials) for one in outcomes)
-    kept = sum(
-        bool(one.trials) and one.trials[-1].verified and one.recovered(one.trials[-1].loss)
-        for one in outcomes
-    )
-    untouched = sum(one.recovered(one.sick) for one in outcomes)
-    chance = sum(one.random is not None and one.recovered(one.random.loss) for one in outcomes)
-    trials = [(one, trial) for one in outcomes for trial in one.trials]
-    right = sum(trial.verified == one.recovered(trial.loss) for one, trial in trials)
     lines = [
         "# The closed loop\n",
         f"Written by `python -m benchmarks.closed_loop` at commit {commit()}. Programs: "
         f"{'; '.join(programs)}. One fault in the config at a time, "
-        "every one with each seed. Loss is that of the last evaluation, or where there are fewer than three the mean of the last "
-        f"tenth of training; recovered means at most {ENOUGH:g} times that of the healthy twin of the same seed and length. A "
-        "remedy is kept when its own `verify` says so, else undone and the patch of the next hypothesis tried.\n",
+        "every one with each seed. Loss is that of the last evaluation, or where there are fewer than "
+        "three the mean of the last "
+        f"tenth of training; recovered means at most {ENOUGH:g} times that of the healthy twin of the "
+        f"same seed and length. A "
+        "remedy is kept when its own `verify` says so, else undone and the patch of the next hypothesis "
+        "tried.\n",
         "| | recovered |\n|---|---|",
-        f"| top remedy | {_mended(outcomes)} |",
-        f"| top remedy, else that of the second hypothesis | {wilson(best, total)} |",
-        f"| the same, and verified | {wilson(kept, total)} |",
-        f"| no change | {wilson(untouched, total)} |",
-        f"| a random remedy | {wilson(chance, total)} |",
-        f"\n`verify` agrees with the loss after {wilson(right, len(trials))} of the reruns.",
+        *_shares(outcomes),
         _HEAD,
         *(row for one in outcomes for row in _rows(one)),
     ]
     lines += [
         "\n## Milder faults\n",
-        f"All of the above are gross. Of milder ones the top remedy mends {_mended(milder)}. Where a rerun is better than its "
+        f"All of the above are gross. Of milder ones the top remedy mends {_mended(milder)}. Where a "
+        f"rerun is better than its "
         "healthy twin, the twin's rate was not the best for its size.",
         _HEAD,
         *(row for one in milder for row in _rows(one)),
         f"\n{NOT_TRIED}\n",
     ]
     return "\n".join(lines)
+
+
+def _shares(outcomes: Sequence[Outcome]) -> list[str]:
+    """How many recovered by which means, and how often `verify` was right."""
+    tried = [one for one in outcomes if one.trials]
+    best = sum(any(one.recovered(trial.loss) for trial in one.trials) for one in tried)
+    kept = sum(one.trials[-1].verified and one.recovered(one.trials[-1].loss) for one in tried)
+    chance = sum(one.random is not None and one.recovered(one.random.loss) for one in outcomes)
+    right = [trial.verified == one.recovered(trial.loss) for one in tried for trial in one.trials]
+    total = len(outcomes)
+    return [
+        f"| top remedy | {_mended(outcomes)} |",
+        f"| top remedy, else that of the second hypothesis | {wilson(best, total)} |",
+        f"| the same, and verified | {wilson(kept, total)} |",
+        f"| no change | {wilson(sum(one.recovered(one.sick) for one in outcomes), total)} |",
+        f"| a random remedy | {wilson(chance, total)} |",
+        f"\n`verify` agrees with the loss after {wilson(sum(right), len(right))} of the reruns.",
+    ]
 
 
 def _mended(outcomes: Sequence[Outcome]) -> Proportion:

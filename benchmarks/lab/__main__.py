@@ -15,10 +15,11 @@ from benchmarks.lab.matrix import specs
 from benchmarks.lab.spec import Spec
 from benchmarks.revision import commit
 
-EPILOG = f"""Runs that are kept are not run again. The programs keras, lightning, hf-trainer and trl-* need the libraries of those
-names (trl brings transformers), here or in the environment whose Python {LAB_PYTHON} names; without them they are left out, and
-the lab says so. {peers.PEERS_PYTHON} names the Python of an environment with runmedic, trainspotter, gradsnitch and tbparse,
-which then read the same runs."""
+EPILOG = f"""\
+Runs that are kept are not run again. The programs keras, lightning, hf-trainer and trl-* need the
+libraries of those names (trl brings transformers), here or in the environment whose Python {LAB_PYTHON}
+names; without them they are left out, and the lab says so. {peers.PEERS_PYTHON} names the Python of an
+environment with runmedic, trainspotter, gradsnitch and tbparse, which then read the same runs."""
 REPORTS = Path(__file__).parents[2] / "runs" / "reports"
 
 
@@ -65,7 +66,8 @@ def _possible(wanted: list[Spec]) -> list[Spec]:
     missing = {program: library for program in waiting if (library := missing_library(program))}
     for program, library in missing.items():
         say(
-            f"{waiting[program]} runs of {program} are left out: {library} is neither installed nor in {LAB_PYTHON}"
+            f"{waiting[program]} runs of {program} are left out: {library} is neither installed nor in "
+            f"{LAB_PYTHON}"
         )
     return [spec for spec in wanted if spec.program not in missing]
 

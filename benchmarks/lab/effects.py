@@ -30,13 +30,16 @@ MEMORY_GROWTH = 1.5
 SLOW = ("slow-loader", "slowdown")
 """Only these may count by their speed: other runs' speed moves with the load of the machine."""
 
-CRITERION = f"""beside its healthy twin (the same program, seed and settings), the run ends with an error or not at all; logs a
-non-finite loss; ends with a loss, accuracy or reward that is worse by more than {100 * FINAL_SHARE:.0f} % of
-what the twin gained (an accuracy by {ACCURACY} at least), or with figures too good to be true: less than half
-of the twin's loss, an accuracy above 1; shows two points in a row on which the training loss exceeds the twin's
-by {100 * TRANSIENT_SHARE:.0f} % of that gain; moves entropy or length of a policy by half, or its KL to three
-times the twin's and above 1; in faults of speed, has less than {100 * THROUGHPUT:.0f} % of the throughput; or
-has a host memory that grows by half."""
+CRITERION = f"""\
+beside its healthy twin (the same program, seed and settings), the run ends with an error or not at all;
+logs a non-finite loss; ends with a loss, accuracy or reward that is worse by more than {
+    100 * FINAL_SHARE:.0f} % of what the twin gained (an accuracy by {
+    ACCURACY
+} at least), or with figures too good
+to be true: less than half of the twin's loss, an accuracy above 1; shows two points in a row on which the
+training loss exceeds the twin's by {100 * TRANSIENT_SHARE:.0f} % of that gain; moves entropy or length of
+a policy by half, or its KL to three times the twin's and above 1; in faults of speed, has less than {
+    100 * THROUGHPUT:.0f} % of the throughput; or has a host memory that grows by half."""
 
 FloatArray = NDArray[np.float64]
 _FINALS = (
@@ -137,7 +140,10 @@ def _transient(run: Outcome, twin: Outcome) -> str:
     above = (mine - local) / max(_gain(twin, "train.loss"), 1e-9)
     pairs = np.minimum(above[:-1], above[1:])
     if len(pairs) and pairs.max() > TRANSIENT_SHARE:
-        return f"loss {above.max() * 100:.0f} % of the gain above the twin's at step {steps[int(above.argmax())]:.0f}"
+        return (
+            f"loss {above.max() * 100:.0f} % of the gain above the twin's at step "
+            f"{steps[int(above.argmax())]:.0f}"
+        )
     return ""
 
 

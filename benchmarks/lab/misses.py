@@ -24,17 +24,7 @@ def reason(
         symptoms: all symptoms as examined.
         book: the rules.
     """
-    expected = {
-        name
-        for cause in causes
-        if cause in book.causes
-        for name, w in book.causes[cause].produces.items()
-        if w >= STRONG
-    }
-    by_id: dict[str, Symptom] = {}
-    for symptom in symptoms:
-        if symptom.id in expected and (symptom.id not in by_id or symptom.seen):
-            by_id[symptom.id] = symptom
+    by_id = _signs(causes, symptoms, book)
     seen = sorted(name for name, one in by_id.items() if one.seen)
     # Signatures of lines are left out: that they stay away says nothing about a threshold.
     blind = sorted(name for name, one in by_id.items() if one.state == "not_evaluated")
@@ -51,6 +41,17 @@ def reason(
     if blind:
         parts.append("not in these logs: " + _some([f"{name}{_missing(by_id[name])}" for name in blind]))
     return "; ".join(parts) or "no rule looks for it in such logs"
+
+
+def _signs(causes: Sequence[str], symptoms: Sequence[Symptom], book: Rulebook) -> dict[str, Symptom]:
+    """The symptoms that the causes were expected to show, each once, as seen where it was."""
+    produced = [book.causes[cause].produces for cause in causes if cause in book.causes]
+    expected = {name for weights in produced for name, w in weights.items() if w >= STRONG}
+    by_id: dict[str, Symptom] = {}
+    for symptom in symptoms:
+        if symptom.id in expected and (symptom.id not in by_id or symptom.seen):
+            by_id[symptom.id] = symptom
+    return by_id
 
 
 def _missing(symptom: Symptom) -> str:

@@ -28,7 +28,8 @@ def reliability_svg(bins: Sequence[Bin]) -> str:
         f'<text x="{MARGIN + SIZE / 2}" y="{_y(0) + 34}" text-anchor="middle">stated probability</text>'
     )
     parts.append(
-        f'<text transform="translate(12 {20 + SIZE / 2}) rotate(-90)" text-anchor="middle">share that was true</text>'
+        f'<text transform="translate(12 {20 + SIZE / 2}) rotate(-90)" text-anchor="middle">share that '
+        f"was true</text>"
     )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -37,8 +38,10 @@ def _mark(one: Bin) -> list[str]:
     interval = wilson(round(one.true * one.count), one.count)
     x = _x(one.stated)
     return [
-        f'<line x1="{x:.1f}" y1="{_y(interval.low):.1f}" x2="{x:.1f}" y2="{_y(interval.high):.1f}" stroke="#4878a8"/>',
-        f'<circle cx="{x:.1f}" cy="{_y(one.true):.1f}" r="4" fill="#4878a8"><title>{one.count} claims</title></circle>',
+        f'<line x1="{x:.1f}" y1="{_y(interval.low):.1f}" x2="{x:.1f}" y2="{_y(interval.high):.1f}" '
+        f'stroke="#4878a8"/>',
+        f'<circle cx="{x:.1f}" cy="{_y(one.true):.1f}" r="4" fill="#4878a8"><title>{one.count} '
+        f"claims</title></circle>",
     ]
 
 

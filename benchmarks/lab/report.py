@@ -16,31 +16,35 @@ from benchmarks.revision import commit
 
 INTRODUCTION = """# Accuracy on the fault lab
 
-Written by `python -m benchmarks.lab --matrix {matrix}` at commit {commit}; no number is typed by hand. {total} runs: {faulty}
-with one known fault ({kinds} different ones in {programs} programs), put into data, model, optimizer, schedule, precision or
-process, never into a log, and {healthy} healthy ones, many of odd shapes. Each was examined with the public `hrmdoc.analyze`
-and default settings. Intervals are Wilson's, 95 %; runs that differ only in their seed are not independent, so the intervals
-are somewhat too narrow.
+Written by `python -m benchmarks.lab --matrix {matrix}` at commit {commit}; no number is typed by hand.
+{total} runs: {faulty} with one known fault ({kinds} different ones in {programs} programs), put into
+data, model, optimizer, schedule, precision or process, never into a log, and {healthy} healthy ones, many
+of odd shapes. Each was examined with the public `hrmdoc.analyze` and default settings. Intervals are
+Wilson's, 95 %; runs that differ only in their seed are not independent, so the intervals are somewhat too
+narrow.
 
-- *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true cause is the first, or
-  one of the first three, faults that the diagnosis lists. Where two causes describe one defect, either counts.
-- *did harm*: {criterion}
-  The last figures of a row (found of these, named first, among three, MRR) are those of the faults that did.
+- *found*: the verdict of a faulty run is `warning` or `critical`. *named first*, *among three*: the true
+  cause is the first, or one of the first three, faults that the diagnosis lists. Where two causes
+  describe one defect, either counts.
+- *did harm*: {criterion} The last figures of a row (found of these, named first, among three, MRR) are
+  those of the faults that did.
 - *false alarm*: a healthy run whose verdict is `warning` or `critical`.
-- *learnt on*: {training}, the programs whose runs were looked at while rules were written.
-  Nothing is estimated from the others, the *held out*, but rules have been changed after looking at single runs of them.
-- *came after the rules*: the programs {blind}, which train through the real libraries,
-  and the faults {new}.
-  The first commit below was measured before anybody who works on rules had seen one of their runs; that figure alone is
-  blind. Since then single runs of them have been looked at, as of all others.
+- *learnt on*: {training}, the programs whose runs were looked at while rules were written. Nothing is
+  estimated from the others, the *held out*, but rules have been changed after looking at single runs of
+  them.
+- *came after the rules*: the programs {blind}, which train through the real libraries, and the faults
+  {new}. The first commit below was measured before anybody who works on rules had seen one of their runs;
+  that figure alone is blind. Since then single runs of them have been looked at, as of all others.
 - Faults that did no harm were made stronger where that was cheap, whatever the verdict was.
 """
 
-PEERS = """runmedic, trainspotter and gradsnitch read logs as hrmdoc does. Each was called as its documentation says
-(`benchmarks/lab/peers_read.py`): a run's folder, every log file that it has a reader for, or every CSV. Their finding counts
-as found when it is a warning or worse, whatever it says; none of them ranks causes. *found of all*: of all faults that did
-harm, those in runs that it cannot read not found. *found of read* and *false alarms* count the runs that it can read; the
-last column has hrmdoc on those same runs. Faults and healthy shapes were chosen by the authors of hrmdoc."""
+PEERS = """\
+runmedic, trainspotter and gradsnitch read logs as hrmdoc does. Each was called as its documentation says
+(`benchmarks/lab/peers_read.py`): a run's folder, every log file that it has a reader for, or every CSV.
+Their finding counts as found when it is a warning or worse, whatever it says; none of them ranks causes.
+*found of all*: of all faults that did harm, those in runs that it cannot read not found. *found of read*
+and *false alarms* count the runs that it can read; the last column has hrmdoc on those same runs. Faults
+and healthy shapes were chosen by the authors of hrmdoc."""
 
 
 def write(verdicts: Sequence[Verdict], path: Path, matrix: str, answers: peers.Answers | None = None) -> None:
@@ -85,7 +89,8 @@ def _history(verdicts: Sequence[Verdict]) -> str:
     if not rows:
         return ""
     text = (
-        "The runs of one matrix under the rules of several commits. What harm a fault did is read with that commit's own\n"
+        "The runs of one matrix under the rules of several commits. What harm a fault did is read with "
+        "that commit's own\n"
         "readers. The runs were trained anew with the same seeds before 6df205d: compare within the rows\n"
         "before it, and within those from it on.\n\n"
     )

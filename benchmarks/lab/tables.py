@@ -56,22 +56,29 @@ def programs(verdicts: Sequence[Verdict]) -> list[tuple[object, ...]]:
 
 def _row(verdicts: Sequence[Verdict]) -> tuple[object, ...]:
     faulty = [v for v in verdicts if not v.spec.healthy]
-    harmful = [v for v in faulty if v.effect]
     healthy = [v for v in verdicts if v.spec.healthy]
+    harmful = [v for v in faulty if v.effect]
+    return (len(faulty), _found(faulty), len(harmful), *_named(harmful), len(healthy), *_alarms(healthy))
+
+
+def _found(verdicts: Sequence[Verdict]) -> Proportion:
+    return _share(v.detected for v in verdicts)
+
+
+def _named(harmful: Sequence[Verdict]) -> tuple[object, ...]:
+    ranks = [v.rank for v in harmful]
+    return (
+        _found(harmful),
+        _share(rank == 1 for rank in ranks),
+        _share(rank is not None and rank <= 3 for rank in ranks),
+        f"{mean_reciprocal_rank(ranks):.2f}" if ranks else "",
+    )
+
+
+def _alarms(healthy: Sequence[Verdict]) -> tuple[object, ...]:
     points = sum(v.points for v in healthy)
     serious = sum(len(v.serious) for v in healthy if v.detected)
-    return (
-        len(faulty),
-        _share(v.detected for v in faulty),
-        len(harmful),
-        _share(v.detected for v in harmful),
-        _share(v.rank == 1 for v in harmful),
-        _share(v.rank is not None and v.rank <= 3 for v in harmful),
-        f"{mean_reciprocal_rank([v.rank for v in harmful]):.2f}" if harmful else "",
-        len(healthy),
-        _share(v.detected for v in healthy) if healthy else "",
-        f"{1000 * serious / points:.2f}" if points else "",
-    )
+    return (_found(healthy) if healthy else "", f"{1000 * serious / points:.2f}" if points else "")
 
 
 def _share(hits: Iterable[bool]) -> Proportion:
@@ -156,7 +163,10 @@ def delays(faulty: Sequence[Verdict]) -> str:
                         found[math.ceil(0.9 * len(found)) - 1],
                     )
                 )
-    text = "Logged points of the training loss from the first one that a fault affects to the first serious symptom of a metric.\n\n"
+    text = (
+        "Logged points of the training loss from the first one that a fault affects to the first serious "
+        "symptom of a metric.\n\n"
+    )
     return text + table(("fault begins", "program", "runs", "median", "90th percentile"), rows)
 
 
@@ -213,8 +223,10 @@ def calibration(verdicts: Sequence[Verdict], picture: str) -> str:
         ("stated", "claims", "mean stated", "true"), [_bin_row(one) for one in reliability(*claims(verdicts))]
     )
     return (
-        "Every fault that a diagnosis names, with its stated probability. *Base rate*: the Brier score of always stating the "
-        "share that was true. *ECE*: mean distance between stated and true shares over the bins below, by claims.\n\n"
+        "Every fault that a diagnosis names, with its stated probability. *Base rate*: the Brier score "
+        "of always stating the "
+        "share that was true. *ECE*: mean distance between stated and true shares over the bins below, "
+        "by claims.\n\n"
         + table(("programs", "claims", "Brier score", "base rate", "ECE"), rows)
         + f"\n\n![stated probability against the share that was true]({picture})\n\n{bins}"
     )

@@ -41,8 +41,10 @@ def _head(quick: bool) -> str:
         "# Speed\n\n"
         f"Made by `{command}` at commit {commit()}, Python {sys.version.split()[0]}, "
         f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f}.\n\n"
-        f"CPU time is user + system of the whole process unless said otherwise, median of {rounds}, contestants in "
-        "turn. Peak memory is VmHWM as each process reports it of itself; the page cache was warm. Times of different tables "
+        f"CPU time is user + system of the whole process unless said otherwise, median of {rounds}, "
+        f"contestants in "
+        "turn. Peak memory is VmHWM as each process reports it of itself; the page cache was warm. Times "
+        "of different tables "
         "were taken minutes apart on a machine with other work on it: compare ratios within a table."
     )
 

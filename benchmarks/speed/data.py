@@ -112,7 +112,8 @@ def _rows(records: int) -> Iterator[tuple[float, ...]]:
 
 
 _CHATTER = (
-    "2026-05-04 10:{m:02d}:{s:02d},123 [INFO] data.loader: shard {n} of 4096 opened in {f:.3f} s from /data/pile/{n:05d}.bin",
+    "2026-05-04 10:{m:02d}:{s:02d},123 [INFO] data.loader: shard {n} of 4096 opened in {f:.3f} s from "
+    "/data/pile/{n:05d}.bin",
     "node{k}:{n}:{n} [{k}] NCCL INFO Channel {k:02d}/0 : {k}[{k}] -> 1[1] via P2P/CUMEM",
     '  warnings.warn("the attention mask is not set and cannot be inferred", UserWarning)',
     "[rank{k}]: cached {n} tokens, cache holds {f:.1f} GiB of 64.0 GiB",
@@ -122,8 +123,10 @@ _CHATTER = (
     "2026-05-04T10:{m:02d}:{s:02d}Z stdout F worker {k} heartbeat ok queue={n} lag={f:.2f}ms",
 )
 _TROUBLE = (
-    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU {k}; 79.1 GiB total capacity; 70.1 GiB already allocated)",
-    "[rank{k}]:[E504 10:{m:02d}:{s:02d}.1] [PG 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={n})",
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU {k}; 79.1 GiB total capacity; "
+    "70.1 GiB already allocated)",
+    "[rank{k}]:[E504 10:{m:02d}:{s:02d}.1] [PG 0] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum={n})",
     "OSError: [Errno 28] No space left on device",
 )
 
@@ -161,7 +164,10 @@ def huggingface_line(step: int) -> str:
     """As transformers' Trainer prints it."""
     loss = _curve(step, 0)
     rate = 3e-4 / (1 + step / 1e4)
-    return f"{{'loss': {loss:.4f}, 'grad_norm': {loss / 3:.6f}, 'learning_rate': {rate:.10e}, 'epoch': {step / 100:.2f}}}"
+    return (
+        f"{{'loss': {loss:.4f}, 'grad_norm': {loss / 3:.6f}, 'learning_rate': {rate:.10e}, 'epoch': "
+        f"{step / 100:.2f}}}"
+    )
 
 
 def nanogpt_line(step: int) -> str:
@@ -174,8 +180,10 @@ def megatron_line(step: int) -> str:
     return (
         f" [2026-05-04 10:{step // 60 % 60:02d}:{step % 60:02d}] iteration {step:8d}/  500000 | "
         f"consumed samples: {step * 256:12d} | "
-        f"elapsed time per iteration (ms): {1400 + step % 7:.1f} | learning rate: {3e-4 / (1 + step / 1e4):.6E} | "
-        f"global batch size:   256 | lm loss: {_curve(step, 0):.6E} | loss scale: 1.0 | grad norm: {_curve(step, 1) / 3:.3f} | "
+        f"elapsed time per iteration (ms): {1400 + step % 7:.1f} | learning rate: "
+        f"{3e-4 / (1 + step / 1e4):.6E} | "
+        f"global batch size:   256 | lm loss: {_curve(step, 0):.6E} | loss scale: 1.0 | grad norm: "
+        f"{_curve(step, 1) / 3:.3f} | "
         "number of skipped iterations:   0 | number of nan iterations:   0 |"
     )
 

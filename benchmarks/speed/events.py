@@ -56,7 +56,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     section = Section(
         "Event files",
-        f"{scalars:,} scalars under 20 tags, one an event, in one file. hrmdoc and EventAccumulator verify the CRCs of "
+        f"{scalars:,} scalars under 20 tags, one an event, in one file. hrmdoc and EventAccumulator "
+        f"verify the CRCs of "
         "header and payload, rustboard verifies them with --checksum only. "
         "Points are kept in a run with steps, values, times and byte offsets.",
         [table(("reader", "CPU s", "million scalars/s", "peak MB"), rows)],

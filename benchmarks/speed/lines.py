@@ -28,7 +28,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     return Section(
         "Metric lines",
-        f"{lines:,} lines, every one a record; the start of Python ({start:.2f} s) is taken off. The bar is redrawn "
+        f"{lines:,} lines, every one a record; the start of Python ({start:.2f} s) is taken off. The bar "
+        f"is redrawn "
         "at each step.",
         [table(("form", "CPU s", "lines/s", "points a line"), rows)],
     )

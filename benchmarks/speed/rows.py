@@ -30,7 +30,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     section = Section(
         "JSON lines and tables",
-        f"{records:,} records of ten numbers; whole processes. orjson parses each line and drops it; hrmdoc gives points of each "
+        f"{records:,} records of ten numbers; whole processes. orjson parses each line and drops it; "
+        f"hrmdoc gives points of each "
         "metric with step, time and line.",
         [table(("what", "CPU s", "thousand records/s", "peak MB"), rows)],
     )

@@ -42,8 +42,10 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     section = Section(
         "How cost grows",
-        "Points: an event file read and examined by all rules, in one process. Text: a log with metrics on every "
-        "thousandth line, read with the whole signature catalogue. The constant part is the start of Python and the loading of "
+        "Points: an event file read and examined by all rules, in one process. Text: a log with metrics "
+        "on every "
+        "thousandth line, read with the whole signature catalogue. The constant part is the start of "
+        "Python and the loading of "
         "the rules.",
         [
             table(("points", "CPU s", "µs/point", "peak MB"), rows),

@@ -41,10 +41,14 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     section = Section(
         "Text logs",
-        f"{size >> 20} MiB of chatter with a line of trouble in 20,000; all {catalogue['signatures']} signatures "
-        f"({catalogue['literals']} literals). *Signatures alone* finds the literals and confirms each hit by the signature's own "
-        "pattern; *whole reader* also looks for metrics, bars, tracebacks, events and facts; *metric lines* is a log in which "
-        "every tenth line is a record of metrics; *hostile lines* has lines without end, deep brackets, NUL, half-drawn bars.",
+        f"{size >> 20} MiB of chatter with a line of trouble in 20,000; all {catalogue['signatures']} "
+        f"signatures "
+        f"({catalogue['literals']} literals). *Signatures alone* finds the literals and confirms each "
+        f"hit by the signature's own "
+        "pattern; *whole reader* also looks for metrics, bars, tracebacks, events and facts; *metric "
+        "lines* is a log in which "
+        "every tenth line is a record of metrics; *hostile lines* has lines without end, deep brackets, "
+        "NUL, half-drawn bars.",
         [table(("what", "CPU s", "MB/s", "peak MB"), rows)],
     )
     if rg := found.get("rg -j1 -c -F"):

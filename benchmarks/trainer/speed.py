@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -76,54 +76,57 @@ def _step(stepper: Stepper) -> Step:
     return lambda batch: float(stepper.step(batch)["lm_loss"])
 
 
+Steps = dict[str, Step]
+
+
 def race(name: str, compiled: bool, rounds: int | None, only: str) -> None:
     arch, rows, usual = CONFIGS[name]
     arch = replace(arch, forward_dtype="float32", halt_exploration_prob=0.0)
     steps = contestants(arch, rows, compiled, only)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(8)]
-    losses = {who: [step(batch) for batch in batches[:3]] for who, step in steps.items()}
-    pairs = [
-        (losses["baseline"][step], losses[who][step], step)
-        for who in steps
-        if "reuse" not in who
-        for step in range(3)
-    ]
-    apart = [abs(x - y) / x for x, y, _ in pairs]
-    assert all(found < AGREE[step] for found, (*_, step) in zip(apart, pairs, strict=True)), (
-        f"the trainers differ: {losses}"
-    )
-    spent: dict[str, list[float]] = {who: [] for who in steps}
-    for number in range(rounds or usual):
-        for who, step in steps.items():
-            begun = time.process_time()
-            step(batches[number % len(batches)])
-            spent[who].append(time.process_time() - begun)
+    apart = max(differences(steps, batches))
+    spent = times(steps, batches, rounds or usual)
     tokens, inner = rows * (SUDOKU.seq_len + arch.prefix_len), inner_size(arch.hidden_size, arch.expansion)
     rate = gemm_rate(
         tokens, arch.hidden_size, 2 * inner, torch.float32, torch.device("cpu"), clock=time.process_time
     )
-    whole, less = (
-        step_flops(replace(arch, q_target=target), SUDOKU, rows) for target in ("separate", "reuse")
+    print(f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; ", end="")
+    print(f"first losses apart by {apart:.1e}; matrix products at {rate / 1e9:.0f} GFLOP/s")
+    baseline = statistics.median(spent["baseline"])
+    for who, each in spent.items():
+        target = "reuse" if "reuse" in who else "separate"
+        flops = None if who == "baseline" else step_flops(replace(arch, q_target=target), SUDOKU, rows)
+        print(row(who, each, flops, rate, baseline))
+
+
+def differences(steps: Steps, batches: Sequence[Batch]) -> list[float]:
+    """How far the first losses lie apart, relatively; those that compute the same must agree."""
+    losses = {who: [step(batch) for batch in batches[:3]] for who, step in steps.items()}
+    alike = [found for who, found in losses.items() if "reuse" not in who]
+    apart = [[abs(x - y) / x for x, y in zip(losses["baseline"], one, strict=True)] for one in alike]
+    assert all(d < most for one in apart for d, most in zip(one, AGREE, strict=False)), (
+        f"they differ: {losses}"
     )
-    flops = {who: less if "reuse" in who else whole for who in steps if who != "baseline"}
-    print(
-        f"({name}) {'compiled' if compiled else 'eager'}, {rounds or usual} rounds; "
-        f"first losses apart by {max(apart):.1e}; ",
-        end="",
-    )
-    print(f"matrix products at {rate / 1e9:.0f} GFLOP/s")
-    middle = {who: statistics.median(times) for who, times in spent.items()}
-    for who, each in middle.items():
-        share = (
-            f"{flops[who] / 1e9:8.3f} GFLOP {flops[who] / each / rate:5.0%} of matmul"
-            if who in flops
-            else " " * 29
-        )
-        low = min(spent[who])
-        print(
-            f"  {who:<16}{each * 1e3:9.2f} ms (best {low * 1e3:.2f}) {1 / each:8.2f} steps/s {share}", end=""
-        )
-        print(f"  {middle['baseline'] / each:.2f}x")
+    return [d for one in apart for d in one]
+
+
+def times(steps: Steps, batches: Sequence[Batch], rounds: int) -> dict[str, list[float]]:
+    """CPU seconds of every step of each, in turn."""
+    spent: dict[str, list[float]] = {who: [] for who in steps}
+    for number in range(rounds):
+        for who, step in steps.items():
+            begun = time.process_time()
+            step(batches[number % len(batches)])
+            spent[who].append(time.process_time() - begun)
+    return spent
+
+
+def row(who: str, spent: Sequence[float], flops: float | None, rate: float, baseline: float) -> str:
+    """One contestant's line."""
+    each = statistics.median(spent)
+    share = f"{flops / 1e9:8.3f} GFLOP {flops / each / rate:5.0%} of matmul" if flops else " " * 29
+    best = f"(best {min(spent) * 1e3:.2f}) {1 / each:8.2f} steps/s"
+    return f"  {who:<16}{each * 1e3:9.2f} ms {best} {share}  {baseline / each:.2f}x"
 
 
 def main() -> None:
