@@ -43,6 +43,10 @@ class Clue:
     shows: bool
     leak: float
 
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Whether one of the symptoms of these ids is a member."""
+        return not {symptom.id for symptom in self.symptoms}.isdisjoint(names)
+
     def speaker(self, cause: Cause) -> Symptom:
         """The member that tells most about `cause`."""
         return max(self.symptoms, key=lambda symptom: cause.produces.get(symptom.id, 0.0))

@@ -234,12 +234,24 @@ def _hypothesis(
 def _evidence(
     cause: Cause, clues: Clues, shift: FloatArray, counter: FloatArray, circumstances: Circumstances
 ) -> list[Evidence]:
-    evidence = [Evidence("", math.log(given.odds), given.text) for given in circumstances.holding(cause)]
-    evidence += [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
-    evidence += [
-        _missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)
-    ]
-    return sorted(evidence, key=lambda one: -abs(one.log_odds))
+    found = [_seen(clue, cause, float(moved)) for clue, moved in zip(clues.shown, shift, strict=True)]
+    alone: list[Evidence] = []
+    for given in circumstances.holding(cause):
+        said = Evidence("", math.log(given.odds), given.text)
+        at = next((at for at, clue in enumerate(clues.shown) if clue.has_any(given.about)), None)
+        if at is None:
+            alone.append(said)
+        else:
+            found[at] = _together(found[at], said)
+    missed = [_missed(clue, cause, float(moved)) for clue, moved in zip(clues.absent, counter, strict=True)]
+    return sorted([*alone, *found, *missed], key=lambda one: -abs(one.log_odds))
+
+
+def _together(symptom: Evidence, circumstance: Evidence) -> Evidence:
+    """A symptom and what qualifies it: one piece of evidence, in the words of what weighs more."""
+    total = symptom.log_odds + circumstance.log_odds
+    said = symptom if abs(symptom.log_odds) >= abs(circumstance.log_odds) else circumstance
+    return Evidence(symptom.symptom, total, said.text)
 
 
 def _seen(clue: Clue, cause: Cause, moved: float) -> Evidence:

@@ -6,7 +6,9 @@ from collections import Counter
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place
+from hrmdoc.rulebook import EVERY_SYMPTOM
 
 SEVEREST = ("critical", "warning", "no_data", "info", "healthy")
 SICK = ("warning", "critical")
@@ -55,9 +57,7 @@ def sentence(analysis: Analysis) -> str:
             else "nothing could be read"
         )
     if analysis.verdict in SICK:
-        worst = next(
-            s for s in analysis.present if analysis.severity(s) == analysis.verdict or s.state == "resolved"
-        )
+        worst = headline(analysis)
         over = ", by now over" if worst.state == "resolved" else ""
         return (
             worst.title
@@ -73,6 +73,24 @@ def sentence(analysis: Analysis) -> str:
     return f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: {', '.join(odd[:ODDITIES])}{more}"
 
 
+def headline(analysis: Analysis) -> Symptom:
+    """The symptom that a sick run is summed up by: of the most severe one that the leading cause explains."""
+    shown = analysis.present
+    worst = [s for s in shown if analysis.severity(s) == analysis.verdict] or shown
+    leading = next(iter(_blamed(analysis)), None)
+    explained = [s for s in worst if leading is not None and _explains(leading, s, analysis)]
+    return (explained or worst)[0]
+
+
+def _blamed(analysis: Analysis) -> list[Hypothesis]:
+    return [one for one in likely(analysis) if not one.benign]
+
+
+def _explains(hypothesis: Hypothesis, symptom: Symptom, analysis: Analysis) -> bool:
+    produces = analysis.book.causes[hypothesis.cause].produces
+    return symptom.id in produces or EVERY_SYMPTOM in produces
+
+
 def chance(probability: float) -> str:
     """How sure a cause is, in a word that stands before its name."""
     return "most probably" if probability >= EVEN else "perhaps"
@@ -80,9 +98,12 @@ def chance(probability: float) -> str:
 
 def blame(analysis: Analysis) -> str:
     """Who is most probably to blame, "" where nothing is wrong."""
-    leading = next((h for h in likely(analysis) if not h.benign), None)
-    if analysis.verdict not in SICK or leading is None:
+    if analysis.verdict not in SICK or not (blamed := _blamed(analysis)):
         return ""
+    worst = headline(analysis)
+    leading = next((one for one in blamed if _explains(one, worst, analysis)), None)
+    if leading is None:
+        return "no known cause explains it"
     if leading.cause == "unknown":
         return "the cause is none that the rules know"
     if leading.probability < PROBABLE:

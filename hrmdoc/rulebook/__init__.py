@@ -153,7 +153,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 12"]
+    lines = [f"{__version__} 13"]
     for entry in files:
         try:
             found = entry.stat()
@@ -301,7 +301,7 @@ def _uncompiled(check: str) -> str:
 def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     """What is wrong with a circumstance of a cause."""
     asked = compile_expression(given.check).symptoms
-    yield from (f"no symptom {name!r}" for name in asked if name not in book.symptoms)
+    yield from (f"no symptom {name!r}" for name in (*asked, *given.about) if name not in book.symptoms)
     if given.odds <= 0:
         yield f"odds are above 0, not {given.odds:g}"
 

@@ -247,11 +247,12 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
 
 class Given(Struct, forbid_unknown_fields=True, frozen=True):
     """A circumstance that makes a cause `odds` times as likely beforehand. `text` says what was seen, as
-    evidence is listed."""
+    evidence is listed. `about`: symptoms that it qualifies; it counts together with them, for or against."""
 
     check: str
     odds: float
     text: str
+    about: tuple[str, ...] = ()
 
 
 class Cause(Struct, forbid_unknown_fields=True, frozen=True):
