@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from msgspec import Struct
 
+from hrmdoc.readers.log.clocks import unix, with_fraction
 from hrmdoc.text import patterns
 
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
@@ -38,7 +38,8 @@ _LEVEL_WORD = patterns.lazy(
 )
 _LOGGER = patterns.lazy(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
 _LEVEL_FIRST = patterns.lazy(
-    rf"{_LEVEL}(?::([A-Za-z_][\w.]*):|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
+    rf"{_LEVEL}(?::([A-Za-z_][\w.]*):"
+    r"|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
 _WORD_LEVEL = (
     patterns.lazy(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
@@ -53,7 +54,8 @@ _AFTER_LEVEL = patterns.lazy(
 _RAY = patterns.lazy(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
 _HOST = patterns.lazy(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
 _SRUN = patterns.lazy(
-    r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))",
+    r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |"
+    r"\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))",
     re.IGNORECASE,
 )
 _SYSLOG = patterns.lazy(
@@ -65,15 +67,52 @@ _K8S = patterns.lazy(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = patterns.lazy(r"[ \-|:,>]{0,4}")
 
+Span = tuple[int, int]
+
 
 class Message(Struct):
-    """A line without its prefix. `time` is Unix seconds or NaN; `logger` the last word that named one."""
+    """A line without its prefix.
 
+    Attributes:
+        whole: the line.
+        rest: the message, which ends the line.
+        time: Unix seconds or NaN; without their fraction: `second`.
+        logger: the last word that named one.
+        clock, fraction, zone, ranked: where on the line the time stands up to its seconds, their fraction,
+            the zone, and the rank.
+    """
+
+    whole: str
     rest: str
     time: float = math.nan
     rank: int | None = None
     logger: str = ""
     world_size: int | None = None
+    second: float = math.nan
+    clock: Span | None = None
+    fraction: Span | None = None
+    zone: Span | None = None
+    ranked: Span | None = None
+
+    def see_rank(self, found: re.Match[str], group: int, offset: int) -> None:
+        """A pattern found the rank, in a text that begins at `offset` of the line."""
+        self.rank = int(found.group(group))
+        self.ranked = (offset + found.start(group), offset + found.end(group))
+
+    def see_time(
+        self, found: re.Match[str], offset: int, second: float, last: int, fraction: int = 0
+    ) -> None:
+        """The same for the time: `last` is the group of its seconds, `fraction` that of what follows them."""
+        digits = found.group(fraction) if fraction else None
+        self.second = second
+        self.time = with_fraction(second, digits or "")
+        self.clock = (offset + found.start(1), offset + found.end(last))
+        self.fraction = (offset + found.start(fraction), offset + found.end(fraction)) if digits else None
+        self.zone = None
+
+    def offset(self, end: str) -> int:
+        """Where on the line a text begins that ends it."""
+        return len(self.whole) - len(end)
 
 
 class Peeler:
@@ -84,7 +123,7 @@ class Peeler:
 
     def peel(self, text: str) -> Message:
         """The message inside `text`."""
-        message = Message(text)
+        message = Message(text, text)
         if text[:1] == "{":
             return message  # a printed mapping; logs hold many
         for _ in range(8):
@@ -122,74 +161,77 @@ class Peeler:
             self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)
         ):
             return True
+        at = message.offset(start)
         if found := _MPI.match(start):
-            message.rank, message.rest = int(found.group(2)), start[found.end() :]
+            message.see_rank(found, 2, at)
+            message.rest = start[found.end() :]
             return True
         found = _BRACKET.match(start)
         if found is None:
             return False
         inside, rest = found.group(1), start[found.end() :]
-        if not self._inside(message, inside):
+        if not self._inside(message, inside, at + 1):
             return False
         message.rest = rest[1:] if rest[:1] == " " else rest
         if not math.isnan(message.time) or _LEVEL_WORD.match(inside):
             self._after_stamp(message)
         return True
 
-    def _inside(self, message: Message, inside: str) -> bool:
-        """Whether the words in brackets are a prefix; notes what they say."""
+    def _inside(self, message: Message, inside: str, at: int) -> bool:
+        """Whether the words in brackets, at some place of the line, are a prefix; notes what they say."""
         if inside[0].isdigit():
-            return self._clock(message, inside)
+            return self._clock(message, inside, at)
         if found := _RANK.match(inside):
-            message.rank = int(found.group(1))
+            message.see_rank(found, 1, at)
         elif found := _WORLD.match(inside):
-            message.rank, message.world_size = int(found.group(1)), int(found.group(2))
+            message.see_rank(found, 1, at)
+            message.world_size = int(found.group(2))
         elif found := _NEMO.match(inside):
-            self._inside(message, found.group(1))
-            message.rank = int(found.group(2)) if found.group(2) else message.rank
+            self._inside(message, found.group(1), at + found.start(1))
+            if found.group(2):
+                message.see_rank(found, 2, at)
         elif _LEVEL_WORD.match(inside):
             if date := _DATE.search(inside):
-                message.time = _iso(date)
+                _see_iso(message, date, at)
         elif _LOGGER.match(inside):
             message.logger = inside
         else:
             return False
         return True
 
-    def _clock(self, message: Message, inside: str) -> bool:
+    def _clock(self, message: Message, inside: str, at: int) -> bool:
         """Whether the words in brackets are a date or a time of day."""
         if (found := _DATE.match(inside)) and found.end() == len(inside):
-            message.time = _iso(found)
+            _see_iso(message, found, at)
         elif found := _D2.match(inside):
-            month, day, hour, minute, second = map(int, found.groups())
-            message.time = _unix(self._year, month, day, hour, minute, second, None)
+            message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
         else:
             clock = _CLOCK.match(inside + " ")
             return clock is not None and clock.end() == len(inside)
         return True
 
     def _digits(self, message: Message, start: str) -> bool:
+        at = message.offset(start)
         if found := _DATE.match(start):
-            message.time = _iso(found)
+            _see_iso(message, found, at)
         elif found := _US_DATE.match(start):
-            month, day, year, hour, minute, second, fraction = found.groups()
-            message.time = _unix(
-                int(year), int(month), int(day), int(hour), int(minute), int(second), fraction
-            )
+            month, day, year, *clock = map(int, found.groups()[:6])
+            message.see_time(found, at, unix(year, month, day, *clock), 6, 7)
         elif found := _SPARK_DATE.match(start):
-            year, month, day, hour, minute, second = map(int, found.groups())
-            message.time = _unix(2000 + year, month, day, hour, minute, second, None)
+            year, *rest_of_date = map(int, found.groups())
+            message.see_time(found, at, unix(2000 + year, *rest_of_date), 6)
         elif found := _SHORT_DATE.match(start):
-            month, day, hour, minute, second = map(int, found.groups())
-            message.time = _unix(self._year, month, day, hour, minute, second, None)
+            message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
         elif (found := _CLOCK.match(start)) is None:
             found = _SRUN.match(start)
             if found is None:
                 return False
-            message.rank, message.rest = int(found.group(1)), start[found.end() :]
+            message.see_rank(found, 1, at)
+            message.rest = start[found.end() :]
             return True
         rest = start[found.end() :]
-        message.rest = rest[_K8S.match(rest).end() :] if _K8S.match(rest) else rest  # type: ignore[union-attr]
+        collected = _K8S.match(rest)
+        message.rest = rest if collected is None else rest[collected.end() :]
         self._after_stamp(message)
         return True
 
@@ -198,7 +240,7 @@ class Peeler:
         if found := _WORD_LEVEL.match(message.rest):
             message.logger = found.group(1) or message.logger
             if rank := _RANK_WORD.search(found.group()):
-                message.rank = int(rank.group(1))
+                message.see_rank(rank, 1, message.offset(message.rest))
             message.rest = message.rest[found.end() :]
             self._names(message)
         else:
@@ -217,9 +259,9 @@ class Peeler:
         found = _GLOG.match(start)
         if found is None:
             return False
-        day, hour, minute, second, fraction = found.groups()
-        month, day = day[:-2], day[-2:]
-        message.time = _unix(self._year, int(month), int(day), int(hour), int(minute), int(second), fraction)
+        date, *clock, _ = found.groups()
+        second = unix(self._year, int(date[:-2]), int(date[-2:]), *map(int, clock))
+        message.see_time(found, message.offset(start), second, 4, 5)
         message.rest = start[found.end() :]
         return True
 
@@ -228,10 +270,9 @@ class Peeler:
         found = _SYSLOG.match(start) if start[:3] in _MONTHS else None
         if found is None:
             return False
-        month, day, hour, minute, second = found.groups()
-        message.time = _unix(
-            self._year, _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), None
-        )
+        month, *rest_of_date = found.groups()
+        second = unix(self._year, _MONTHS.index(month) + 1, *map(int, rest_of_date))
+        message.see_time(found, message.offset(start), second, 5)
         message.rest = start[found.end() :]
         return True
 
@@ -246,29 +287,10 @@ class Peeler:
         return True
 
 
-def _iso(found: re.Match[str]) -> float:
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
-    time = _unix(int(year), int(month), int(day), int(hour), int(minute), int(second), fraction)
+def _see_iso(message: Message, found: re.Match[str], at: int) -> None:
+    second, zone = unix(*map(int, found.groups()[:6])), found.group(8)
     if zone and zone != "Z":
         sign = -1 if zone[0] == "+" else 1
-        time += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
-    return time
-
-
-def _unix(
-    year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None
-) -> float:
-    """Unix seconds of a UTC time, NaN for a time that does not exist."""
-    if hour > 23 or minute > 59:
-        return math.nan
-    whole = _midnight(year, month, day) + 3600 * hour + 60 * minute + min(second, 59)
-    return whole + (float(f"0.{fraction}") if fraction else 0.0)
-
-
-@lru_cache(maxsize=64)
-def _midnight(year: int, month: int, day: int) -> float:
-    """Unix seconds of the beginning of a day in UTC, NaN for a day that does not exist."""
-    try:
-        return datetime(year, month, day, tzinfo=UTC).timestamp()
-    except ValueError:
-        return math.nan
+        second += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
+    message.see_time(found, at, second, 6, 7)
+    message.zone = (at + found.start(8), at + found.end(8)) if zone else None

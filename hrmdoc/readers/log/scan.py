@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.log.facts import FRAMEWORKS
+from hrmdoc.readers.log.frameworks import FRAMEWORKS
 from hrmdoc.text.literals import Literals
 
 METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG, WANTED = 1, 2, 4, 8, 16, 32, 64, 128
+ANYTHING = 255
+OUTLINE = bytes.maketrans(b"123456789\r", b"000000000\n")
 """What a piece may hold; a piece of text is `WANTED` when a signature asks for a string in it. Case matters
 to these alone."""
 
@@ -188,6 +191,8 @@ _WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 
 
+_DIGIT = re.compile(rb"[0-9]")
+_LONG_RUN = re.compile(rb"0{4,}")
 _TAKEN_OUT = (b"\x1b", b"\x08", b"\0")
 _LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[-1][1])))
 _SIGNS = 24
@@ -217,14 +222,22 @@ class Scanner:
 
     def __init__(self, wanted: Callable[[bytes], Iterable[int]]) -> None:
         joined = isinstance(wanted, Literals)
-        self._literals = _joined(wanted.words if joined else ())  # type: ignore[attr-defined]
+        words = wanted.words if joined else ()  # type: ignore[attr-defined]
+        self._literals = _joined(words)
+        self._numbered = _numbered(words)
         self._others = None if joined else wanted
         self._kinds = np.array([WANTED] * len(self._literals.words) + list(_FOLDED.values()), np.uint8)
 
     def kinds(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """What each piece may hold, as a sum of the kinds above, shape [pieces]. `ends`: where the pieces
-        end, in order."""
+        """What each piece may hold, as a sum of the kinds above, shape [pieces]; but for `asked`.
+
+        Args:
+            data: the pieces.
+            ends: where they end, in order.
+        """
         kinds = np.zeros(len(ends), np.uint8)
+        if b"\r" in data:
+            data = data.replace(b"\r", b"\n")
         numbers, places = self._literals.find(data)
         rows, found = np.searchsorted(ends, places), self._kinds[numbers]
         headings = np.flatnonzero(found == CONFIG)
@@ -232,9 +245,22 @@ class Scanner:
             here = rows[headings]
             found[headings[~_closes(data, places[headings], ends[here])]] = 0
         np.bitwise_or.at(kinds, rows, found)
-        if self._others is not None:
-            kinds[np.searchsorted(ends, np.fromiter(self._others(data), np.int64))] |= WANTED
         return kinds
+
+    def asked(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The pieces that a search asks for which could not be joined."""
+        if self._others is None:
+            return np.empty(0, np.int64)
+        return np.searchsorted(ends, np.fromiter(self._others(data), np.int64))
+
+    def exact(self, outlines: list[bytes]) -> list[bool]:
+        """Whether digits may change what lines hold, by their outlines (see `shapes`)."""
+        ends = np.cumsum([len(outline) + 1 for outline in outlines]) - 1
+        _, places = self._numbered.find(b"\n".join([*outlines, b""]))
+        found = np.zeros(len(outlines), np.bool_)
+        found[np.searchsorted(ends, places)] = True
+        exact: list[bool] = found.tolist()
+        return exact
 
 
 def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -253,3 +279,17 @@ def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> 
 def _joined(words: tuple[bytes, ...]) -> Literals:
     """One search for all logs of a run."""
     return Literals(words, _FOLDED)
+
+
+@lru_cache(maxsize=4)
+def _numbered(words: tuple[bytes, ...]) -> Literals:
+    """The strings that hold digits, as they look in the outline of a line."""
+    exact, folded = (
+        sorted({outline(word) for word in some if _DIGIT.search(word)}) for some in (words, _FOLDED)
+    )
+    return Literals(exact, folded)
+
+
+def outline(text: bytes) -> bytes:
+    """A text with a zero for each digit, and no more than three for a number."""
+    return _LONG_RUN.sub(b"000", text.translate(OUTLINE))

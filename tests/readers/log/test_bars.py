@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.readers.log.bars import MainBar, bars_of
+from hrmdoc.readers.log.bar_of_run import BarOfRun
+from hrmdoc.readers.log.formats.tqdm_bar import bars_of
 
 TRAIN = "\r{percent:3d}%|██        | {n}/20 [00:00<00:02,  8.77it/s]"
 
@@ -88,9 +89,10 @@ def test_the_last_number_of_a_bar_that_its_terminal_cut_is_left_out() -> None:
 
 
 def test_the_main_bar_is_the_first_one_open_not_the_evaluation_inside_it() -> None:
-    main = MainBar()
+    main = BarOfRun()
     for text in ("0%|  | 0/20 [00:00<?, ?it/s]", "0%|  | 0/2 [00:00<?, ?it/s]"):
-        main.see(bars_of(text)[0])
+        [found] = bars_of(text)
+        main.see(found.n, found.total)
     main.choose()
     assert main.total == 20
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.readers.log.facts import literal
+from hrmdoc.readers.log.statements import literal
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.readers.log.plainer import plainer
+from hrmdoc.readers.log.grammar.plainer import plainer
 from tests.readers.log.metrics import axis, points
 
 

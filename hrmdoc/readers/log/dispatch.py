@@ -1,0 +1,176 @@
+"""Shows a line to those who may understand it: formats of metrics, readers of failures, moments and facts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from hrmdoc.readers.log import moments, statements
+from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.formats import formats
+from hrmdoc.readers.log.formats.base import Again, Format, Reading
+from hrmdoc.readers.log.prefix import Peeler
+from hrmdoc.readers.log.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
+from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
+
+_EARLY = 20
+"""Formats of a lower order are asked before failures are looked for."""
+_CONFIG_ROWS = 400
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a line: whether it gave or changed anything, and how lines like it are read."""
+
+    something: bool
+    again: Again | None = None
+
+
+_NOTHING = Outcome(False)
+_SOMETHING = Outcome(True)
+
+
+class _Config(State):
+    """Lines that may still belong to a printed configuration."""
+
+    MEASURES: ClassVar[bool] = False
+
+    left: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the next line may."""
+        return self.left > 0
+
+
+class _Formats:
+    """Formats in the order in which they are asked: the declared one; among equals, the last to understand a
+    line is the first."""
+
+    def __init__(self, known: list[Format]) -> None:
+        self._known = known
+
+    def parse(self, log: Log, line: Line, cursor: Cursor) -> Reading | None:
+        """The reading of the first format that takes the line."""
+        for place, format_ in enumerate(self._known):
+            reading = format_.parse(line, cursor) if _asked(format_, line, cursor) else None
+            if reading is None:
+                continue
+            if reading.left == "line":
+                log.apply(reading)
+                continue
+            if place and self._known[place - 1].ORDER == format_.ORDER:
+                self._prefer(place)
+            return reading
+        return None
+
+    def _prefer(self, place: int) -> None:
+        found = self._known.pop(place)
+        first = next(at for at, other in enumerate(self._known) if other.ORDER == found.ORDER)
+        self._known.insert(first, found)
+
+
+def _asked(format_: Format, line: Line, cursor: Cursor) -> bool:
+    kinds = format_.KINDS
+    return kinds == ANYTHING or bool(line.kinds & kinds) or (bool(kinds & METRIC) and cursor.measures)
+
+
+class Dispatcher:
+    """Reads lines whose prefixes are peeled."""
+
+    def __init__(self, log: Log, peeler: Peeler) -> None:
+        self.log = log
+        self._peeler = peeler
+        self._tracebacks = TracebackReader(log.sink)
+        known = [kind(log) for kind in formats()]
+        log.formats.update({type(format_): format_ for format_ in known})
+        self._early = _Formats([format_ for format_ in known if format_.ORDER < _EARLY])
+        self._metrics = _Formats([format_ for format_ in known if format_.ORDER >= _EARLY])
+
+    def read(self, line: Line, cursor: Cursor) -> Outcome:
+        """Reads a line."""
+        if line.kept:
+            self._tracebacks.keep(cursor, line.text, line.mark)
+        self._tracebacks.unfold(line, cursor)
+        stated = self.log.facts.stated
+        outcome = self._message(line, cursor)
+        return outcome if self.log.facts.stated == stated or outcome.something else _SOMETHING
+
+    def close(self, cursor: Cursor) -> None:
+        """No more lines come of a rank."""
+        for format_ in self.log.formats.values():
+            self.log.apply(format_.close(cursor))
+        self._tracebacks.close(cursor)
+
+    def finish(self) -> None:
+        """No more lines come at all."""
+        for format_ in self.log.formats.values():
+            self.log.apply(format_.finish())
+
+    def _message(self, line: Line, cursor: Cursor) -> Outcome:
+        kinds = line.kinds
+        if (early := self._of(self._early, line, cursor)) is not None:
+            return early
+        failure = cursor.of(Failure)
+        failed = kinds & TROUBLE or failure.traceback or failure.summary
+        if failed and self._tracebacks.read(line, cursor):
+            return _SOMETHING
+        moment = moments.moment_in(line, cursor) if kinds & MOMENT else None
+        self.log.apply(moment)
+        if self._config_row(line, cursor):
+            return _SOMETHING
+        if kinds & METRIC or cursor.measures:
+            found = self._of(self._metrics, line, cursor)
+            if found is not None:
+                return found if moment is None else _SOMETHING
+            for format_ in self.log.formats.values():
+                format_.missed(line, cursor)
+        if kinds & (FACT | CONFIG):
+            self._state(line, cursor)
+        if moment is None:
+            return _NOTHING
+        alone = not kinds & (METRIC | FACT | CONFIG)
+        return Outcome(True, moment.again) if alone else _SOMETHING
+
+    def _of(self, formats_: _Formats, line: Line, cursor: Cursor) -> Outcome | None:
+        """What became of a line of one of these formats."""
+        reading = formats_.parse(self.log, line, cursor)
+        if reading is None:
+            return None
+        self.log.apply(reading)
+        if reading.left == "facts":
+            if line.kinds & (FACT | CONFIG):
+                self._state(line, cursor)
+            return _SOMETHING
+        if reading.rest:
+            message = self._peeler.peel(reading.rest)
+            rest = Line(message.rest, line.mark, line.kinds & ~BAR, message.logger, line.whole, line.kept)
+            self._message(rest, cursor)
+        return Outcome(True, reading.again)
+
+    def _config_row(self, line: Line, cursor: Cursor) -> bool:
+        """Whether the line is a row of a printed configuration; another line ends it."""
+        config = cursor.of(_Config)
+        if not config.left:
+            return False
+        row = statements.config_row(line.text)
+        comment = line.text.startswith("#")
+        config.left = config.left - 1 if row or comment else 0
+        if row:
+            self.log.facts.add(row[0], row[1], "config", line.mark)
+        return row is not None or comment
+
+    def _state(self, line: Line, cursor: Cursor) -> None:
+        """Facts that the line states."""
+        facts, text, mark = self.log.facts, line.text, line.mark
+        if statements.opens_config(text):
+            cursor.of(_Config).left = _CONFIG_ROWS
+            if file := statements.config_file(text):
+                facts.add("run.config_source", file, "run", mark)
+        for key, value in statements.numbers_in(text):
+            facts.add(key, value, "run", mark)
+            cursor.steps_per_epoch = facts.steps_per_epoch() or cursor.steps_per_epoch
+        for key, version in statements.versions_in(text):
+            facts.add(key, version, "version", mark)
+        for key, value in statements.arguments_in(text):
+            facts.add(key, value, "config", mark)

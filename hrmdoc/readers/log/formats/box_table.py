@@ -1,0 +1,75 @@
+"""Boxes with one measure a row, as Stable Baselines prints them: `|    ep_rew_mean | 22.3 |`."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import ClassVar
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.grammar.values import MOST_STEPS, number
+from hrmdoc.readers.log.grammar.words import measures
+from hrmdoc.text import patterns
+
+_ROW = patterns.lazy(
+    r"\| {1,40}([A-Za-z_][\w/ %().\-]{0,60}?) *"
+    r"\| *([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)? *\|\s*\Z",
+    re.IGNORECASE,
+)
+_EDGE = patterns.lazy(r"[-=+]{8,}\s*\Z")
+_STEPS = (
+    *("time/total_timesteps", "total_timesteps", "TotalEnvInteracts", "TimestepsSoFar"),
+    *("misc/total_timesteps", "TotalEnvSteps", "steps", "timesteps", "step", "Epoch", "Itr", "Iteration"),
+    "Diagnostics/Iteration",
+)
+"""Rows of a box that show its place: of Stable Baselines, Spinning Up, Baselines, garage and others; the
+first one counts."""
+_MOST_ROWS = 200
+_LONGEST = 600
+
+
+class _Box(State):
+    """The rows of a box until its lower edge, None where no box is open, and the section they stand in."""
+
+    rows: dict[str, float] | None = None
+    section: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether a box is."""
+        return self.rows is not None
+
+
+class BoxTable(Format):
+    """A box ends with its lower edge."""
+
+    ORDER: ClassVar[int] = 45
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """A row, under the section above it, or the edge."""
+        box, text = cursor.of(_Box), line.text
+        row = _ROW.match(text) if text.startswith("|") and len(text) < _LONGEST else None
+        if row is None:
+            return self._end(cursor, box, line) if box.rows is not None else None
+        rows = box.rows = {} if box.rows is None else box.rows
+        name, value = row.group(1).strip(), row.group(2)
+        if value is None:
+            box.section = name if name.endswith("/") else ""
+        elif len(rows) < _MOST_ROWS:
+            rows[box.section + name] = number(value)
+        else:
+            self.log.leave_out("rows of too long a box", line.mark)
+        return Reading()
+
+    @staticmethod
+    def _end(cursor: Cursor, box: _Box, line: Line) -> Reading:
+        """The rows become points where an edge ends them; the line is for others to look at all the same."""
+        rows, box.rows, box.section = box.rows or {}, None, ""
+        reading = Reading(left="line")
+        step = next((int(rows[key]) for key in _STEPS if abs(rows.get(key, math.inf)) < MOST_STEPS), None)
+        if _EDGE.match(line.text) and len(rows) > 1 and (step is not None or any(map(measures, rows))):
+            if step is not None:
+                cursor.flow.step = step
+            reading.add(rows.items(), cursor.flow.step, "step", line.mark)
+        return reading

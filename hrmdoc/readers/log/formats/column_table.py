@@ -1,0 +1,186 @@
+"""Columns of values under a header that names them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Format, Reading, Values
+from hrmdoc.readers.log.grammar.columns import LONGEST, columns_of, columns_of_row, framed
+from hrmdoc.readers.log.grammar.values import number
+from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
+from hrmdoc.readers.log.position import Position
+from hrmdoc.readers.log.sink import Mark
+from hrmdoc.text import patterns
+
+_BORDERS = str.maketrans("┃│║", "|||")
+_CELL = patterns.lazy(r"(?i)([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|[-+]?nan|[-+]?inf)([GMK]?B?|%)\Z")
+_SPAN = patterns.lazy(r"\d+(?:\.\d+)?(?:ms|s|m|min|h)\Z")
+_OF = patterns.lazy(r"(\d+)/(\d+)\Z")
+_REDRAWN = patterns.lazy(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
+"""fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
+_METER = patterns.lazy(r"\s{0,8}\[[ =>#.*\d%-]{3,60}\]\s+")
+"""xLearn draws how far it is in front of each row, `[   10%      ]`, and of the header."""
+_PATIENCE = 4
+
+
+class _Table(State):
+    """The table that lines may be rows of.
+
+    Attributes:
+        columns: their names.
+        upper: the cells of a framed line that may be the first one of a header.
+        rows: lines that may still be rows whatever words they hold.
+    """
+
+    MODAL: ClassVar[bool] = True
+
+    columns: tuple[str, ...] = ()
+    upper: list[str] = field(default_factory=list)
+    rows: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the next line may be a row."""
+        return self.rows > 0
+
+    @property
+    def mode(self) -> tuple[str, ...]:
+        """Below a header a line may be a row."""
+        return self.columns
+
+
+class _Row(Struct):
+    """What the cells of one row give."""
+
+    values: Values = field(default_factory=list)
+    label: str = ""
+    position: Position = Position()
+
+
+class ColumnTable(Format):
+    """Rows, which are looked for before lines of names and values."""
+
+    ORDER: ClassVar[int] = 60
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """A row under the columns named last."""
+        self._nameless(cursor, line.text)
+        return self._row(line.text, line.mark, cursor)
+
+    def under_bar(self, desc: str, full: bool, line: Line, cursor: Cursor) -> Reading | None:
+        """A header or a row that stands before a progress bar, as Ultralytics draws it; a row counts when the
+        bar is full."""
+        self._nameless(cursor, desc)
+        if _header(desc, cursor):
+            return Reading()
+        return self._row(desc, line.mark, cursor, full)
+
+    @staticmethod
+    def any_columns(cursor: Cursor) -> bool:
+        """Whether columns were named."""
+        return bool(cursor.of(_Table).columns)
+
+    @staticmethod
+    def _nameless(cursor: Cursor, text: str) -> None:
+        """A row of YOLO's under columns that the log does not show names them."""
+        if text[:1].isspace() or text[:1].isdigit():
+            table = cursor.of(_Table)
+            table.columns = table.columns or columns_of_row(text) or ()
+
+    @staticmethod
+    def _row(text: str, mark: Mark, cursor: Cursor, full: bool = True) -> Reading | None:
+        """A row; a row of another trial than the first gives nothing."""
+        table = cursor.of(_Table)
+        columns = table.columns
+        if not columns or _REDRAWN.match(text.rstrip()):
+            return None
+        table.rows = max(0, table.rows - 1)
+        if len(text) > LONGEST or not full:
+            return None
+        cells, in_frames = _cells(_unmetered(text.translate(_BORDERS)).replace("No log", "-"), len(columns))
+        row = _Row()
+        if len(cells) != len(columns) or not all(
+            _take(row, name, cell, in_frames, cursor) for name, cell in zip(columns, cells, strict=True)
+        ):
+            return None
+        if not row.values or (row.position.silent and any(map(counter_kind, columns))):
+            return None
+        table.rows = _PATIENCE
+        reading, values = Reading(), row.values
+        if split := split_of(row.label) if row.label else None:
+            values = [(f"{split}_{name}", value) for name, value in values]
+        elif row.label:
+            cursor.trial = cursor.trial or row.label
+            if row.label != cursor.trial:
+                return reading
+        if row.position.silent:
+            reading.add(values, None, "index", mark)
+        else:
+            step, axis = cursor.flow.place(row.position)
+            reading.add(values, step, axis, mark)
+        return reading
+
+
+class TableHeader(Format):
+    """The line above the rows."""
+
+    ORDER: ClassVar[int] = 90
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """Names of columns."""
+        return Reading() if _header(line.text, cursor) else None
+
+
+def _header(text: str, cursor: Cursor) -> bool:
+    """Whether the line names columns."""
+    text = _unmetered(text.translate(_BORDERS)).strip()
+    if len(text) > LONGEST:
+        return False
+    table, joined = cursor.of(_Table), []
+    if text.startswith("|"):
+        lower, upper = framed(text), table.upper
+        table.upper = [cell.strip() for cell in text.strip("|").split("|")]
+        if lower and len(lower) == len(upper):
+            joined = [f"{above} {cell}".strip() for above, cell in zip(upper, lower, strict=True)]
+    columns = columns_of(text, joined)
+    if columns:
+        table.columns, table.rows = columns, _PATIENCE
+    return bool(columns)
+
+
+def _take(row: _Row, name: str, cell: str, in_frames: bool, cursor: Cursor) -> bool:
+    """Takes one cell in; says whether the line may be a row."""
+    if name == "Class":
+        row.position = Position(cursor.flow.epoch)
+        return cell == "all"
+    kind, of, found = counter_kind(name), _OF.match(cell), _CELL.match(cell)
+    if kind is not None and (of or (found and cell.isdigit())):
+        whole, position = int(of.group(1)) if of else int(cell), row.position
+        row.position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
+    elif found is not None:
+        row.values.append((name, number(found.group(1))))
+    elif in_frames and not measures(name) and not kind:
+        row.label = row.label or cell
+    else:
+        return cell == "-" or ":" in cell or _SPAN.match(cell) is not None
+    return True
+
+
+def _unmetered(text: str) -> str:
+    """A row without the meter in front of it."""
+    meter = _METER.match(text) if "[" in text[:10] else None
+    return text if meter is None else text[meter.end() :]
+
+
+def _cells(text: str, count: int) -> tuple[list[str], bool]:
+    """The cells of a row, and whether they stand in frames: then they may hold words, or nothing."""
+    if text.count(",") == count - 1 and "|" not in text:
+        return [cell.strip() for cell in text.split(",")], False
+    if text.count("|") >= count:
+        cells = [cell.strip() or "-" for cell in text.strip().strip("|").split("|")]
+        if len(cells) == count:
+            return cells, True
+    return text.replace("|", " ").split(), False

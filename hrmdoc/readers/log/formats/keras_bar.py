@@ -1,0 +1,105 @@
+"""Keras draws the bar of an epoch, `6/6 ... - loss: 0.8`, again and again: one record an epoch, the last
+redraw."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Format, Held, Reading
+from hrmdoc.text import patterns
+
+_FILL = patterns.lazy(r"[━╸╺]+|\[[=>.]{2,}\]")
+_TOTAL = patterns.lazy(r"\s*\d+/(\d+) \[")
+_DRAWN = patterns.lazy(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
+_MOST_DRAWN = 10_000
+
+
+class _EpochBars(State):
+    """The newest redraw of an epoch's bar, and redraws in the middle of an epoch that no line has named: what
+    a log cut out of it shows."""
+
+    newest: Held | None = None
+    drawn: list[Held] = field(default_factory=list)
+
+
+class KerasBar(Format):
+    """The lines of such bars; a heading such as `Epoch 1/9` names the epoch."""
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """One redraw of a bar."""
+        found = match(line.text)
+        if found is None:
+            return None
+        batch, total, rest = found
+        reading, bars = Reading(), cursor.of(_EpochBars)
+        values = self.log.plans.values_in(rest)
+        epoch = cursor.flow.epoch
+        if values and (epoch is not None or batch == total):
+            self._hold(bars, Held(values, epoch, "epoch", line.mark, batch, total), reading)
+        elif values and len(bars.drawn) < _MOST_DRAWN:
+            bars.drawn.append(Held(values, batch, "step", line.mark, batch, total))
+        elif values:
+            self.log.leave_out("redraws of a bar of no epoch", line.mark)
+        return reading
+
+    def enter(self, cursor: Cursor, epoch: int, reading: Reading) -> None:
+        """A heading names the epoch: a full bar above the first heading was of the epoch before, one of this
+        epoch is over."""
+        bars = cursor.of(_EpochBars)
+        held = bars.newest
+        if held is not None and held.n == held.total:
+            if held.step is None:
+                held.step = max(0, epoch - 1)
+            self._flush(bars, reading)
+
+    def close(self, cursor: Cursor) -> Reading | None:
+        """The held redraw; where no epoch was named or came to its end, each batch that was drawn, too."""
+        reading, bars = Reading(), cursor.of(_EpochBars)
+        if bars.newest is None and cursor.flow.epoch is None:
+            for held in {(held.n, held.total): held for held in bars.drawn}.values():
+                reading.add(held.values, held.step, held.axis, held.mark)
+        bars.drawn.clear()
+        self._flush(bars, reading)
+        return reading
+
+    def _hold(self, bars: _EpochBars, held: Held, reading: Reading) -> None:
+        """Keeps the newest redraw of the epoch; one of another epoch lets the older one go."""
+        before = bars.newest
+        if before is not None and (
+            before.step != held.step or held.n < before.n or _of_another_epoch(before, held)
+        ):
+            self._flush(bars, reading)
+        bars.newest = held
+
+    @staticmethod
+    def _flush(bars: _EpochBars, reading: Reading) -> None:
+        held, bars.newest = bars.newest, None
+        if held is not None:
+            reading.add(held.values, held.step, held.axis, held.mark)
+
+
+def match(text: str) -> tuple[int, int, str] | None:
+    """Batch, batches and the line without its bar; None when it is no such line."""
+    text = _last_redraw(text)
+    if "/" not in text[:16] or not (found := _DRAWN.match(bare := _FILL.sub("", text[:4000]))):
+        return None
+    batch = int(found.group(1))
+    total = batch if found.group(2) == "Unknown" else int(found.group(2))
+    return batch, total, bare[found.end() :]
+
+
+def _last_redraw(text: str) -> str:
+    """Redraws that lost the backspaces between them stand one after the other: the last full one."""
+    if (first := _TOTAL.match(text)) is None:
+        return text
+    full = f"{first.group(1)}/{first.group(1)} ["
+    return text[at:] if (at := text.rfind(full)) > first.end() else text
+
+
+def _of_another_epoch(before: Held, held: Held) -> bool:
+    """Whether two full bars of no epoch are of two epochs: a redraw adds measures behind those that it
+    repeats."""
+    return (
+        held.step is None and before.n == before.total and held.values[: len(before.values)] != before.values
+    )

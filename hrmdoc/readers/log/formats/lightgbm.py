@@ -1,0 +1,44 @@
+r"""Evaluations of boosted trees and of linear models that are trained as they are.
+
+LightGBM writes `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`, XGBoost
+`[9]<TAB>train-auc:0.91<TAB>valid-auc:0.87`. Notebooks and forums make spaces of the tabs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.readers.log.cursor import Cursor, Line
+from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.grammar.values import number
+from hrmdoc.text import patterns
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?nan(?=\W|\Z)|[-+]?inf(?:inity)?(?=\W|\Z)"
+_ROUND = patterns.lazy(r"\[(\d{1,9})\][\t ]{1,8}(?=[A-Za-z])")
+_CELL = patterns.lazy(
+    rf"(?:([\w.@-]{{1,60}}?)'s ([\w.@-]{{1,60}}): ?|([A-Za-z][\w.]{{0,40}}-[\w.@:-]{{1,60}}):)({_NUMBER})"
+    r"(?:\(\w{1,6}\))?(?: ?\+ ?[\d.]+)?\Z",
+    re.IGNORECASE,
+)
+_CELLS = patterns.lazy(r"\t| {2,}| (?=[\w.@-]{1,60}'s |[A-Za-z][\w.]{0,40}-[\w.@:-]{1,60}:[-+.\dni])")
+
+
+class LightGBM(Format):
+    """One line a round of boosting, with the values of all data sets."""
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """An evaluation. One of an earlier round is the best one shown again, and no new point."""
+        found = _ROUND.match(line.text) if line.text.startswith("[") else None
+        if found is None:
+            return None
+        cells = _CELLS.split(line.text[found.end() :].rstrip())
+        values = []
+        for cell in map(_CELL.match, cells):
+            if cell is None:
+                return None
+            values.append((cell[3] or f"{cell[1]}/{cell[2]}", number(cell[4])))
+        reading, flow, step = Reading(), cursor.flow, int(found.group(1))
+        if flow.step is None or step > flow.step or step <= 1:
+            flow.step = step
+            reading.add(values, step, "step", line.mark)
+        return reading

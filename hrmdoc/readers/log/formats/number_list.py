@@ -1,0 +1,70 @@
+"""Curves printed as lists: `val_losses = [2.3, 2.1, ...]`, or a history of lists by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from hrmdoc.readers.log.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.curves import FEWEST, MOST, Curves
+from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.grammar.words import is_result, plain
+from hrmdoc.text import patterns
+
+_LIST = patterns.lazy(
+    r"(?<![\w.])[\"']?([A-Za-z_][\w ./-]{0,60}?)[\"']?\s{0,4}[:=]\s{0,4}"
+    r"(?:(?:np\.|numpy\.)?array\(|tensor\()?"
+    r"\[([^\[\]\"'=:]{5,60000})\]"
+)
+_OPENS = patterns.lazy(
+    r"[:=]\s{0,4}(?:[\w.]{1,12}\()?\[\s{0,4}(?:(?:tensor|(?:np\.)?float\d\d)\()?[-+.\dnNiI][\w.+-]{0,30}\)?[,\s]"
+)
+"""Two elements at least: `Epoch: [3][10/50]` is no list."""
+_WRAPPED = patterns.lazy(r"(?:tensor|(?:np\.)?float\d\d)\(([^()]{1,40})\)")
+_PLURALS = frozenset({"accs", "ppls", "perplexities"})
+
+
+class NumberList(Format):
+    """Few values may as well be what one step gave, unless the name is a plural."""
+
+    ORDER: ClassVar[int] = 40
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
+        self._curves = Curves()
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """The lists on a line."""
+        del cursor
+        if "[" not in line.text:
+            return None
+        taken = False
+        for name, values in _lists_in(line.text):
+            if len(values) > MOST:
+                self.log.leave_out("values of too long a list", line.mark, len(values) - MOST)
+            self._curves.keep(name, values[:MOST], line.mark)
+            taken = taken or len(values) >= FEWEST or plain(name).endswith("s")
+        return Reading() if taken else None
+
+    def finish(self) -> Reading | None:
+        """The lists that are curves."""
+        return self._curves.finish(self.log)
+
+
+def _lists_in(text: str) -> Iterator[tuple[str, list[float]]]:
+    """The lists of numbers on a line that bear the name of a result."""
+    if not _OPENS.search(text):
+        return
+    for name, inside in _LIST.findall(_WRAPPED.sub(r"\1", text)):
+        if is_result(name) or plain(name).rpartition(" ")[2] in _PLURALS:
+            values = _numbers(inside)
+            if len(values) > 1:
+                yield name.strip(), values
+
+
+def _numbers(text: str) -> list[float]:
+    """The numbers of a list; none where one of them is something else."""
+    try:
+        return [float(value) for value in text.replace(",", " ").split()]
+    except ValueError:
+        return []

@@ -1,0 +1,177 @@
+"""Records printed as Python or JSON mappings, as Hugging Face's Trainer does: `{'loss': 2.1, 'epoch': 0.3}`.
+
+Their step stands in the mapping, or comes from the progress bar's next redraw, or from the epoch. The bar is
+drawn again right after a record is printed, and then shows the step of the record exactly, while the redraw
+before it may be steps behind. So a record without a step waits for that redraw.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import ClassVar
+
+from msgspec import field
+
+from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.formats.base import Again, Format, Reading
+from hrmdoc.readers.log.mapping import Mapping, mapping_from, mapping_of, places_of
+from hrmdoc.readers.log.sink import Mark
+from hrmdoc.record.records import Event, Fact
+
+_ALIKE = 3
+"""So many mappings of the same keys are records even where nothing says where they belong."""
+_MOST_SHAPES = 4096
+_OPENS = ("{'", '{"', "{ '")
+
+
+class _Waiting(State):
+    """Records that wait for the bar to be drawn again, which shows their step."""
+
+    records: list[tuple[Mapping, Mark]] = field(default_factory=list)
+
+
+class PythonDict(Format):
+    """Mappings in one line, wherever on it they stand."""
+
+    ORDER: ClassVar[int] = 30
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
+        self._seen: dict[tuple[str, ...], list[tuple[Mapping, Mark]] | None] = {}
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """The record on the line."""
+        text = line.text
+        if not any(opens in text for opens in _OPENS) or (mapping := mapping_of(text)) is None:
+            return None
+        again = self._again(mapping, text)
+        if mapping.step is None and text[0] != "{":
+            mapping.step = self.log.plans.step_in(text[: text.index("{")])
+        reading = Reading()
+        if self.record(cursor, mapping, line.mark, reading):
+            reading.again = again
+        else:
+            reading.left = "facts"
+        return reading
+
+    def close(self, cursor: Cursor) -> Reading | None:
+        """Records that no redraw followed."""
+        reading = Reading()
+        self._flush(cursor, reading)
+        return reading
+
+    def record(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> bool:
+        """Whether a mapping is a record of metrics; then it is read, or waits for a redraw."""
+        if mapping.shape.closing:
+            self._close_training(cursor, mapping, mark, reading)
+            return True
+        if not mapping.shape.measured:
+            return False
+        placed = mapping.step is not None or (mapping.epoch is not None and len(mapping.values) > 1)
+        if not placed and not mapping.shape.certain and not self._repeated(cursor, mapping, mark, reading):
+            return False
+        if mapping.total:
+            self.log.facts.add("run.total_steps", mapping.total, "run", mark)
+        if mapping.step is not None or not self._awaits_bar(cursor, mapping, mark):
+            self._emit(cursor, mapping, mark, mapping.step, reading)
+            return True
+        waiting = cursor.of(_Waiting).records
+        if not mapping.shape.evaluation and any(not other.shape.evaluation for other, _ in waiting):
+            self._flush(cursor, reading)
+        waiting.append((mapping, mark))
+        return True
+
+    def redrawn(self, cursor: Cursor, reading: Reading) -> None:
+        """The run's bar was drawn again: the waiting records belong to its position."""
+        waiting = cursor.of(_Waiting).records
+        for mapping, mark in waiting:
+            self._emit(cursor, mapping, mark, cursor.bar.n, reading)
+        waiting.clear()
+
+    def _again(self, mapping: Mapping, text: str) -> Again | None:
+        """How a line is read that differs in nothing but the numbers of one flat mapping."""
+        if text[0] != "{" or text.count("{") > 1:
+            return None
+        keys, spans = places_of(text)
+        numbers = [text[start:end] for start, end in spans]
+        if not keys or repr(mapping_from(keys, numbers, quoted=mapping.quoted)) != repr(mapping):
+            return None
+        return Again(partial(self._another, keys, mapping.quoted), spans)
+
+    def _another(
+        self, keys: tuple[str, ...], quoted: bool, cursor: Cursor, numbers: list[str], line: Line
+    ) -> Reading:
+        reading = Reading()
+        mapping = mapping_from(keys, numbers, quoted=quoted)
+        self.record(cursor, mapping, line.mark, reading)
+        return reading
+
+    def _repeated(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> bool:
+        """Mappings without a position must come back with the same keys; the first ones wait till then."""
+        key = tuple(mapping.values)
+        held = self._seen.get(key, [])
+        if held is None:
+            return True
+        if len(held) + 1 < _ALIKE:
+            if len(self._seen) >= _MOST_SHAPES:
+                for others in filter(None, self._seen.values()):
+                    self.log.leave_out("mappings of too many kinds", mark, len(others))
+                self._seen.clear()
+            held.append((mapping, mark))
+            self._seen[key] = held
+            return False
+        self._seen[key] = None
+        for earlier, where in held:
+            self._emit(cursor, earlier, where, None, reading)
+        return True
+
+    def _awaits_bar(self, cursor: Cursor, mapping: Mapping, mark: Mark) -> bool:
+        known = cursor.bar.total
+        if not mapping.shape.evaluation:
+            cursor.bar.choose()
+        if cursor.bar.total not in (known, None):
+            self.log.facts.add("run.total_steps", cursor.bar.total, "run", mark)
+        return not cursor.bar.complete
+
+    def _flush(self, cursor: Cursor, reading: Reading) -> None:
+        """No redraw will show the step of the waiting records."""
+        waiting = cursor.of(_Waiting).records
+        for mapping, mark in waiting:
+            self._emit(cursor, mapping, mark, None, reading)
+        waiting.clear()
+
+    def _emit(self, cursor: Cursor, mapping: Mapping, mark: Mark, step: int | None, reading: Reading) -> None:
+        if step is None:
+            step = self._guess(cursor, mapping)
+        elif mapping.epoch:
+            cursor.steps_per_epoch = step / mapping.epoch
+        if step is not None:
+            cursor.flow.step = step
+        for key in mapping.shape.other:
+            del mapping.values[key]
+        reading.add(mapping.values.items(), step, "step", mark, precision=0 if mapping.quoted else 1)
+
+    @staticmethod
+    def _guess(cursor: Cursor, mapping: Mapping) -> int | None:
+        """By the epoch where its length is known, else by the bar, else the step of the record before."""
+        if mapping.epoch is not None and cursor.steps_per_epoch:
+            return round(mapping.epoch * cursor.steps_per_epoch)
+        if cursor.bar.n is not None:
+            return cursor.bar.n
+        return cursor.flow.step if mapping.shape.evaluation or mapping.epoch is None else None
+
+    def _close_training(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
+        """The summary at the end of a training. One value that is no number, anywhere in the run, makes the
+        mean of all none."""
+        self._flush(cursor, reading)
+        for key, value in mapping.values.items():
+            if key.startswith("train_"):
+                reading.records.append(Fact(key, value, "config", self.log.file, mark.line))
+        mean = mapping.values.get("train_loss", 0.0)
+        if not math.isfinite(mean):
+            reading.add([("train_loss", mean)], cursor.flow.step, "step", mark)
+        detail = f"train_runtime {mapping.values['train_runtime']:g} s"
+        reading.records.append(
+            Event("end", self.log.file, mark.line, cursor.flow.step, mark.time, mark.rank, detail)
+        )

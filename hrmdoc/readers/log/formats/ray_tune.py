@@ -1,0 +1,105 @@
+"""Reports of Ray Tune: `Result for PPO_env_00000:` and below it, as YAML, all that a trial measured. Of
+several trials in one log, the first one's are read."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.grammar.values import MOST_STEPS
+from hrmdoc.readers.log.sink import Mark
+from hrmdoc.text import patterns
+
+_HEAD = patterns.lazy(r"Result for ([\w.,=\-]{1,200}):\s{0,8}\Z")
+_ROW = patterns.lazy(r"( {2,40}+)([\w\-/@.]{1,80}):(?: (\S.{0,400}))?\Z")
+_ELEMENT = patterns.lazy(r" {2,40}+- ")
+_NUMBER = patterns.lazy(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.nan|\.inf)\Z", re.IGNORECASE)
+_STEPS = ("timesteps_total", "num_env_steps_sampled_lifetime", "training_iteration")
+_NO_METRICS = ("config/", "hist_stats/", "timers/", "perf/")
+_MOST = 1000
+
+
+class Report(Struct):
+    """The report that is being read: its trial, the keys around the next row with their indents, and its
+    numbers."""
+
+    trial: str
+    mark: Mark
+    around: list[tuple[int, str]] = field(default_factory=list)
+    values: dict[str, float] = field(default_factory=dict)
+
+
+class _Reports(State):
+    """The report that has not ended."""
+
+    report: Report | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether there is one."""
+        return self.report is not None
+
+
+class RayTune(Format):
+    """A report ends with the first line that is no row of it."""
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """A line of a report; indents count, so its rows are read with whatever stands before them."""
+        reports = cursor.of(_Reports)
+        text = line.text if reports.report is None else line.whole
+        if reports.report is None and not text.startswith("Result for "):
+            return None
+        if reports.report is not None and self._row(reports.report, text, line.mark):
+            return Reading()
+        reading = Reading()
+        self._end(cursor, reports, reading)
+        head = _HEAD.match(text)
+        if head is None:
+            reading.left = "line"
+            return reading
+        trial = head.group(1)
+        cursor.trial = cursor.trial or trial
+        if trial == cursor.trial:
+            reports.report = Report(trial, line.mark)
+        return reading
+
+    def close(self, cursor: Cursor) -> Reading | None:
+        """The log ended with a report."""
+        reading = Reading()
+        self._end(cursor, cursor.of(_Reports), reading)
+        return reading
+
+    def _row(self, report: Report, text: str, mark: Mark) -> bool:
+        """Whether the line is a row of the report."""
+        row = _ROW.match(text)
+        if row is None:
+            return _ELEMENT.match(text) is not None
+        indent, key, value = len(row.group(1)), row.group(2), row.group(3)
+        while report.around and report.around[-1][0] >= indent:
+            report.around.pop()
+        if value is None:
+            report.around.append((indent, key))
+        elif _NUMBER.match(value):
+            name = "/".join([*(outer for _, outer in report.around), key])
+            if name.startswith(_NO_METRICS):
+                pass
+            elif len(report.values) < _MOST:
+                report.values[name] = float(value.replace(".nan", "nan").replace(".inf", "inf"))
+            else:
+                self.log.leave_out("rows of too long a report", mark)
+        return True
+
+    @staticmethod
+    def _end(cursor: Cursor, reports: _Reports, reading: Reading) -> None:
+        """The report becomes points where it shows its step."""
+        report, reports.report = reports.report, None
+        if report is None:
+            return
+        steps = (report.values.get(key, 0.0) for key in _STEPS)
+        step = next((int(value) for value in steps if 0 < value < MOST_STEPS), None)
+        if step is not None:
+            reading.add(report.values.items(), step, "step", report.mark)
+            cursor.flow.step = step or cursor.flow.step

@@ -1,0 +1,294 @@
+"""Progress bars as tqdm draws them, and Ultralytics, Ignite and NeMo after it: one record a position, however
+often the bar is drawn."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Again, Format, Held, Reading, Span, Values
+from hrmdoc.readers.log.formats.column_table import ColumnTable
+from hrmdoc.readers.log.formats.python_dict import PythonDict
+from hrmdoc.readers.log.grammar.numbers import spans_of
+from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.values import MOST_STEPS, number, position_of, totals_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, measures, split_of
+from hrmdoc.readers.log.position import Position
+from hrmdoc.readers.log.scan import BAR
+from hrmdoc.readers.log.sink import Mark
+from hrmdoc.text import patterns
+
+_COUNT = r"(?P<n>\d[\d.]*[kMG]?)/(?P<total>\d[\d.]*[kMG]?)"
+_BAR = patterns.lazy(
+    rf"\d{{1,3}}%\|[^|]{{0,1000}}\|\s{{0,8}}{_COUNT}"
+    r"\s{0,4}\[[\d:?]{1,16}<[^,\]]{1,24}(?:, {0,4}(?P<unit>[^,\]=]{0,24})(?=[,\]]|\Z))?"
+    r"(?:, ?(?P<postfix>[^\]]{0,4000}))?(?P<end>\]?)"
+)
+"""NeMo's bar shows no rate."""
+_PLAIN_BAR = patterns.lazy(
+    rf"\d{{1,3}}% [━─╸╺]{{4,400}} {_COUNT}(?: {{1,4}}(?P<unit>[\d.]{{1,12}}[A-Za-z]{{1,8}}/[A-Za-z]{{1,8}}))?"
+    r" {1,4}[\d:.hms]{2,16}(?:<[\d:.hms]{2,16})?(?P<postfix>)(?P<end>)"
+)
+"""Ultralytics' own bar: `64: 100% ━━━━━━━━━━━━ 4/4 2.3it/s 1.8s`, before the end `1.8s<0.6s`, at first
+without a rate."""
+_NUMBERED_BAR = patterns.lazy(
+    rf"\[{_COUNT}\]\s{{1,4}}\d{{1,3}}%\|[^|\[,]{{0,400}}\|?"
+    r"(?:, ?(?P<postfix>[^\[]{1,2000}?))?(?P<unit>)\s{0,8}"
+    r"\[[\d:?]{1,16}<[\d:?]{1,16}(?P<end>\]?)"
+)
+"""Ignite's bar: `Epoch [1/3]: [4/10]  40%|████      , loss=0.73 [00:00<00:00]`."""
+_STEP_UNITS = ("it/s", "s/it", "step/s", "s/step", "batch/s", "s/batch", "ba/s", "s/ba", "?")
+_KINDS = (_BAR, _PLAIN_BAR, _NUMBERED_BAR)
+_FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
+
+
+class Bar(Struct, frozen=True):
+    """One redraw of a bar: of steps, of other things such as images, or of bytes.
+
+    Attributes:
+        desc, postfix: what stands before and behind it, and where on the piece.
+        after: what follows it there.
+    """
+
+    desc: str
+    n: int
+    total: int
+    postfix: str
+    counts_steps: bool
+    counts_bytes: bool
+    after: str
+    places: tuple[int, int, Span, Span, Span] = (0, 0, (0, 0), (0, 0), (0, 0))
+
+
+class _Redraws(State):
+    """The newest redraw of a bar with measures, values of measures that change once an epoch but are drawn
+    always, and the totals that were shown last."""
+
+    newest: Held | None = None
+    totals: tuple[int | None, int] | None = None
+    slow: dict[str, float] = field(default_factory=dict)
+
+
+class _Part(Struct, frozen=True):
+    """Measures in the text beside a bar: its plan, and those of its measures that count."""
+
+    plan: Plan
+    named: tuple[tuple[str, int, float], ...]
+    described: bool
+
+    def values(self, numbers: list[str]) -> Values:
+        """The measures by their names."""
+        return [(name, number(numbers[at]) * scale) for name, at, scale in self.named]
+
+
+class _Drawn(Struct, frozen=True):
+    """All of a redraw but its numbers."""
+
+    main: bool
+    ignored: bool
+    parts: tuple[_Part, ...]
+
+
+def bars_of(text: str) -> list[Bar]:
+    """The bars on a piece, in order."""
+    found = next((found for kind in _KINDS if (found := list(kind.finditer(text)))), [])
+    return [_bar(text, found, at) for at in range(len(found))]
+
+
+def _bar(text: str, found: list[re.Match[str]], at: int) -> Bar:
+    match, start = found[at], found[at - 1].end() if at else 0
+    desc = text[start : match.start()].strip()
+    after = text[match.end() :] if at + 1 == len(found) else ""
+    unit, postfix = (match["unit"] or "?").strip(), match["postfix"] or ""
+    if not match["end"] and match.end() == len(text):
+        postfix = postfix.rpartition(",")[0]  # a bar wider than its terminal loses its end: half a number
+    return Bar(
+        desc.removesuffix(":").strip(),
+        _count(match["n"]),
+        _count(match["total"]),
+        postfix,
+        unit.endswith(_STEP_UNITS),
+        unit.endswith("B/s"),
+        after,
+        (text.find(desc, start), match.start("postfix"), match.span("n"), match.span("total"), match.span()),
+    )
+
+
+def _count(text: str) -> int:
+    factor = _FACTORS.get(text[-1])
+    try:
+        value = float(text[:-1] if factor else text) * (factor or 1)
+        return int(value) if value < MOST_STEPS else 0
+    except ValueError:
+        return 0
+
+
+class TqdmBar(Format):
+    """Bars are drawn again and again: only the last redraw at a position becomes points."""
+
+    ORDER: ClassVar[int] = 10
+    KINDS: ClassVar[int] = BAR
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """Bars on one piece; where one's description is a row or a header of a table, the table's."""
+        if not line.kinds & BAR or not (bars := bars_of(line.text)):
+            return None
+        tables = self.log.format(ColumnTable)
+        reading = Reading(rest=bars[-1].after.strip())
+        bare = len(bars) == 1 and not reading.rest
+        for bar in bars:
+            table = tables.under_bar(bar.desc, bar.n >= bar.total, line, cursor)
+            if table is not None:
+                reading.found += table.found
+                bare = False
+                continue
+            drawn, numbers = self._drawn(bar)
+            self._take(reading, cursor, drawn, bar.n, bar.total, numbers, line.mark)
+            if bare and not tables.any_columns(cursor):
+                reading.again = self._again(bar, drawn, numbers)
+        return reading
+
+    def close(self, cursor: Cursor) -> Reading | None:
+        """The last redraw of all."""
+        reading = Reading()
+        self._flush(cursor.of(_Redraws), reading)
+        return reading
+
+    def _drawn(self, bar: Bar) -> tuple[_Drawn, list[list[str]]]:
+        """What the texts beside the bar measure, and their numbers."""
+        evaluating = split_of(bar.desc) in EVALUATIONS and "epoch" not in bar.desc.lower()
+        parts, numbers = [], []
+        for text, described in ((bar.desc, True), (bar.postfix, False)):
+            known = self.log.plans.read(text) if text else None
+            if known is None:
+                continue
+            plan, found = known
+            named = tuple(
+                (measure.name, measure.at, measure.scale)
+                for measure in plan.measures
+                if not described or measures(measure.name)
+            )
+            parts.append(_Part(plan, named, described))
+            numbers.append(found)
+        main = not bar.desc and bar.counts_steps
+        return _Drawn(main, evaluating or bar.counts_bytes, tuple(parts)), numbers
+
+    def _again(self, bar: Bar, drawn: _Drawn, numbers: list[list[str]]) -> Again | None:
+        """The same for a redraw of other numbers, where each text beside the bar shows its numbers as they
+        are."""
+        desc, postfix, n, total, whole = bar.places
+        spans = [n, total]
+        for part, found in zip(drawn.parts, numbers, strict=True):
+            text, at = (bar.desc, desc) if part.described else (bar.postfix, postfix)
+            places = spans_of(text, found)
+            if places is None or part.plan.numbered:
+                return None
+            spans += [(at + start, at + end) for start, end in places]
+        behind = postfix + len(bar.postfix)
+        free = [(whole[0], postfix), (behind, whole[1])] if bar.postfix else [whole]
+        return Again(partial(self._redrawn, drawn, [len(found) for found in numbers]), spans, free)
+
+    def _redrawn(
+        self, drawn: _Drawn, counts: list[int], cursor: Cursor, numbers: list[str], line: Line
+    ) -> Reading:
+        reading, at, parts = Reading(), 2, []
+        for count in counts:
+            parts.append(numbers[at : at + count])
+            at += count
+        self._take(reading, cursor, drawn, _count(numbers[0]), _count(numbers[1]), parts, line.mark)
+        return reading
+
+    def _take(
+        self,
+        reading: Reading,
+        cursor: Cursor,
+        drawn: _Drawn,
+        n: int,
+        total: int,
+        numbers: list[list[str]],
+        mark: Mark,
+    ) -> None:
+        """Takes one redraw in; the one before it becomes points where it was of another position."""
+        main = drawn.main and cursor.bar.see(n, total)
+        if not drawn.ignored and not cursor.filed:
+            self._measure(reading, cursor, drawn, n, total, numbers, mark)
+        if main:
+            self.log.facts.add("run.total_steps", total, "run", mark)
+            self.log.format(PythonDict).redrawn(cursor, reading)
+
+    def _measure(
+        self,
+        reading: Reading,
+        cursor: Cursor,
+        drawn: _Drawn,
+        n: int,
+        total: int,
+        numbers: list[list[str]],
+        mark: Mark,
+    ) -> None:
+        values: Values = []
+        position = Position()
+        for part, found in zip(drawn.parts, numbers, strict=True):
+            values += part.values(found)
+            told = position_of(part.plan, found) if part.plan.counters else Position()
+            if part.described:
+                position = told
+            elif told.step is not None:
+                position = Position(position.epoch, told.step, told.total, False, position.epochs)
+        if values:
+            self._place(reading, cursor, values, position, n, total, mark)
+
+    def _place(
+        self,
+        reading: Reading,
+        cursor: Cursor,
+        values: Values,
+        position: Position,
+        n: int,
+        total: int,
+        mark: Mark,
+    ) -> None:
+        drawn = n
+        if position.step is not None:
+            drawn = max(n, 1)
+        else:
+            position = Position(position.epoch, n, total, True, position.epochs)
+        redraws = cursor.of(_Redraws)
+        if redraws.totals != (position.epochs, total):
+            redraws.totals = (position.epochs, total)
+            self.log.facts.totals(totals_of(position), mark)
+        step, axis = cursor.flow.place(position)
+        newest = redraws.newest
+        if newest is not None and (newest.step, newest.n, newest.total) != (step, drawn, total):
+            self._flush(redraws, reading)
+            newest = None
+        if newest is not None:
+            values = list({**dict(newest.values), **dict(values)}.items())
+        redraws.newest = Held(values, step, axis, mark, drawn, total)
+
+    @staticmethod
+    def _flush(redraws: _Redraws, reading: Reading) -> None:
+        """The redraw that was the last one at its position becomes points."""
+        newest, redraws.newest = redraws.newest, None
+        if newest is None:
+            return
+        values = []
+        for name, value in newest.values:
+            if _is_slow(name):
+                if repr(redraws.slow.get(name)) == repr(value) and newest.n < newest.total:
+                    continue
+                redraws.slow[name] = value
+            elif newest.n == 0 and newest.total > 1:
+                continue
+            values.append((name, value))
+        if values:
+            reading.add(values, newest.step, newest.axis, newest.mark, precision=0)
+
+
+@lru_cache(maxsize=1024)
+def _is_slow(name: str) -> bool:
+    return split_of(name) in EVALUATIONS or name.endswith("_epoch")

@@ -1,0 +1,1 @@
+"""What the words and numbers of a metric line mean: names, counters, splits, units."""

@@ -1,0 +1,85 @@
+"""What the values beside each other on a line tell of each other: whose split each is of, which one is the
+total."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from hrmdoc.readers.log.grammar.plan import Measure
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, quality, split_of
+from hrmdoc.text import patterns
+
+SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
+_SCORED = SPLIT_NAMES | {"train", "training"}
+_HEADING = patterns.lazy(r"\bloss(?:es)?: [A-Za-z]+ \Z", re.IGNORECASE)
+_INITIALS = (("t", "v"), ("tr", "te"), ("tr", "va"), ("tr", "ts"))
+_INITIAL = patterns.lazy(r"(?P<initial>[Tt][Rr]?|[Vv][Aa]?|[Tt][EeSs])(?:[ _./]|(?=[A-Z]))(?P<rest>\w.*)\Z")
+
+
+def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
+    """The measures by names that tell their split.
+
+    `val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the
+    split named last. Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is.
+    A split alone after a loss, as in `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1,
+    Train: 0.3, Val: 0.3`, where all three are scores. In `train 1 val 2` nothing tells what they are.
+    """
+    split, plain_loss = "", False
+    apart: list[Measure] = []
+    measures = _with_total(_with_initials(measures), gaps)
+    losses = any("loss" in measure.name.lower() for measure in measures)
+    scores = losses and any(plain(measure.name) == "train" for measure in measures)
+    seen: set[str] = set()
+    for measure in measures:
+        name = measure.name
+        own = split_of(name)
+        if (
+            own in EVALUATIONS
+            and name.lower() in SPLIT_NAMES
+            and not scores
+            and any("loss" in one for one in seen)
+        ):
+            name = f"{name}_loss"
+        elif own and scores and name.lower() in _SCORED:
+            name = f"{name}_score"
+        elif scores or own is not None or split not in EVALUATIONS:
+            pass
+        elif name.lower() in seen or (quality(name) and not plain_loss):
+            name = f"{split}_{name}"
+        split = own or split
+        plain_loss = plain_loss or (own is None and "loss" in name.lower())
+        seen.add(measure.name.lower())
+        apart.append(measure if name == measure.name else replace(measure, name=name))
+    return apart
+
+
+def _with_initials(measures: list[Measure]) -> list[Measure]:
+    """`T_loss 1 | V_loss 2`, `TrLoss 1 TeLoss 2`: the same name behind both initials is of training and of
+    evaluation."""
+    found = [_INITIAL.match(measure.name) for measure in measures]
+    by_initial: dict[str, set[str]] = {}
+    for one in found:
+        if one is not None:
+            by_initial.setdefault(one["initial"].lower(), set()).add(plain(one["rest"]))
+    for ours, theirs in _INITIALS:
+        pairs = by_initial.get(ours, set()) & by_initial.get(theirs, set())
+        split = "test" if theirs in ("te", "ts") else "val"
+        for index, one in enumerate(found):
+            if one is not None and one["initial"].lower() in (ours, theirs) and plain(one["rest"]) in pairs:
+                name = f"{'train' if one['initial'].lower() == ours else split}_{one['rest']}"
+                measures = [*measures[:index], replace(measures[index], name=name), *measures[index + 1 :]]
+    return measures
+
+
+def _with_total(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
+    """`loss: x 27.0, y 28.6, conf 2786.2, total 2841.8`: the total of what stands under the heading is the
+    loss."""
+    heading = next((at for at, gap in enumerate(gaps) if _HEADING.search(gap)), len(gaps))
+    return [
+        replace(measure, name="total_loss")
+        if measure.at > heading and plain(measure.name) == "total"
+        else measure
+        for measure in measures
+    ]

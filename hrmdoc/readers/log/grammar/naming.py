@@ -1,0 +1,66 @@
+"""What the text before a number calls it, and what stands glued behind it."""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.readers.log.grammar.words import word_set
+from hrmdoc.text import patterns
+
+UNIT = patterns.lazy(r"/(?:s|sec|gpu)(?:/[a-z]{1,8})?(?![\w/])|[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
+_END = patterns.lazy(r"(?:[\s:=\"'(\[~@>]|\*\*|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
+_PARTS = patterns.lazy(
+    r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s"
+)
+FIRST_WORDS = patterns.lazy(
+    r"\A(?:(?:current|the|with|and|a|my|average of|of|so far|has|had)\s+)+", re.IGNORECASE
+)
+_SO_FAR = patterns.lazy(r"\s+(?:so far|value of)\Z")
+_PICTURES = patterns.lazy(r"[^\w\s\x00-\x7f]+")
+_NAME = patterns.lazy(r"[A-Za-z_][\w\s/.@%+\-()²#^*$:&]{0,63}\Z")
+_NO_LAST_WORDS = word_set(
+    "to from by than for with over below above under and vs or after before until reached took every per",
+    "least be of needs on has in needed will",
+)
+_PROSE = word_set(
+    "a an the her his their she he it they we you so will has have had needs need if then each what how who",
+    "please find saved saving synced",
+)
+"""Words of sentences: a name that holds one is none."""
+
+
+def unit_after(gap: str) -> str | None:
+    """What is glued to the end of a number: a unit, or something that makes it no number; None when nothing
+    is."""
+    found = UNIT.match(gap)
+    if found is None:
+        return None
+    text = found.group()
+    return None if text == ":" else text
+
+
+def name_of(gap: str, first: bool) -> str:
+    """The name that a gap gives to the number after it, empty when there is none."""
+    if not first:
+        unit = UNIT.match(gap)
+        if unit is not None:
+            gap = gap[unit.end() :]
+    if len(gap) > 160:
+        gap = gap[-160:]
+    core = _END.sub("", gap)
+    explicit = core != gap and any(mark in gap[len(core) :] for mark in (":", "=", "[", "tensor", "np.float"))
+    if "(" in gap[len(core) :] and not explicit:
+        return ""
+    tail = ""
+    if core.endswith(")") and (opened := core.rfind("(")) > 0 and len(core) - opened <= 24:
+        core, tail = core[:opened], core[opened:]
+    core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
+    name = _PARTS.split(core)[-1] or ""
+    name = FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
+    if "(" in name and ")" not in name and not first:
+        name = name.rpartition("(")[2].strip()
+    words = name.lower().split(" ")
+    prose = not _PROSE.isdisjoint(words) and not (words == ["it"] and explicit)  # `it=300` counts iterations
+    if prose or len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS:
+        return ""
+    return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

@@ -1,0 +1,67 @@
+"""Finds the numbers of a line."""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.text import patterns
+
+_NOT_GLUED = r"(?<![\w.$@].)(?<!\w-.)"
+_DECIMALS = r"(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_DIGITS = (
+    rf"(?:(?<=\d)(?:\d{{0,2}}(?:,\d{{3}}){{1,6}}(?![\d,])|\d*){_DECIMALS}"
+    rf"|(?<=[-+])(?:\d+{_DECIMALS}|\.\d+)|(?<=\.)\d+(?:[eE][-+]?\d+)?)"
+)
+_NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and ))"
+_A_VALUE = (
+    r"(?:(?:(?<=[=:]\w{3})|(?<=[=:] \w{3}))(?= +\w+ ?[=:])"
+    r"|(?:(?<=loss \w{3})|(?<=norm \w{3})|(?<=grad \w{3})|(?<=acc \w{3})|(?<=ppl \w{3}))"
+    r"(?= +(?:(?:at|in|on) +)?[\w/.]+ +[-+]?(?:\d|nan\b|inf\b))"
+    r"|(?<=\d \w{3})(?= +[a-z][\w/.]*(?: [a-z][\w/.]*)?[ =:]+(?:\d|[-+.]|nan\b|inf\b)))"
+)
+"""`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`, `loss 480 nan Grad Norm 1.0`: between names a nan is a
+value, whatever the next name is."""
+_NUMBER = patterns.lazy(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
+_NUMBER_OR_WORD = patterns.lazy(
+    rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
+    rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w)"
+    rf"(?:{_A_VALUE}|{_NOT_SAID})))",
+    re.IGNORECASE,
+)
+_HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
+_PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
+_GROUP = re.compile(r",(?:\d|\Z)")
+_MAY_BEGIN = ("+", "-", ".")
+_MAY_GO_ON = frozenset("0123456789.eE+-")
+
+
+def split_numbers(text: str) -> list[str]:
+    """Texts and numbers in turn, a text first and last; `nan` is a number unless it is spoken of (`number of
+    nan iterations`)."""
+    for hint in _HINTS:
+        if hint in text:
+            return _NUMBER_OR_WORD.split(text)
+    return _NUMBER.split(text)
+
+
+def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
+    """Where the numbers of a text stand; None where other digits in their places might be cut in another way.
+
+    A number of digits alone, which nothing before or after it could belong to, is one number however many
+    digits it has.
+    """
+    parts = split_numbers(text)
+    gaps = parts[::2]
+    if parts[1::2] != numbers or not all(map(_PLAIN.fullmatch, numbers)):
+        return None
+    if any(gap[-1:] in _MAY_BEGIN for gap in gaps[:-1] if gap):
+        return None
+    if not all(gap and gap[0] not in _MAY_GO_ON and not _GROUP.match(gap) for gap in gaps[1:-1]):
+        return None
+    if gaps[-1] and (gaps[-1][0] in _MAY_GO_ON or _GROUP.match(f"{gaps[-1]} ")):
+        return None
+    spans, at = [], 0
+    for gap, number in zip(gaps, numbers, strict=False):
+        spans.append((at + len(gap), at + len(gap) + len(number)))
+        at = spans[-1][1]
+    return spans

@@ -1,0 +1,142 @@
+"""Lines whose numbers do not stand behind their names are written anew, so that the general reader
+understands them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hrmdoc.text import patterns
+
+_ETA = patterns.lazy(r",eta=[^\]]{0,40}(?=\])")
+_GROUP = patterns.lazy(r" \(group (\d+)\)")
+_ESPNET = patterns.lazy(r"(\d{1,6})epoch:(train|valid):\d{1,9}-(\d{1,9})batch: ")
+_KALDI = patterns.lazy(
+    r"Average objective function for '([\w.-]{1,40})' for minibatches \d{1,9}-(\d{1,9})"
+    r" is ([-+.\deE]{1,24}|-?nan) "
+)
+_TUPLE = patterns.lazy(
+    r"\((?:(?:'[^']{0,80}'|-?[\d.]{1,24}(?:e[-+]?\d{1,3})?|nan|-?inf)"
+    r"(?:, |,?(?=\)\s{0,8}\Z))){2,40}\)\s{0,8}\Z"
+)
+_AVERAGES = patterns.lazy(r", tot_loss\[[^\]]{0,2000}\]")
+_DARTS = patterns.lazy(
+    r"(train|valid|test) (\d{3,7}) (\d\.\d{6}e[-+]\d\d) (\d{1,3}\.\d{6}) (\d{1,3}\.\d{6})\s{0,8}\Z"
+)
+_NAMED = patterns.lazy(
+    r"\s{0,8}(?:key|metric|name|tag): {0,4}([\w./-]{1,80}), {0,4}value: {0,4}", re.IGNORECASE
+)
+_NET_OUTPUT = patterns.lazy(
+    r"\s{0,12}(Train|Test) net output #\d{1,3}: ([\w./@-]{1,80}) = ([-+.\w]{1,24})"
+    r"( \(\* [^)]{1,80}\))?\s{0,8}\Z"
+)
+_ENGLISH = {
+    "训练": " train ",
+    "验证": " val ",
+    "测试": " test ",
+    "平均": " mean ",
+    "总": " total ",
+    "损失": " loss",
+    "准确率": " accuracy",
+    "学习率": " lr",
+    "步": " step",
+    "奖励": " reward",
+    "值": "",
+    "：": ": ",
+    "，": ", ",
+}
+_CHINESE = patterns.lazy("|".join(_ENGLISH))
+_ROUND = patterns.lazy(r"第? {0,4}(\d{1,7})(?:/\d{1,7})? {0,4}(?:轮|个?周期|个?epoch)")
+_ELEMENT = patterns.lazy(r"'([^']{0,80})'|([^,'()\s]{1,30})")
+
+
+def plainer(text: str) -> str:
+    """The line as the general reader understands it; most lines as they are."""
+    for mark, rewritten in _FORMS:
+        if mark in text:
+            text = rewritten(text)
+    return text
+
+
+def _espnet(text: str) -> str:
+    """ESPnet's `3epoch:train:101-200batch: loss=1.0` tells the epoch first, and the batches as from one to
+    another."""
+    return _ESPNET.sub(r"epoch \1, batch \3, \2: ", text, count=1)
+
+
+def _kaldi(text: str) -> str:
+    """Kaldi's objective is a log-probability a frame: its negative is a loss."""
+    found = _KALDI.search(text)
+    if found is None:
+        return text
+    output, batch, value = found.groups()
+    turned = value[1:] if value.startswith("-") else f"-{value.removeprefix('+')}"
+    return f"batch {batch}: {'' if output == 'output' else f'{output}_'}loss {turned}"
+
+
+def _tuple(text: str) -> str:
+    r"""`('epoch', 3, 'loss', 0.5)`, which `print` of Python 2 makes of its arguments, and `('step: ',
+    '30')`."""
+    if not _TUPLE.match(text):
+        return text
+    told = ""
+    for word, number in _ELEMENT.findall(text):
+        word = word.replace("\\t", " ").replace("\\n", " ").strip()
+        named = bool(word) and not word.replace(".", "", 1).replace("-", "", 1).isdigit()
+        told += f"{', ' if told and named else ' ' if told else ''}{word or number}"
+    return told
+
+
+def _estimator(text: str) -> str:
+    """What an Estimator of TensorFlow saves are the results of an evaluation."""
+    return text.replace("Saving dict for global step", "eval, global step", 1)
+
+
+def _icefall(text: str) -> str:
+    """icefall tells the batch's losses, then those averaged so far, by the same names."""
+    return _AVERAGES.sub("", text)
+
+
+def _darts(text: str) -> str:
+    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the step, the loss, both
+    accuracies."""
+    return _DARTS.sub(r"\1 step \2: loss=\3 top1=\4 top5=\5", text)
+
+
+def _named(text: str) -> str:
+    """`Key: avg_train_loss, Value: 0.5` at the end of a fine-tuning of llama-recipes."""
+    return _NAMED.sub(r"\1: ", text, count=1)
+
+
+def _net_output(text: str) -> str:
+    """Caffe's `Test net output #1: loss = 0.7 (* 1 = 0.7 loss)`. The loss of a training step is told on the
+    line before, too."""
+    found = _NET_OUTPUT.match(text)
+    if found is None:
+        return text
+    part, name, value, weighted = found.groups()
+    return "" if part == "Train" and weighted and name == "loss" else f"{part.lower()} {name} = {value}"
+
+
+def _translated(text: str) -> str:
+    """Names in Chinese, and the signs between them."""
+    return " ".join(
+        _CHINESE.sub(lambda found: _ENGLISH[found.group()], _ROUND.sub(r" epoch \1, ", text)).split()
+    )
+
+
+_FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("[step=", lambda text: _ETA.sub("", text)),  # OLMo-core: `[step=10/100,epoch=1,eta=1h 2m]`
+    (" (group ", lambda text: _GROUP.sub(r"_group\1", text)),  # and its `optim/LR (group 0)=1e-4`
+    ("epoch:", _espnet),
+    (" for minibatches ", _kaldi),
+    ("Saving dict for global step", _estimator),
+    ("tot_loss[", _icefall),
+    ("e+00 ", _darts),
+    ("e-01 ", _darts),
+    ("alue: ", _named),
+    (" net output #", _net_output),
+    ("损失", _translated),
+    ("准确率", _translated),
+    ("('", _tuple),
+)

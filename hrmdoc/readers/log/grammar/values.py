@@ -1,0 +1,67 @@
+"""The numbers of a line whose template is understood: its position and its named values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hrmdoc.readers.log.grammar.plan import Measure, Plan
+from hrmdoc.readers.log.position import Position
+
+MOST_STEPS = 1e18
+"""What is larger is no count of steps, and does not fit in 64 bits."""
+
+
+def number(text: str) -> float:
+    """A number as logs write it: `1,024`, `nan.0`, `-inf`."""
+    try:
+        return float(text)
+    except ValueError:
+        return float(text.replace(",", "").removesuffix(".0"))
+
+
+def values_of(plan: Plan, numbers: list[str]) -> list[tuple[str, float]]:
+    """The named values of a line."""
+    if plan.simple:
+        try:
+            return [(name, float(numbers[at])) for name, at in plan.simple]
+        except ValueError:
+            pass  # 1,024 or nan.0
+    return [(measure.name, _value(numbers, measure)) for measure in plan.measures]
+
+
+def position_of(plan: Plan, numbers: list[str]) -> Position:
+    """The position that the counters of a line give; a counter with a fraction is none."""
+    epoch = epochs = step = total = None
+    restarts: bool | None = None
+    for counter in plan.counters:
+        value = _whole(numbers[counter.at])
+        if value is None:
+            continue
+        if counter.kind == "epoch":
+            epoch = value
+            epochs = None if counter.total is None else _whole(numbers[counter.total])
+        elif step is None or (counter.kind == "global" and restarts is not False):
+            step = value
+            total = None if counter.total is None else _whole(numbers[counter.total])
+            restarts = {"batch": True, "global": False}.get(counter.kind)
+    return Position(epoch, step, total, restarts, epochs)
+
+
+def totals_of(position: Position) -> Iterator[tuple[str, int]]:
+    """Facts that the totals of the counters state."""
+    if position.epochs:
+        yield "run.epochs", position.epochs
+    if position.total and position.restarts:
+        yield "run.steps_per_epoch", position.total
+    elif position.total and position.epoch is None:
+        yield "run.total_steps", position.total
+
+
+def _whole(text: str) -> int | None:
+    digits = text.replace(",", "") if "," in text else text
+    return int(digits) if digits.isdigit() and len(digits) < 18 else None
+
+
+def _value(numbers: list[str], measure: Measure) -> float:
+    value = number(numbers[measure.at]) * measure.scale
+    return value if measure.over is None else value / (number(numbers[measure.over]) or 1.0)

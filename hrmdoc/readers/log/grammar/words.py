@@ -1,0 +1,126 @@
+"""The words of training logs: what counts steps, what measures, what says that a line is about evaluation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hrmdoc.text import patterns
+
+CounterKind = Literal["epoch", "batch", "step", "global"]
+"""`batch` restarts with every epoch, `global` never does, `step` may do either."""
+
+
+def word_set(*lines: str) -> frozenset[str]:
+    """The words of some lines."""
+    return frozenset(word for line in lines for word in line.split())
+
+
+_COUNTERS: dict[str, CounterKind] = {
+    **dict.fromkeys(("epoch", "ep", "round"), "epoch"),
+    **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
+    **dict.fromkeys(
+        ("step", "steps", "iter", "iters", "it", "itr", "itn", "iteration", "iterations"), "step"
+    ),
+    **dict.fromkeys(
+        ("global step", "global steps", "num updates", "update", "updates", "up", "optimizer step"), "global"
+    ),
+    **dict.fromkeys(
+        ("train step", "training step", "total timesteps", "timestep", "timesteps", "num timesteps"), "global"
+    ),
+    **dict.fromkeys(
+        ("episode", "current steps", "trainer global step", "opt step", "global iter", "gradient step"),
+        "global",
+    ),
+    "rollout": "global",
+}
+_BEFORE_COUNTER = word_set(
+    "train training learning starting start beginning begin of at current end finished after in",
+    "val valid validation test eval validate evaluation completed",
+) | {"begin of", "beginning of", "end of"}
+
+_TOTALS = ("total", "max_", "num_")
+"""`step/total_step: 5/60` names the total as well."""
+
+_QUALITIES = word_set(
+    "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
+    "acc accuracy accuracies acc1 acc5 top1 top5 prec precision recall f1 auc auroc iou miou dice",
+    "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
+)
+_MEASURES = _QUALITIES | word_set(
+    "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
+    "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
+)
+_RESULTS = _QUALITIES | word_set("reward rewards return returns")
+_EXTREMES = word_set("best lowest highest min max minimum maximum target final")
+_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {
+    "local rank",
+    "v num",
+}
+
+EVALUATIONS = ("val", "test", "dev")
+"""Splits that are not trained on."""
+_SPLITS = ("val", "test", "train", "dev")
+_SPLIT = patterns.lazy(r"[^a-z0-9@]+")
+_SPLIT_WORDS = patterns.lazy(
+    r"(?<![a-z])(?:(vali?|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating"
+    r"|all(?=\.[a-z])|cv(?= batch))"
+    r"|(test|testing)|(train|training)|(dev))(?![a-z])"
+)
+
+
+def plain(name: str) -> str:
+    """Lower case, words parted by single spaces, marks of the split dropped: `Epoch(train)` is `epoch`."""
+    lower = name.lower().replace("(train)", "").replace("(val)", "").replace("(test)", "")
+    return " ".join(part for part in _SPLIT.split(lower) if part)
+
+
+def counter_kind(name: str) -> CounterKind | None:
+    """Which counter a name is, None when it is none."""
+    of, _, total = name.rpartition("/")
+    words = plain(of if of and total.startswith(_TOTALS) else name)
+    kind = _COUNTERS.get(words)
+    if kind is not None:
+        return kind
+    head, _, last = words.rpartition(" ")
+    if (
+        head
+        and last in _COUNTERS
+        and (head in _BEFORE_COUNTER or head.rpartition(" ")[2] in ("at", "after", "training"))
+    ):
+        return _COUNTERS[last]
+    return None
+
+
+def measures(name: str) -> bool:
+    """Whether a name holds a word that training logs use for a measure."""
+    words = plain(name).split(" ")
+    return any(
+        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words
+    ) or (words == ["cost"] or words[-2:] == ["step", "time"] or "learning rate" in " ".join(words))
+
+
+def quality(name: str) -> bool:
+    """Whether a name tells how well the model does, which is measured on a split, as a loss or an accuracy
+    is."""
+    return not _QUALITIES.isdisjoint(plain(name).split(" "))
+
+
+def is_result(name: str) -> bool:
+    """Whether the last word of a name is what it measures: `Val Loss` and `Mean reward`, not `loss_scale`,
+    nor `best_loss`."""
+    words = plain(name).split(" ")
+    return words[-1] in _RESULTS and _EXTREMES.isdisjoint(words)
+
+
+def is_junk(name: str) -> bool:
+    """Names that number places, not measures."""
+    return plain(name) in _JUNK
+
+
+def split_of(text: str) -> str | None:
+    """`val`, `test`, `train` or `dev` when a text names the split, the last one named; else None. HRM
+    evaluates a set `all.`."""
+    found = None
+    for match in _SPLIT_WORDS.finditer(text.lower()):
+        found = _SPLITS[(match.lastindex or 1) - 1]
+    return found

@@ -1,0 +1,104 @@
+"""Moments in the life of a run that lines report: start, resume, checkpoint, restart, end."""
+
+from __future__ import annotations
+
+import re
+
+from hrmdoc.readers.log.cursor import Cursor, Line, State
+from hrmdoc.readers.log.formats.base import Again, Reading
+from hrmdoc.record.records import Event, EventKind
+from hrmdoc.text import patterns
+
+_ONE_RESUME = 40
+"""A program reports one resume in several lines, as Lightning says that it restores and that it has
+restored."""
+_LONGEST = 600
+_DETAIL = 300
+"""Characters of the line that are kept with the event."""
+_STEP = patterns.lazy(
+    r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE
+)
+_NOT = patterns.lazy(
+    r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE
+)
+_MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kind, hints, patterns.lazy(pattern, re.IGNORECASE))  # type: ignore[misc]
+    for kind, hints, pattern in (
+        ("restart", ("restart",), r"restarting worker group|worker group restart|restart_count ?[=:] ?[1-9]"),
+        (
+            "resume",
+            ("resum", "continuing", "load", "restor"),
+            r"\b(?:resum(?:e|ed|ing) (?:\w+ ){0,2}(?:from|at)\b|continuing training from|"
+            r"successfully loaded checkpoint|"
+            r"load(?:ing|ed) (?:\w+ ){0,2}checkpoint (?:from|at|'|/)|"
+            r"load(?:ing|ed) (?:training|trainer|optimizer) state|"
+            r"restor(?:ing|ed) (?:all )?states? (?:from|of))",
+        ),
+        (
+            "checkpoint",
+            ("sav",),
+            r"\bsav(?:ing|ed)\b.{0,40}\b(?:checkpoints?|ckpt|model|weights|state)\b"
+            r"|checkpoint (?:\S{1,200} )?saved\b"
+            r"|save checkpoint",
+        ),
+        (
+            "start",
+            ("training",),
+            r"\*{3,} running training"
+            r"|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))"
+            r"|\btraining (?:started|begins)",
+        ),
+        (
+            "end",
+            ("training", "fit` stopped", "early stopping"),
+            r"\btraining (?:\w{1,30} )?(?:is )?(?:complete[d!.]*|finished|done|ended)\b"
+            r"|finished training|trainer\.fit` stopped"
+            r"|\bearly stopping\b(?! (?:counter|patience|callback))",
+        ),
+    )
+)
+"""Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
+
+
+class _Resumes(State):
+    """Line and step of the last word of a resume."""
+
+    last: tuple[int, int | None] | None = None
+
+
+def moment_in(line: Line, cursor: Cursor) -> Reading | None:
+    """The event that a line reports."""
+    text = line.text
+    if len(text) > _LONGEST:
+        return None
+    lower = text.lower()
+    for kind, hints, pattern in _MOMENTS:
+        if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):
+            continue
+        if kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24):
+            continue
+        if kind == "resume" and _known(line, cursor):
+            return Reading()
+        step = _STEP.search(text, found.start())
+        reading = _event(kind, cursor, [step.group(1)] if step else [], line)
+        if kind == "checkpoint":
+            spans = [step.span(1)] if step else []
+            again = lambda cursor, numbers, line: _event("checkpoint", cursor, numbers, line)  # noqa: E731
+            reading.again = Again(again, spans, free=[(0, len(text))], text=True)
+        return reading
+    return None
+
+
+def _known(line: Line, cursor: Cursor) -> bool:
+    """Whether the line above reported the same resume."""
+    resumes, step = cursor.of(_Resumes), cursor.flow.step
+    last, resumes.last = resumes.last, (line.mark.line, step)
+    return last is not None and line.mark.line - last[0] <= _ONE_RESUME and last[1] == step
+
+
+def _event(kind: EventKind, cursor: Cursor, numbers: list[str], line: Line) -> Reading:
+    mark = line.mark
+    step = int(numbers[0]) if numbers else cursor.flow.step
+    detail = line.text.strip()[:_DETAIL]
+    event = Event(kind, cursor.log.file, mark.line, step, mark.time, mark.rank, detail)
+    return Reading(records=[event])

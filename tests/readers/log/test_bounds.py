@@ -1,0 +1,60 @@
+"""Where a bound keeps memory small, what was left out is counted and reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hrmdoc.readers.log import session
+from hrmdoc.readers.log.formats import keras_bar
+from hrmdoc.readers.log.stream import PIECE_LIMIT
+
+BOX = "-" * 40 + "\n{rows}| total_timesteps | 2048 |\n" + "-" * 40 + "\n"
+
+
+def test_values_of_a_list_beyond_the_bound_are_counted(read: Any) -> None:
+    run = read("val_losses = [" + ", ".join(f"{at % 7}.5" for at in range(10_003)) + "]\n")
+    assert run.points == 10_000
+    [damage] = run.damages
+    assert (damage.line, damage.what) == (1, "left out 3 values of too long a list")
+
+
+def test_rows_of_a_box_beyond_the_bound_are_counted(read: Any) -> None:
+    run = read(BOX.format(rows="".join(f"| loss_{at} | 0.5 |\n" for at in range(205))))
+    [damage] = run.damages
+    assert damage.what == "left out 6 rows of too long a box"
+
+
+def test_numbers_below_a_heading_beyond_the_bound_are_counted(read: Any) -> None:
+    run = read("Validation loss:\n" + "0.5\n" * 10_002)
+    assert run.points == 10_000
+    [damage] = run.damages
+    assert damage.what == "left out 2 values of too long a column"
+
+
+def test_redraws_of_a_bar_of_no_epoch_beyond_the_bound_are_counted(
+    read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keras_bar, "_MOST_DRAWN", 10)
+    run = read("".join(f"{at}/99 [==>...] - ETA: 9s - loss: 0.{at}\n" for at in range(1, 16)))
+    [damage] = run.damages
+    assert damage.what == "left out 5 redraws of a bar of no epoch"
+
+
+def test_ranks_beyond_the_bound_are_counted_and_their_lines_read(
+    read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_MOST_RANKS", 4)
+    run = read("".join(f"[rank{rank}]: step {rank} loss 0.5\n" for rank in range(7)))
+    assert run.points == 7
+    [damage] = run.damages
+    assert (damage.line, damage.what) == (5, "left out 3 names of too many ranks")
+
+
+def test_all_overlong_lines_are_counted(read: Any) -> None:
+    long = b"x" * (PIECE_LIMIT + 1) + b"\n"
+    [damage] = read(b"step 1 loss 0.5\n" + 3 * long).damages
+    assert damage.what.startswith("3 lines are longer than 64 KiB")
+    [damage] = read(long).damages
+    assert damage.what.startswith("a line is longer than 64 KiB")

@@ -1,0 +1,147 @@
+"""Lines of a known shape are read from their numbers alone, and give what each line by itself gives."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from tests.readers.log.metrics import points
+from tests.readers.log.test_formats import LINES
+from tests.readers.log.test_stream import everything
+
+NUMBERS = st.sampled_from(
+    ["1", "0.25", "-3", "+7", "1e-4", "12,345", "nan", "inf", ".5", "1.", "007", "-0.0", "3.1e+05", "9" * 30]
+)
+GAPS = st.sampled_from(
+    [" ", ": ", ", lr ", "/", " | norm: ", "ms, mfu ", "-", "e", ".", ",", " -", "=", "%", "v", " nan is "]
+)
+PREFIXES = st.sampled_from(
+    [
+        "",
+        "[rank{0}]: ",
+        "2026-01-02 03:{1:02d}:{0:02d},{2} INFO [rank{0}] trainer: ",
+        "I0102 03:04:{0:02d}.{2} 139 loop.py:48] ",
+        "[{2}/{1}] ",
+        "Nov  2 03:{1:02d}:{0:02d} node7 train[{2}]: ",
+        "\x1b[3{0}m[01/02 03:04:{1:02d}]\x1b[0m ",
+        "03:{1:02d}:{0:02d} | ",
+    ]
+)
+MESSAGES = st.sampled_from(
+    [
+        "step {0} | loss {1}.{2} | grad norm {2}.5 | lr 3e-0{0}",
+        "Epoch {0}: loss={1}.25, acc={2}%",
+        "epoch {1} [{0}/64] loss: {2}.5",
+        "Epoch: [{0}][{1}/2{2}] Loss {2}.5 ({1}.5)",
+        "{{'loss': {1}.5, 'learning_rate': {0}e-05, 'epoch': 0.{2}}}",
+        "{{'eval_loss': {1}.5, 'epoch': {2}.0}}",
+        "{{'loss': '{1}.5', 'step': {2}, 'note': 'at {0}'}}",
+        " {0}%|##  | {1}/999 [00:0{0}<11:22, {2}.5it/s, loss={2}.125]",
+        "Epoch {0}: {1}0%|#| {2}/50 [00:01<00:01, 1.1it/s, v_num=3, train_loss=0.{1}]",
+        "Saving model checkpoint to runs/checkpoint-{2}",
+        "shard {0} loaded in {1}.{2}s",
+        "[{0}]\ttrain-rmse:0.{1}\teval-rmse:0.{2}",
+        "val loss: {1}.5 top{0} acc: 0.{2}",
+        "acc{0} {1} and top {0} acc: 0.{2} at step {1}",
+        "restart_count={0} restarting worker group",
+        "Validation results:",
+        "loss: {1}.{2}",
+        "  epoch   train_loss   valid_loss",
+        "  {0}   {1}.25   {2}.5",
+        "world size: {0}",
+        "using fp{1} for {0}",
+        "exit code {1}: step {2} loss 0.{0}",
+        "ValueError: bad value {0}",
+        "{0} val 3.{1}",
+    ]
+)
+MIDNIGHT = 1_767_312_000.0  # 2026-01-02
+DIGITS = st.tuples(st.integers(0, 9), st.integers(0, 59), st.integers(0, 2000))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    parts=st.lists(st.tuples(PREFIXES, MESSAGES), min_size=1, max_size=5),
+    fills=st.lists(DIGITS, min_size=16, max_size=60),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_many_lines_at_once_give_what_each_gives_alone(
+    parts: list[tuple[str, str]], fills: list[tuple[int, int, int]], end: str, read: Any
+) -> None:
+    lines = []
+    for at, fill in enumerate(fills):
+        prefix, message = parts[at % len(parts)]
+        lines.append((prefix.format(*fill) + message.format(*fill) + end).encode())
+    ends = accumulate(map(len, lines))
+    assert everything(read(b"".join(lines))) == everything(read(b"".join(lines), ends))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_format_reads_its_like_as_it_read_the_first(name: str, read: Any) -> None:
+    log, _ = LINES[name]
+    more = [
+        re.sub(r"\d+", lambda found, turn=turn: str(int(found[0]) + turn).zfill(len(found[0])), log)
+        for turn in range(1, 30)
+    ]
+    lines = "".join([log, *more]).encode().splitlines(keepends=True)
+    assert everything(read(b"".join(lines))) == everything(read(b"".join(lines), accumulate(map(len, lines))))
+
+
+def test_what_a_signature_asks_for_is_kept_whatever_the_shape_of_its_line_gave_before(read: Any) -> None:
+    from hrmdoc.text.literals import Literals
+
+    log = "".join(f"code {code}: step 1 of the job is done\n" for code in (*range(100, 140), 79, 80, 79))
+    run = read(log, wanted=Literals([b"code 79"]))
+    assert [line.line for line in run.lines] == [41, 43]
+
+
+def test_words_that_hold_digits_are_seen_in_lines_of_a_known_shape(read: Any) -> None:
+    log = "".join(f"{step} conf{step % 3} 0.5 f{step % 2} = 0.25\n" for step in range(60))
+    lines = log.encode().splitlines(keepends=True)
+    assert everything(read(log)) == everything(read(log, accumulate(map(len, lines))))
+
+
+def test_a_line_of_a_known_shape_has_the_time_and_the_rank_of_its_own(read: Any) -> None:
+    log = "".join(
+        f"2026-01-02 03:{at // 60:02d}:{at % 60:02d},{at:03d} INFO [rank{at % 12}] step {at} loss {at}.5\n"
+        for at in range(200)
+    )
+    run = read(log)
+    assert len(run.ranks) == 12
+    for key, series in run.series.items():
+        assert (series.steps % 12 == key.rank).all()
+        assert (series.values == series.steps + 0.5).all()
+        assert series.times.tolist() == pytest.approx(MIDNIGHT + 3 * 3600 + series.steps * 1.001, abs=1e-3)
+
+
+@example([(" -", "-3", "1")])
+@given(st.lists(st.tuples(GAPS, NUMBERS, NUMBERS), min_size=1, max_size=6))
+def test_numbers_whose_places_are_known_stand_there_with_any_digits(
+    parts: list[tuple[str, str, str]],
+) -> None:
+    line = "step" + "".join(gap + number for gap, number, _ in parts) + parts[0][0]
+    numbers = split_numbers(line)[1::2]
+    spans = spans_of(line, numbers)
+    if spans is None:
+        return
+    assert [line[start:end] for start, end in spans] == numbers
+    wider = "".join(
+        re.sub(r"\d+", "98765", part) if at % 2 else part for at, part in enumerate(split_numbers(line))
+    )
+    assert split_numbers(wider)[::2] == split_numbers(line)[::2]
+
+
+def test_a_number_that_its_surroundings_could_go_on_has_no_known_place() -> None:
+    text = "step 1,234.5, loss 3"
+    assert spans_of(text, split_numbers(text)[1::2]) is None
+
+
+def test_points_of_lines_of_one_shape_are_all_there(read: Any) -> None:
+    run = read("".join(f"step {step} | loss {step}.5 | lr 1e-3\n" for step in range(5000)))
+    assert points(run, "loss") == [(step, step + 0.5) for step in range(5000)]
