@@ -11,14 +11,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import jsonl
@@ -28,8 +24,9 @@ from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.support.placed import Placed
 from hrmdoc.readers.support.table import unix_time
-from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.records import Damage, Record
 from hrmdoc.text import patterns
 
 NAME = "envelopes"
@@ -78,9 +75,7 @@ def open_session(context: Context) -> _Session:
 class _Session(LineSession):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._text = TextSession(context)
-        self._places = array("q")
-        """The place of each line that was handed on."""
+        self._text = Placed(TextSession(context))
         self._document: list[bytes] | None = None
         self._held = 0
         self._begun = False
@@ -98,7 +93,7 @@ class _Session(LineSession):
         yield from self._unread.rest()
         if self._document is not None:
             yield from self._whole(b"".join(self._document))
-        yield from map(self._placed, self._text.close())
+        yield from self._text.close()
 
     def _block(self, block: bytes) -> Iterator[Record]:
         """Records of whole lines. Where the first is no JSON by itself the file is a document, which ends
@@ -146,21 +141,11 @@ class _Session(LineSession):
             yield Damage(self._context.path, error.line, error.what)
 
     def _read(self, envelopes: Iterable[tuple[int, tuple[str, float]]]) -> Iterator[Record]:
-        text = []
-        for place, (message, time) in envelopes:
-            for line in message.removesuffix("\n").split("\n"):
-                text.append(f"{_stamp(time)}{line}\n")
-                self._places.append(place)
-        yield from map(self._placed, self._text.feed("".join(text).encode("utf-8", "replace")))
-
-    def _placed(self, record: Record) -> Record:
-        """`record` with the line of the file instead of that of the text."""
-        if isinstance(record, Points) and record.lines is not None:
-            places = np.frombuffer(self._places, np.int64)
-            return replace(record, lines=places[np.clip(record.lines - 1, 0, len(places) - 1)])
-        if isinstance(record, Line | Event | Fact | Damage) and record.line is not None and len(self._places):
-            return replace(record, line=self._places[min(max(record.line, 1), len(self._places)) - 1])
-        return record
+        yield from self._text.feed(
+            (place, f"{_stamp(time)}{line}")
+            for place, (message, time) in envelopes
+            for line in message.removesuffix("\n").split("\n")
+        )
 
 
 def _parsed(line: bytes) -> Any:

@@ -79,6 +79,7 @@ time."""
 NAMES = {
     "configs": "config.yaml",
     "csv": "metrics.csv",
+    "trials": "console.log",
     "envelopes": "pod.json",
     "flight_recorder": "nccl_trace_rank_0",
     "hf_state": "trainer_state.json",
@@ -136,7 +137,26 @@ def _trackio() -> bytes:
         return db.serialize()
 
 
+_TRIALS = b"""Trial status: 2 RUNNING
++------------+---------+--------+------+
+| Trial name | status  |   iter | loss |
+|------------+---------+--------+------|
+| fn_00000   | RUNNING |      1 |  2.0 |
+| fn_00001   | RUNNING |      1 |  nan |
++------------+---------+--------+------+
+(fn pid=11) epoch 1 loss 2.0
+(fn pid=12) epoch 1 loss nan
+Result for fn_00000:
+  training_iteration: 2
+  loss: 1.5
+
+[I 2026-01-02 03:04:05,123] A new study created in memory with name: x
+step 1 loss 3.0
+[I 2026-01-02 03:04:06,123] Trial 0 finished with value: 0.8 and parameters: {'lr': 0.01}.
+step 1 loss 4.0
+"""
 _PLAIN: dict[str, bytes] = {
+    "trials": _TRIALS,
     "configs": b"lr: 1e-3\nmodel:\n  width: 8\n  layers: [1, 2]\nseed: 0\n",
     "envelopes": b'{"log": "step 1 | loss 2.0\\n", "time": "2026-11-20T03:00:01Z"}\n{"log": "step 2 loss nan\\n", "time": ""}\n',
     "json_history": b'{"loss": [2.0, 1.5, 1.2], "val_loss": [2.1, NaN, 1.3]}',

@@ -149,12 +149,18 @@ def _packed(
         else _file(inside, os.stat(inside), seen, met, explicit=True)
     )
     for source in found:
-        if hasattr(readers.reader(source.reader), "runs"):
+        if _is_database(source):
             met.append(Damage(source.path, None, "a database inside an archive is not read; unpack it first"))
             continue
         path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
         yield replace(source, path=path, logger=logger, stored=source.path)
     noted += [dataclasses.replace(one, file=one.file.replace(root, archive, 1)) for one in met]
+
+
+def _is_database(source: Source) -> bool:
+    """Whether its reader opens it by name, and so cannot read it where it is not."""
+    reader = readers.reader(source.reader)
+    return reader.WHOLE and hasattr(reader, "runs")
 
 
 def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:

@@ -101,7 +101,7 @@ def told(groups: Sequence[RunGroup]) -> str:
     for source in groups[-1].sources if groups else ():
         inside = (
             getattr(readers.reader(source.reader), "runs", None)
-            if source.reader and not source.part
+            if source.reader and not source.part and readers.reader(source.reader).WHOLE
             else None
         )
         if inside is not None and len(names := inside(source.path)) > 1:
