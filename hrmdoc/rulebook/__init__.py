@@ -22,6 +22,7 @@ from hrmdoc import __version__
 from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
 from hrmdoc.rulebook import conditions, relations
+from hrmdoc.rulebook.alternatives import unshown
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema import (
@@ -322,6 +323,11 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         f"symptom {rule.id}: no signature names it"
         for rule in book.symptoms.values()
         if rule.when.lines is not None and rule.id not in named
+    ]
+    problems += [
+        f"signature {s.id}: no example that this alternative alone matches: {part}"
+        for s in book.signatures.values()
+        for part in unshown(s)
     ]
     told = [
         (rule.id, part.lines.got_over)
