@@ -54,14 +54,7 @@ def train(words: list[str]) -> int:
     if request.job is None:  # a batch job may find it where it runs
         check_data(config.data_path)
     if request.detach or request.job is not None:
-        run = launch.name_of(config.run_dir, config.run_name)
-        if request.job is None:
-            sys.stderr.write(launch.detach(request.words, run))
-            sys.stdout.write(f"{run}\n")
-        else:
-            sys.stdout.write(
-                launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run)
-            )
+        _start_elsewhere(request, launch.name_of(config.run_dir, config.run_name))
         return 0
     if sys.stderr.isatty():
         sys.stderr.write("loading PyTorch ...\n")
@@ -94,6 +87,15 @@ def train(words: list[str]) -> int:
     if outcome.reason == "signal":
         return 128 + outcome.signal
     return 1 if outcome.reason == "nonfinite" else 0
+
+
+def _start_elsewhere(request: launch.Request, run: Path) -> None:
+    """Starts the run in the background, or hands it to the batch system."""
+    if request.job is None:
+        sys.stderr.write(launch.detach(request.words, run))
+        sys.stdout.write(f"{run}\n")
+    else:
+        sys.stdout.write(launch.submit(request.words, run, request.job, os.environ, dry_run=request.dry_run))
 
 
 def _summary(job: Job, outcome: Outcome) -> str:
