@@ -16,7 +16,10 @@ from pathlib import Path
 from hrmdoc.errors import UsageError
 
 LIMIT_S = 180.0
-LIST = "import json; from hrmdoc.trainer.faults import FAULTS; print(json.dumps({n: f.cause for n, f in FAULTS.items()}))"
+LIST = (
+    "import json; from hrmdoc.trainer.faults import FAULTS; print(json.dumps({n: f.cause for n, f in "
+    "FAULTS.items()}))"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ book = rulebook.load()
 assert len(book.symptoms) > 50, len(book.symptoms)
 assert rulebook.check(book) == [], rulebook.check(book)
 assert list(data_dir("playbooks").glob("*.md"))
-kernels = sorted(file.name for file in (Path(hrmdoc.trainer.__file__).parent / "native" / "kernels").iterdir())
+place = Path(hrmdoc.trainer.__file__).parent / "native" / "kernels"
+kernels = sorted(file.name for file in place.iterdir())
 assert kernels == sys.argv[1:], kernels
 leaked = [name for name in ("trainer", "rules", "playbooks", "tests") if importlib.util.find_spec(name)]
 assert not leaked, leaked
@@ -35,7 +36,8 @@ SICK = {
     "run.json": '{"schema": "hrmdoc.run/1", "id": "sick", "framework": "hrm"}',
     "config.yaml": "lr: 1.0e-2\nepochs: 10\nglobal_batch_size: 32\nseed: 1\n",
     "train.log": "".join(
-        f"step {step}/140 | lm_loss {1.5 - step / 100 if step < 60 else 1 + (step - 60) / 20:.4f} | lr 1.0e-02\n"
+        f"step {step}/140 | lm_loss {1.5 - step / 100 if step < 60 else 1 + (step - 60) / 20:.4f} | lr "
+        f"1.0e-02\n"
         for step in range(140)
     ),
 }
@@ -48,7 +50,8 @@ def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
     )
     if done.returncode != expect:
         sys.exit(
-            f"{' '.join(map(str, command))}: status {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}"
+            f"{' '.join(map(str, command))}: status {done.returncode}, expected "
+            f"{expect}\n{done.stdout}{done.stderr}"
         )
     return done.stdout
 

@@ -13,7 +13,10 @@ import pytest
 
 import hrmdoc
 
-OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB\n"
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
+    "of 23.65 GiB\n"
+)
 
 
 def points(first: int, last: int) -> str:

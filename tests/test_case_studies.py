@@ -44,10 +44,15 @@ def remedies(diagnosis: Diagnosis, cause: str) -> set[str]:
 
 
 ZERO_LOSS_SIGNS = (
-    "loss-zero eval-loss-zero train-loss-near-zero params-per-sample-high dropout-low-for-size weight-decay-low "
+    "loss-zero eval-loss-zero train-loss-near-zero params-per-sample-high dropout-low-for-size "
+    "weight-decay-low "
     "no-early-stopping eval-too-rare"
 )
-ZERO_LOSS_NEAR_MISSES = "loss-zero-from-start overfitting loss-nonfinite loss-plateau loss-divergence generalization-gap learns-well"
+ZERO_LOSS_NEAR_MISSES = (
+    "loss-zero-from-start overfitting loss-nonfinite loss-plateau loss-divergence "
+    "generalization-gap "
+    "learns-well"
+)
 
 
 def test_zero_loss_on_a_small_set_is_memorization_with_leakage_and_masked_labels_as_rivals(
@@ -182,7 +187,8 @@ def test_nan_behind_healthy_gradients_comes_from_the_forward_pass(book: Rulebook
         book,
         "sft",
         "loss-nonfinite grad-nonfinite",
-        "grad-norm-explosion grad-norm-spike grad-norm-unstable loss-spike loss-divergence loss-oscillating loss-scale-collapse "
+        "grad-norm-explosion grad-norm-spike grad-norm-unstable loss-spike loss-divergence "
+        "loss-oscillating loss-scale-collapse "
         "fp16-overflow-skips no-gradient-clipping loss-plateau loss-at-chance loss-zero",
     )
     assert set(ranked(diagnosis)[:2]) <= {
@@ -258,7 +264,8 @@ def test_gradient_and_config_oddities_of_a_run_that_learns_well_are_info(book: R
         book,
         "sft",
         "learns-well grad-norm-high grad-norm-unstable clipping-saturated lr-above-typical",
-        "loss-divergence loss-nonfinite loss-plateau loss-oscillating initial-loss-off overfitting loss-spike",
+        "loss-divergence loss-nonfinite loss-plateau loss-oscillating initial-loss-off overfitting "
+        "loss-spike",
     )
     assert diagnosis.verdict in ("healthy", "info")
     odd = examine(

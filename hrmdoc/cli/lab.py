@@ -52,6 +52,7 @@ def command(words: tuple[str, ...], *, reference: bool, runs: Path) -> int:
         click.echo(result.line())
     right = sum(result.rank == 1 for result in results)
     click.echo(
-        f"{right} of {len(results)} named first, {sum(result.found for result in results)} found; runs are kept in {runs}"
+        f"{right} of {len(results)} named first, {sum(result.found for result in results)} found; runs "
+        f"are kept in {runs}"
     )
     return 0 if all(result.found for result in results) else 1

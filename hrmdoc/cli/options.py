@@ -156,7 +156,10 @@ def check_policy(settings: Settings) -> None:
         hint = f"look at it, then: hrmdoc trust {settings.origin}"
         raise UsageError("--act may do nothing: [policy] is not trusted", file=settings.origin, hint=hint)
     if not settings.policy.auto:
-        hint = 'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy with `hrmdoc apply`'
+        hint = (
+            'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy '
+            "with `hrmdoc apply`"
+        )
         raise UsageError(
             "--act may do nothing: policy.auto is empty", file=settings.origin or None, hint=hint
         )

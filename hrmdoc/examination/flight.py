@@ -103,7 +103,8 @@ def _different(
         return
     (one, first), (other, second) = list(forms.items())[:2]
     text = (
-        f"Flight recorder: ranks {first} and {second} issue different collectives as number {sequence} of group {name}: "
+        f"Flight recorder: ranks {first} and {second} issue different collectives as number {sequence} "
+        f"of group {name}: "
         f"{one[0]} [{one[1]}] against {other[0]} [{other[1]}]"
     )
     yield Line(text, ranks[first].file, 1, rank=first)

@@ -27,7 +27,8 @@ SKEW = 30.0
 _SHOWN = 64
 _MOST_RANKS = 65_536
 _CASCADE = patterns.lazy(
-    r"closed by peer|reset by peer|broken pipe|watchdog|remote ?error|connection (?:closed|refused|was)|SIGTERM|SignalException"
+    r"closed by peer|reset by peer|broken pipe|watchdog|remote ?error|connection "
+    r"(?:closed|refused|was)|SIGTERM|SignalException"
     r"|ChildFailedError|timed? ?out|abort|heartbeat",
     re.IGNORECASE,
 )

@@ -28,10 +28,12 @@ _NEAR_THE_END = 50
 """Lines: an exception without a traceback is what ended the program only when hardly anything was printed
 after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
-_SOURCE = patterns.lazy(  # quoted source, be it a dump, a diff or the output of grep: it names an error but none happened
-    r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
-    r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
-    r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
+_SOURCE = (
+    patterns.lazy(  # quoted source (a dump, a diff, the output of grep): it names an error, none happened
+        r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
+        r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
+        r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
+    )
 )
 _RAISED = patterns.lazy(r"[\w.]{0,200}(?:Error|Exception|Interrupt|SystemExit|Timeout): ")
 _NOWHERE = Place()

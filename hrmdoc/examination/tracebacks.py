@@ -28,19 +28,24 @@ _PREFIX = patterns.lazy(
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=[ \S])"
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
-    r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,64} [\w.@/-]{1,64}(?:\[\d{1,9}\])?: ?"  # syslog, journald
+    # syslog, journald
+    r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,64} [\w.@/-]{1,64}(?:\[\d{1,9}\])?: ?"
     r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
-    r"|# ?(?=\[(?:rank|default|Rank )?\d{1,6}\]:?|Traceback \(most| {1,8}File \")"  # a log that was commented out as a whole
-    r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: |:(?=[A-Z\[]))"  # pdsh, compose and pods: the name of the machine
+    # a log that was commented out as a whole
+    r"|# ?(?=\[(?:rank|default|Rank )?\d{1,6}\]:?|Traceback \(most| {1,8}File \")"
+    # pdsh, compose and pods: the name of the machine
+    r"|(?=[\w.-]{0,60}\d)[a-z][\w.-]{1,60}(?: {1,8}\| ?|: |:(?=[A-Z\[]))"
     r"|\[\d{1,5},(?:mpirank:)?\d{1,6}(?:,[\w.-]{1,60})?\](?:<std(?:err|out)>)?:? ?"  # mpirun
     r"|std(?:err|out) [FP] "  # containers of Kubernetes
     r"|\[\d{1,6}/[\w-]{1,40}/\d{1,9} \(pid \d{1,9}\)\] (?:\[[0-9a-f-]{36}\] ?)?"  # Metaflow
-    r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
+    r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d "
+    r"(?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
     r"|E {6,8}(?=[A-Za-z_])"  # pytest
     r"|(?:ERROR|CRITICAL) {1,4}[\w.]{1,60}:[\w.]{1,60}\.py:\d{1,6} "  # pytest's own log
     r"|wandb: (?=Traceback|  File|[\w.]{1,80}(?:Error|Exception)\b)"
     r"|(?i:training|trainer|run|job|experiment|process|script|program|execution)(?: [\w./'\"-]{1,40})? "
-    r"(?:failed|crashed|aborted|stopped|ended|terminated)(?: (?:with|due to|because of)(?: an?)?(?: error| exception)?)?[:,] "
+    r"(?:failed|crashed|aborted|stopped|ended|terminated)(?: (?:with|due to|because of)(?: an?)?(?: "
+    r"error| exception)?)?[:,] "
     r"(?=(?:[a-z_]\w{0,40}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b)"
     r"|\d{1,5}: ?(?=\S))"
 )

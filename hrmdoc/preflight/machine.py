@@ -20,15 +20,20 @@ from hrmdoc.record.records import Fact, Value
 
 GIB = 2**30
 VARIABLES = (
-    "OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "PYTORCH_ENABLE_MPS_FALLBACK", "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
-    "PYTORCH_MPS_LOW_WATERMARK_RATIO", "USE_FLASH_ATTN", "DISABLE_COMPILE", "CUDA_VISIBLE_DEVICES", "RANK", "LOCAL_RANK",
-    "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "NCCL_DEBUG", "NCCL_IB_DISABLE", "PYTORCH_CUDA_ALLOC_CONF",
+    "OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "PYTORCH_ENABLE_MPS_FALLBACK",
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+    "PYTORCH_MPS_LOW_WATERMARK_RATIO", "USE_FLASH_ATTN", "DISABLE_COMPILE", "CUDA_VISIBLE_DEVICES", "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "NCCL_DEBUG", "NCCL_IB_DISABLE",
+    "PYTORCH_CUDA_ALLOC_CONF",
     "SLURM_JOB_ID", "SLURM_NTASKS", "HF_HUB_DISABLE_XET",
 )  # fmt: skip
 """Environment variables that training depends on. No other is read, so that no secret gets into a report."""
 PACKAGES = (
-    "torch", "transformers", "accelerate", "trl", "peft", "datasets", "tokenizers", "deepspeed", "lightning", "pytorch-lightning",
-    "axolotl", "vllm", "bitsandbytes", "flash-attn", "adam-atan2", "omegaconf", "hydra-core", "numpy", "wandb",
+    "torch", "transformers", "accelerate", "trl", "peft", "datasets", "tokenizers", "deepspeed", "lightning",
+    "pytorch-lightning",
+    "axolotl", "vllm", "bitsandbytes", "flash-attn", "adam-atan2", "omegaconf", "hydra-core", "numpy",
+    "wandb",
 )  # fmt: skip
 _LOW_WATERMARK = 1.4
 _LOGIN = re.compile(r"(?:^|[.-])login\d*(?:[.-]|$)|^login", re.IGNORECASE)

@@ -18,7 +18,8 @@ _MOST_DAMAGES = 5
 _CHARACTERS_A_TOKEN = 4
 """English text has about four characters a token; used only where samples are not tokenized."""
 _TEXT = (  # columns that hold what is trained on
-    "text", "prompt", "completion", "messages", "conversations", "instruction", "input", "output", "question", "answer",
+    "text", "prompt", "completion", "messages", "conversations", "instruction", "input", "output",
+    "question", "answer",
     "content", "chosen", "rejected", "code", "source", "response",
 )  # fmt: skip
 _TRUTH = (

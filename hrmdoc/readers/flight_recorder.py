@@ -135,7 +135,10 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
     yield from _facts(context, groups, tree)
     for name, group in groups.items():
         if group.waiting >= 0:
-            detail = f"waits in {group.operation or 'a collective'} number {group.waiting} of group {name} {group.place}".rstrip()
+            detail = (
+                f"waits in {group.operation or 'a collective'} number {group.waiting} of group {name} "
+                f"{group.place}"
+            ).rstrip()
             yield Event("action", context.path, rank=context.rank, detail=detail)
 
 

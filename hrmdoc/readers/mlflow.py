@@ -171,7 +171,10 @@ def _tables(context: Context, opened: sqlite3.Connection) -> Iterator[Record]:
         yield Fact(str(key), plain_value(value), "config", context.path)
     names = [row[0] for row in opened.execute("SELECT DISTINCT key FROM metrics WHERE run_uuid = ?", (run,))]
     for name in names:
-        query = "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY timestamp, step"
+        query = (
+            "SELECT step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? AND key = ? ORDER BY "
+            "timestamp, step"
+        )
         rows = list(rows_of(opened, query, (run, name), context.path))
         values = [_metric_value(row[1], row[2]) for row in rows]
         yield _points(

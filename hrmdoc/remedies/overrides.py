@@ -14,7 +14,8 @@ from hrmdoc.text import patterns
 _KEY = r"[A-Za-z_][\w./@-]*"
 _VALUE = r"\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\\\"']*"
 _TOKEN = patterns.lazy(
-    rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ \t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
+    rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ "
+    rf"\t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
 )
 _LIST_ITEM = patterns.lazy(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
 _COMMENT = patterns.lazy(r"(?:^|\s)#.*")
@@ -116,7 +117,8 @@ class OverridesDocument:
         rest = self.text[last.end : close].rstrip("\r")
         newline = "\r\n" if "\r\n" in self.text else "\n"
         if item := re.match(r"[ \t]*-[ \t]+", lead):
-            return f"{self.text[: last.end + len(rest)]}{newline}{item[0]}{token}{self.text[last.end + len(rest) :]}"
+            end = last.end + len(rest)
+            return f"{self.text[:end]}{newline}{item[0]}{token}{self.text[end:]}"
         if not lead.strip() and rest.strip() in {"", "\\"} and self._one_a_line(begin):
             joint = f"{newline}{lead}" if self._plain_file() else f" \\{newline}{lead}"
             return f"{self.text[: last.end]}{joint}{token}{self.text[last.end :]}"

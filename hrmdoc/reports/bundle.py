@@ -21,14 +21,18 @@ from hrmdoc.reports import as_json, review
 from hrmdoc.text.clean import clean, redact, strip_ansi
 
 PACKAGES = (
-    "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed", "flash-attn",
-    "lightning", "wandb", "mlflow", "tensorboard", "triton", "bitsandbytes", "vllm", "hrmdoc",
+    "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed",
+    "flash-attn", "lightning", "wandb", "mlflow", "tensorboard", "triton", "bitsandbytes", "vllm", "hrmdoc",
 )  # fmt: skip
 VARIABLES = (
-    "CUDA_", "NCCL_", "TORCH_", "PYTORCH_", "OMP_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_", "HF_HUB_",
-    "TOKENIZERS_",
+    "CUDA_", "NCCL_", "TORCH_", "PYTORCH_", "OMP_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_",
+    "HF_HUB_", "TOKENIZERS_",
 )  # fmt: skip
-SMALLER = "data.batch_size: 1 or 2, one device, 20 steps, logging every step, no resume: the smallest run that shows it"
+SMALLER = (
+    "data.batch_size: 1 or 2, one device, 20 steps, logging every step, no resume: the smallest "
+    "run that "
+    "shows it"
+)
 MOST_LOGS, BLOCK = 12, 4 << 20
 
 
@@ -88,7 +92,8 @@ def environment() -> dict[str, object]:
 
 def _gpus() -> list[str]:
     """One line a GPU as `nvidia-smi` tells it; empty without an NVIDIA driver."""
-    query = "--query-gpu=index,name,driver_version,memory.total,memory.used,utilization.gpu,ecc.errors.uncorrected.volatile.total"
+    asked = "index,name,driver_version,memory.total,memory.used,utilization.gpu"
+    query = f"--query-gpu={asked},ecc.errors.uncorrected.volatile.total"
     try:
         done = subprocess.run(
             ["nvidia-smi", query, "--format=csv"], capture_output=True, text=True, timeout=20, check=False
@@ -113,7 +118,10 @@ def _reproduction(analysis: Analysis) -> str:
         f"- {key}: {analysis.situation.facts[key]}" for key in keys if key in analysis.situation.facts
     )
     suspected = f"Suspected: {leading.title} ({leading.probability:.0%})\n\n" if leading else ""
-    return f"# To reproduce\n\n{suspected}Values of this run:\n\n{known or '- none known'}\n\nReduce to: {SMALLER}.\n"
+    return (
+        f"# To reproduce\n\n{suspected}Values of this run:\n\n{known or '- none known'}\n\nReduce to: "
+        f"{SMALLER}.\n"
+    )
 
 
 def _logs(analysis: Analysis) -> list[Path]:

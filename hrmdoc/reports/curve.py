@@ -51,7 +51,8 @@ def svg(title: str, steps: IntArray, values: FloatArray, marks: Sequence[tuple[i
         )
     for step, anchor in ((left, "start"), (right, "end")):
         parts.append(
-            f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" text-anchor="{anchor}">{int(step)}</text>'
+            f'<text x="{across(step):.1f}" y="{HEIGHT - 6}" class="l" '
+            f'text-anchor="{anchor}">{int(step)}</text>'
         )
     parts.append(f'<polyline points="{path}" class="c"/>' if len(px) > 1 else _dot(path))
     for row, (step, label) in enumerate(marks[:4]):

@@ -91,7 +91,10 @@ def condition(when: When) -> str:
     if when.event is not None:
         return _happened(when.event)
     if when.silence is not None:
-        return f"nothing is written for {when.silence.factor:g} times the usual interval and at least {when.silence.floor:g} s"
+        return (
+            f"nothing is written for {when.silence.factor:g} times the usual interval and at least "
+            f"{when.silence.floor:g} s"
+        )
     inner = [f"({condition(part)})" if len(part.parts) > 1 else condition(part) for part in when.parts]
     if when.absent is not None:
         return f"it is not so that {inner[0]}"
@@ -179,8 +182,13 @@ def _change(change: Change, book: Rulebook) -> str:
 
 
 def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
-    yield f"# {signature.id}\n\nsignature of `{signature.symptom}` · {signature.role}{' · fatal' if signature.fatal else ''}\n"
-    yield f"{signature.means}\n\n**Example:** `{_last_line(signature)}`\n\n**Pattern:** `{signature.pattern}`\n"
+    yield (
+        f"# {signature.id}\n\nsignature of `{signature.symptom}` · "
+        f"{signature.role}{' · fatal' if signature.fatal else ''}\n"
+    )
+    yield (
+        f"{signature.means}\n\n**Example:** `{_last_line(signature)}`\n\n**Pattern:** `{signature.pattern}`\n"
+    )
     yield from _listed("Not this", (f"`{line}`" for line in signature.counterexamples))
     if signature.symptom in book.symptoms:
         yield from _page(book.symptoms[signature.symptom].playbook)

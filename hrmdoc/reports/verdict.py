@@ -50,7 +50,10 @@ def sentence(analysis: Analysis) -> str:
             analysis.run.line_count, int("text" in analysis.run.formats)
         )  # a last line may have no end
         if metrics:
-            return f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role train.loss=NAME"
+            return (
+                f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role "
+                f"train.loss=NAME"
+            )
         return (
             f"{counted(lines, 'line')} without a metric or a message that the rules know"
             if lines
@@ -70,7 +73,10 @@ def sentence(analysis: Analysis) -> str:
     if not odd:
         return said
     more = f" and {len(odd) - ODDITIES} more" if len(odd) > ODDITIES else ""
-    return f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: {', '.join(odd[:ODDITIES])}{more}"
+    return (
+        f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: "
+        f"{', '.join(odd[:ODDITIES])}{more}"
+    )
 
 
 def headline(analysis: Analysis) -> Symptom:

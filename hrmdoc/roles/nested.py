@@ -11,19 +11,27 @@ if TYPE_CHECKING:
 
 ANYWHERE = frozenset(
     {
-        "optimizer.lr", "optimizer.name", "optimizer.weight_decay", "optimizer.beta2", "optimizer.grad_clip", "run.epochs",
-        "run.total_steps", "schedule.warmup_steps", "schedule.warmup_ratio", "data.batch_size", "data.micro_batch_size",
-        "data.grad_accum", "data.samples", "data.classes", "data.vocab_size", "data.seq_len", "data.num_workers",
-        "model.hidden_size", "model.num_heads", "model.layers", "model.dropout", "precision", "train.label_smoothing",
+        "optimizer.lr", "optimizer.name", "optimizer.weight_decay", "optimizer.beta2", "optimizer.grad_clip",
+        "run.epochs",
+        "run.total_steps", "schedule.warmup_steps", "schedule.warmup_ratio", "data.batch_size",
+        "data.micro_batch_size",
+        "data.grad_accum", "data.samples", "data.classes", "data.vocab_size", "data.seq_len",
+        "data.num_workers",
+        "model.hidden_size", "model.num_heads", "model.layers", "model.dropout", "precision",
+        "train.label_smoothing",
     }
 )  # fmt: skip
 """Canonical settings that mean the same in any section but those of something else."""
 _ELSE = frozenset(
     {
-        "eval", "evaluation", "val", "valid", "validation", "test", "testing", "inference", "predict", "prediction",
-        "generation", "generate", "sample", "sampling", "rollout", "callback", "callbacks", "logger", "loggers", "logging",
-        "checkpoint", "checkpointing", "monitor", "early", "stopping", "ema", "teacher", "reference", "ref", "critic",
-        "discriminator", "tokenizer", "lora", "peft", "adapter", "finetune", "pretrain", "pretrained", "search", "sweep",
+        "eval", "evaluation", "val", "valid", "validation", "test", "testing", "inference", "predict",
+        "prediction",
+        "generation", "generate", "sample", "sampling", "rollout", "callback", "callbacks", "logger",
+        "loggers", "logging",
+        "checkpoint", "checkpointing", "monitor", "early", "stopping", "ema", "teacher", "reference", "ref",
+        "critic",
+        "discriminator", "tokenizer", "lora", "peft", "adapter", "finetune", "pretrain", "pretrained",
+        "search", "sweep",
         "tune", "export", "serve", "benchmark",
     }
 )  # fmt: skip

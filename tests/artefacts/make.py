@@ -145,7 +145,8 @@ def make(name: str, recipe: Recipe) -> None:
             found = sorted(folder.glob(pattern))
             if not found:
                 raise SystemExit(
-                    f"{name}: no {pattern}; the output ends with\n{(folder / 'train.log').read_text()[-2000:]}"
+                    f"{name}: no {pattern}; the output ends "
+                    f"with\n{(folder / 'train.log').read_text()[-2000:]}"
                 )
             for path in found:
                 _take(path, target / where / path.name if where in ("", "wandb/") else target / where)

@@ -23,7 +23,8 @@ SCHEMA = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())
 SECRET = "hf_" + "abcdefghijklmnopqrstuvwx"
 HOSTILE = [
     *(f"{{'loss': {2 - i / 100}, 'epoch': {i / 100}}}" for i in range(40)),
-    f"\x1b[31mRuntimeError: \x1b]0;owned\x07CUDA error: an illegal memory access was encountered {SECRET} /home/alice/run",
+    f"\x1b[31mRuntimeError: \x1b]0;owned\x07CUDA error: an illegal memory access was encountered "
+    f"{SECRET} /home/alice/run",
     "Traceback (most recent call last):",
     '  File "train.py", line 3, in <module>',
     "ValueError: <img src=x onerror=alert(1)> Authorization: Bearer abcdefghijklmnop",

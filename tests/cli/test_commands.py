@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 
 Command = Callable[..., Any]
-CONFIG = "# mine\ndata_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2  # high\nlr_warmup_steps: 0\nseed: 1\n"
+CONFIG = (
+    "# mine\ndata_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2  # "
+    "high\nlr_warmup_steps: 0\nseed: 1\n"
+)
 SECRET = "sk-" + "abcdefghijklmnopqrstuvwx"
 HOSTILE = (
     "".join(
@@ -48,7 +51,10 @@ def hostile(apart: Path) -> Path:
     folder = apart / "hostile"
     folder.mkdir()
     (folder / "metrics.jsonl").write_text(HOSTILE)
-    traceback = f'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: <script>x</script> {SECRET}\x1b[31m\n'
+    traceback = (
+        f'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: '
+        f"<script>x</script> {SECRET}\x1b[31m\n"
+    )
     (folder / "train.log").write_text("step 1 loss 2.0\nAPI_KEY=topsecretvalue\n" + traceback)
     return folder
 
@@ -218,7 +224,10 @@ def test_a_broken_rule_is_named_with_its_place(hrmdoc: Command, apart: Path) -> 
     assert "did you mean" in done.err
 
 
-PRINTS = "import sys\nfor i in range(40): print({'loss': 2.0 if i < 20 else float('nan'), 'epoch': i}, flush=True)\n"
+PRINTS = (
+    "import sys\nfor i in range(40): print({'loss': 2.0 if i < 20 else float('nan'), 'epoch': i}, "
+    "flush=True)\n"
+)
 
 
 def test_a_supervised_command_keeps_its_output_and_exit_status(spawn: Command, apart: Path) -> None:

@@ -103,7 +103,8 @@ def _mlflow() -> bytes:
         db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
         db.execute("CREATE TABLE params (key, value, run_uuid)")
         db.execute(
-            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)"
+            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan "
+            "INTEGER)"
         )
         db.execute("CREATE TABLE latest_metrics (key)")
         db.executemany(
@@ -121,7 +122,8 @@ def _trackio() -> bytes:
     with closing(sqlite3.connect(":memory:")) as db:
         for table, more in (("metrics", "step INTEGER, "), ("system_metrics", "")):
             db.execute(
-                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, {more}metrics TEXT)"
+                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name "
+                f"TEXT, {more}metrics TEXT)"
             )
         for step in range(20):
             row = (
@@ -158,12 +160,16 @@ step 1 loss 4.0
 _PLAIN: dict[str, bytes] = {
     "trials": _TRIALS,
     "configs": b"lr: 1e-3\nmodel:\n  width: 8\n  layers: [1, 2]\nseed: 0\n",
-    "envelopes": b'{"log": "step 1 | loss 2.0\\n", "time": "2026-11-20T03:00:01Z"}\n{"log": "step 2 loss nan\\n", "time": ""}\n',
+    "envelopes": b'{"log": "step 1 | loss 2.0\\n", "time": "2026-11-20T03:00:01Z"}\n{"log": "step 2 loss '
+    b'nan\\n", "time": ""}\n',
     "json_history": b'{"loss": [2.0, 1.5, 1.2], "val_loss": [2.1, NaN, 1.3]}',
-    "jsonl": b'{"step": 1, "loss": 2.0}\n{"step": 2, "loss": null, "eval": {"loss": 1.5}}\n{"step": 3, "loss": "nan"}\n',
+    "jsonl": b'{"step": 1, "loss": 2.0}\n{"step": 2, "loss": null, "eval": {"loss": 1.5}}\n{"step": 3, '
+    b'"loss": "nan"}\n',
     "mlflow": b"1795233159174 2.0 1\n1795233159175 nan 2\n1795233159176 inf 3\n",
-    "notebook": b'{"cells": [{"cell_type": "code", "source": "lr = 1", "outputs": [{"output_type": "stream", "text": "a 1"}]}]}',
-    "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 97\n",
+    "notebook": b'{"cells": [{"cell_type": "code", "source": "lr = 1", "outputs": [{"output_type": '
+    b'"stream", "text": "a 1"}]}]}',
+    "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 "
+    b"97\n",
     "trackio": _trackio(),
     "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
 }

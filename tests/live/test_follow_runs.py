@@ -109,7 +109,8 @@ def test_a_database_whose_news_are_in_its_journal_is_read_again(tmp_path: Path) 
     writer = sqlite3.connect(tmp_path / "tiny.db")
     writer.execute("PRAGMA journal_mode=wal")
     writer.execute(
-        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)"
+        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp TEXT, run_name TEXT, step INTEGER, "
+        "metrics TEXT)"
     )
     writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

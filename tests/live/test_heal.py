@@ -14,16 +14,19 @@ from hrmdoc.settings import Policy, Settings
 SETTINGS = Settings(
     policy=Policy(auto=("safe", "guarded"), min_probability=0.01, cooldown_s=0.0, max_per_run=2)
 )
-CONFIG = "# mine\nlearning_rate: 2e-5\nper_device_train_batch_size: 64  # hopeful\ngradient_accumulation_steps: 1\n"
+CONFIG = (
+    "# mine\nlearning_rate: 2e-5\nper_device_train_batch_size: 64  # "
+    "hopeful\ngradient_accumulation_steps: 1\n"
+)
 PROGRAM = """
 import re, sys
 size = int(re.search(r"batch_size: (\\d+)", open(sys.argv[1]).read()).group(1))
 for i in range(1, 20):
     print({{"loss": 2 / (1 + i / 20), "grad_norm": 1.0, "learning_rate": 2e-5, "epoch": i / 30}}, flush=True)
 if size > {room}:
-    sys.exit("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of "
-             "which 1.50 GiB is free. Of the allocated memory 21.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by "
-             "PyTorch but unallocated.")
+    sys.exit("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
+             "total capacity of 23.65 GiB of which 1.50 GiB is free. Of the allocated memory 21.00 GiB is "
+             "allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.")
 """
 
 

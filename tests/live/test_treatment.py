@@ -147,7 +147,10 @@ def out_of_memory(run: Path) -> Analysis:
     steps = "".join(
         f"{{'loss': {2 - i / 50}, 'learning_rate': 2e-05, 'epoch': {i / 50}}}\n" for i in range(1, 20)
     )
-    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB"
+    said = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of 23.65 GiB"
+    )
     (run / "train.log").write_text(f"{steps}{said} of which 1.50 GiB is free.\n")
     (run / "training_args.yaml").write_text(
         "learning_rate: 2e-5\nper_device_train_batch_size: 64\ngradient_accumulation_steps: 1\n"

@@ -197,7 +197,10 @@ def test_only_the_config_of_a_run_that_has_ended_is_patched(
 ) -> None:
     """A watch can end before its run does, and a config that changes under a live run would mislead its next
     start."""
-    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB\n"
+    said = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of 23.65 GiB\n"
+    )
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "train.log").write_text(
         points(0, 20) + (last_words + said if last_words else said + points(20, 40))

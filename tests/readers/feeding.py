@@ -34,7 +34,8 @@ def database(path: Path) -> Path:
         db.execute("CREATE TABLE runs (run_uuid, status, start_time INTEGER, end_time INTEGER)")
         db.execute("CREATE TABLE params (key, value, run_uuid)")
         db.execute(
-            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan INTEGER)"
+            "CREATE TABLE metrics (key, value REAL, timestamp INTEGER, run_uuid, step INTEGER, is_nan "
+            "INTEGER)"
         )
         db.execute("CREATE TABLE latest_metrics (key)")
         db.executemany(

@@ -24,7 +24,10 @@ def facts(records: list[Record]) -> dict[str, tuple[object, int | None]]:
 
 
 def test_yaml_gives_dotted_keys_with_their_lines_and_reads_1e_4_as_a_number() -> None:
-    text = "# HRM\nlr: 1e-4\narch:\n  halt_max_steps: 16  # ACT\n  loss: {name: x, on: yes}\nrun_name: null\nbetas: [0.9, 0.95]\n"
+    text = (
+        "# HRM\nlr: 1e-4\narch:\n  halt_max_steps: 16  # ACT\n  loss: {name: x, on: yes}\nrun_name: "
+        "null\nbetas: [0.9, 0.95]\n"
+    )
     assert facts(read(configs, "config.yaml", text)) == {
         "lr": (1e-4, 2),
         "arch.halt_max_steps": (16, 4),
@@ -36,7 +39,10 @@ def test_yaml_gives_dotted_keys_with_their_lines_and_reads_1e_4_as_a_number() ->
 
 
 def test_json_gives_dotted_keys_with_their_lines() -> None:
-    text = '{\n "train_micro_batch_size_per_gpu": 4,\n "bf16": {\n  "enabled": true\n },\n "fp16": {\n  "enabled": false\n }\n}\n'
+    text = (
+        '{\n "train_micro_batch_size_per_gpu": 4,\n "bf16": {\n  "enabled": true\n },\n "fp16": {\n  '
+        '"enabled": false\n }\n}\n'
+    )
     assert facts(read(configs, "ds_config.json", text)) == {
         "train_micro_batch_size_per_gpu": (4, 2),
         "bf16.enabled": (True, 4),

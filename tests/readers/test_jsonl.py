@@ -53,7 +53,8 @@ def test_bare_nan_and_infinity_are_read_as_such() -> None:
 def test_numbers_in_quotes_and_progress_as_a_fraction_are_read() -> None:
     found = curves(
         read(
-            '{"loss": "0.31", "global_step/max_steps": "8270/11043", "memory(GiB)": 61.2, "elapsed_time": "1h 2m"}\n'
+            '{"loss": "0.31", "global_step/max_steps": "8270/11043", "memory(GiB)": 61.2, '
+            '"elapsed_time": "1h 2m"}\n'
         )
     )
     assert found == {"loss": [(8270, "0.31")], "memory(GiB)": [(8270, "61.2")]}

@@ -21,8 +21,10 @@ ROWS = [
     ("3", "0.8", "1.2", "0.6"),
 ]
 DRAWN = (
-    "<div><progress value='3' max='9'></progress>\n [3/9 00:10 &lt; 00:30, 0.50 it/s]</div>\n<table border=1><thead>\n"
-    "<tr><th>Epoch</th>\n<th>Training Loss</th><th>Validation Loss</th><th>Accuracy</th></tr></thead><tbody>\n"
+    "<div><progress value='3' max='9'></progress>\n [3/9 00:10 &lt; 00:30, 0.50 it/s]</div>\n<table "
+    "border=1><thead>\n"
+    "<tr><th>Epoch</th>\n<th>Training Loss</th><th>Validation "
+    "Loss</th><th>Accuracy</th></tr></thead><tbody>\n"
     + "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in ROWS)
     + "</tbody></table><p>"
 )
@@ -96,7 +98,8 @@ def test_an_error_is_told_and_code_that_names_one_is_not(tmp_path: Path) -> None
     path = tmp_path / "train.ipynb"
     error = {
         "output_type": "error", "ename": "OutOfMemoryError", "evalue": "CUDA out of memory.",
-        "traceback": ["\x1b[0;31m-----\x1b[0m", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate 2G."],
+        "traceback": ["\x1b[0;31m-----\x1b[0m", "\x1b[0;31mOutOfMemoryError\x1b[0m: CUDA out of memory. "
+        "Tried to allocate 2G."],
     }  # fmt: skip
     good = code(
         printed("step 1 loss 2.5\nstep 2 loss 2.4\n"), source='raise RuntimeError("CUDA out of memory.")'

@@ -24,7 +24,8 @@ def store(path: Path, rows: list[tuple[str, int, str]], *, named: bool = False) 
     with sqlite3.connect(path) as db:
         for table, more in (("metrics", "step INTEGER, "), ("system_metrics", "")):
             db.execute(
-                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, {identity}timestamp TEXT, run_name TEXT, {more}metrics TEXT)"
+                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, {identity}timestamp TEXT, run_name TEXT, "
+                f"{more}metrics TEXT)"
             )
         for number, (run, step, text) in enumerate(rows):
             time = f"2026-01-02T03:04:{number:02d}+00:00"

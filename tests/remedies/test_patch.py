@@ -12,7 +12,8 @@ def test_a_patch_shows_the_change_as_a_git_diff_and_as_overrides(tmp_path: Path)
     patch = planned(tmp_path, "# run\nlr: 1e-4  # rate\nseed: 0\n", LOWER)
     name = (tmp_path / "c.yaml").as_posix().lstrip("/")
     assert patch.diff() == (
-        f"--- a/{name}\n+++ b/{name}\n@@ -1,3 +1,3 @@\n # run\n-lr: 1e-4  # rate\n+lr: 2e-5  # rate\n seed: 0\n"
+        f"--- a/{name}\n+++ b/{name}\n@@ -1,3 +1,3 @@\n # run\n-lr: 1e-4  # rate\n+lr: 2e-5  # rate\n "
+        f"seed: 0\n"
     )
     assert patch.overrides == "lr=2e-5"
     change = patch.changes[0]

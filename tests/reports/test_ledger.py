@@ -79,8 +79,10 @@ def test_no_more_is_lost_than_there_was() -> None:
 CHECKPOINT = "2026-03-04 01:{:02d}:00 INFO Saving model checkpoint to out/checkpoint-{}\n"
 STEP = "2026-03-04 01:{:02d}:00 INFO step={} loss={:.4f}\n"
 WATCHDOG = (
-    "[rank0]:[E ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808, "
-    "OpType=ALLREDUCE, NumelIn=9, NumelOut=9, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.\n"
+    "[rank0]:[E ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=808, "
+    "OpType=ALLREDUCE, NumelIn=9, NumelOut=9, Timeout(ms)=600000) ran for 600020 milliseconds before "
+    "timing out.\n"
 )
 
 

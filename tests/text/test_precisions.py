@@ -16,7 +16,8 @@ from hrmdoc.text.precisions import precision_of
             "fp16",
         ),
         (
-            "bf16 bfloat16 torch.bfloat16 BF16 bf16-mixed pure_bf16 amp_bfloat16 mixed_bfloat16 bf16-mixed-precision",
+            "bf16 bfloat16 torch.bfloat16 BF16 bf16-mixed pure_bf16 amp_bfloat16 mixed_bfloat16 "
+            "bf16-mixed-precision",
             "bf16",
         ),
         ("fp8 float8_e4m3fn transformer-engine", "fp8"),

@@ -113,7 +113,10 @@ def _said(names: Sequence[str], where: str, most: int = 5) -> str:
     """What to type for runs of which the last is read."""
     more = f" and {len(names) - 1 - most} more" if len(names) - 1 > most else ""
     others = ", ".join(list(reversed(names[:-1]))[:most])
-    return f"{len(names)} runs {where}; this is the newest, {names[-1]}. To examine another, name it: {others}{more}"
+    return (
+        f"{len(names)} runs {where}; this is the newest, {names[-1]}. To examine another, name it: "
+        f"{others}{more}"
+    )
 
 
 def group_of(folder: str, sources: Iterable[Source]) -> RunGroup:

@@ -14,20 +14,22 @@ from hrmdoc.text import patterns
 
 _NO_LOG_SUFFIXES = frozenset(
     """
-    pt pth bin safetensors ckpt onnx gguf h5 hdf5 keras npz npy pkl pickle joblib msgpack arrow parquet feather tar tgz zip
-    7z whl rar jpg jpeg png gif bmp svg webp tif tiff ico pdf mp3 mp4 mov avi wav flac ogg ttf woff woff2 py pyc pyi pyx so
-    o a c cc cpp h hpp cu cuh rs go java js ts jsx tsx css scss html htm sh bash zsh bat ps1 rb lua ipynb md rst tex bib
-    jinja jinja2 j2 lock toml cfg ini model spm tiktoken tmpl proto r mat pb index meta idx distcp cubin ptx swp tmp
+    pt pth bin safetensors ckpt onnx gguf h5 hdf5 keras npz npy pkl pickle joblib msgpack arrow parquet
+    feather tar tgz zip 7z whl rar jpg jpeg png gif bmp svg webp tif tiff ico pdf mp3 mp4 mov avi wav flac
+    ogg ttf woff woff2 py pyc pyi pyx so o a c cc cpp h hpp cu cuh rs go java js ts jsx tsx css scss html
+    htm sh bash zsh bat ps1 rb lua ipynb md rst tex bib jinja jinja2 j2 lock toml cfg ini model spm tiktoken
+    tmpl proto r mat pb index meta idx distcp cubin ptx swp tmp
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _NO_LOG_NAMES = frozenset(
     """
-    tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json added_tokens.json
-    generation_config.json preprocessor_config.json processor_config.json dataset_info.json dataset_infos.json
-    requirements.txt package.json package-lock.json adapter_model.json conda.yaml conda.yml environment.yml python_env.yaml
-    input_example.json identifiers.json license licence notice makefile dockerfile readme changelog codeowners
-    pnpm-lock.yaml mkdocs.yml docker-compose.yml .gitignore .gitattributes .ds_store latest
-    diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl meta.json demo-output.log report.html report.md
+    tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json
+    added_tokens.json generation_config.json preprocessor_config.json processor_config.json
+    dataset_info.json dataset_infos.json requirements.txt package.json package-lock.json adapter_model.json
+    conda.yaml conda.yml environment.yml python_env.yaml input_example.json identifiers.json license licence
+    notice makefile dockerfile readme changelog codeowners pnpm-lock.yaml mkdocs.yml docker-compose.yml
+    .gitignore .gitattributes .ds_store latest diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl
+    meta.json demo-output.log report.html report.md
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _STATES_OF_A_SWEEP = ("experiment_state-", "basic-variant-state-", "searcher-state-", "search_gen_state-")

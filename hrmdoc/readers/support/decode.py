@@ -128,7 +128,8 @@ class _Inflate:
                 self._written += len(piece)
                 if self._written > _BOMB_SIZE and self._written > _BOMB_RATIO * self._read:
                     raise InputError(
-                        f"the {self._codec} data expands more than {_BOMB_RATIO} times; cut after {self._written >> 20} MiB"
+                        f"the {self._codec} data expands more than {_BOMB_RATIO} times; cut after "
+                        f"{self._written >> 20} MiB"
                     )
                 yield piece
             if not self._stream.eof:

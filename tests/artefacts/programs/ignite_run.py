@@ -28,7 +28,8 @@ def evaluate(engine: Engine) -> None:
     evaluator.run(loader)
     told = evaluator.state.metrics
     print(
-        f"Validation Results - Epoch: {engine.state.epoch}  Avg accuracy: {told['accuracy']:.2f} Avg loss: {told['loss']:.2f}",
+        f"Validation Results - Epoch: {engine.state.epoch}  "
+        f"Avg accuracy: {told['accuracy']:.2f} Avg loss: {told['loss']:.2f}",
         flush=True,
     )
 

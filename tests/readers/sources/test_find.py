@@ -33,7 +33,10 @@ def read(path: Path | list[str]) -> Run:
 
 
 def test_importing_the_package_loads_no_reader() -> None:
-    code = "import sys, hrmdoc.readers; print([m for m in sys.modules if m.startswith(('numpy', 'hrmdoc.readers.', 'pandas'))])"
+    code = (
+        "import sys, hrmdoc.readers; print([m for m in sys.modules if m.startswith(('numpy', "
+        "'hrmdoc.readers.', 'pandas'))])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -62,16 +62,19 @@ def test_parts_of_one_run_stay_together(tmp_path: Path, names: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (("lightning_logs/version_0/metrics.csv", "lightning_logs/version_10/metrics.csv"), ["version_0", "version_10"]),
+        (("lightning_logs/version_0/metrics.csv", "lightning_logs/version_10/metrics.csv"),
+         ["version_0", "version_10"]),
         (("runs/blue/metrics.csv", "runs/red/metrics.csv"), ["blue", "red"]),
         (("detect/train/results.csv", "detect/train2/results.csv"), ["train", "train2"]),
         (("out/2026-01-02/10-00-00/m.csv", "out/2026-01-02/11-00-00/m.csv", "out/2026-01-03/09-00-00/m.csv"),
          ["10-00-00", "11-00-00", "2026-01-03"]),
-        (("outputs/2026-01-01/12-00-00/m.csv", "outputs/2026-01-01/12-30-00/m.csv"), ["12-00-00", "12-30-00"]),
+        (("outputs/2026-01-01/12-00-00/m.csv", "outputs/2026-01-01/12-30-00/m.csv"),
+         ["12-00-00", "12-30-00"]),
         (("exp1/train.csv", "exp2/train.csv"), ["exp1", "exp2"]),
         (("sweep/trial_a/train.csv", "sweep/trial_b/train.csv"), ["trial_a", "trial_b"]),
         (("baseline/m.csv", "no-warmup/m.csv", "lr-1e-3/m.csv"), ["baseline", "no-warmup", "lr-1e-3"]),
-        (("sweep/a/version_0/m.csv", "sweep/a/version_1/m.csv", "sweep/b/version_0/m.csv"), ["version_0", "version_1", "b"]),
+        (("sweep/a/version_0/m.csv", "sweep/a/version_1/m.csv", "sweep/b/version_0/m.csv"),
+         ["version_0", "version_1", "b"]),
         (("multirun/2026-01-02/10-00-00/0/m.csv", "multirun/2026-01-02/10-00-00/1/m.csv"), ["0", "1"]),
     ],
 )  # fmt: skip

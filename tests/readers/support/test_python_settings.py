@@ -61,12 +61,18 @@ opt = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
 
 
 def test_what_a_program_sets_to_different_values_is_left_out() -> None:
-    text = "train = DataLoader(a, batch_size=32, shuffle=True)\nval = DataLoader(b, batch_size=32, shuffle=False)\n"
+    text = (
+        "train = DataLoader(a, batch_size=32, shuffle=True)\nval = DataLoader(b, batch_size=32, "
+        "shuffle=False)\n"
+    )
     assert values(text) == {"batch_size": 32}
 
 
 def test_nothing_is_run_and_nothing_large_is_computed() -> None:
-    text = "open('x', 'w')\na = __import__('os').getcwd()\nb = 9**9**9**9\nc = 1 / 0\nd = 'x' * 10**9\ne = 2**-1\n"
+    text = (
+        "open('x', 'w')\na = __import__('os').getcwd()\nb = 9**9**9**9\nc = 1 / 0\nd = 'x' * 10**9\ne = "
+        "2**-1\n"
+    )
     assert values(text) == {"e": 0.5}
 
 
