@@ -13,7 +13,8 @@ import click
 
 from hrmdoc import __version__
 from hrmdoc.errors import HrmdocError, did_you_mean
-from hrmdoc.text.clean import clean, redact
+from hrmdoc.text.clean import clean
+from hrmdoc.text.redact import redact
 
 COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",

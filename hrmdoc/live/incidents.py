@@ -12,7 +12,8 @@ from typing import Literal
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.live.journal import Journal
-from hrmdoc.text.clean import clean, redact
+from hrmdoc.text.clean import clean
+from hrmdoc.text.redact import redact
 
 Change = Literal["opened", "changed", "resolved", "reopened"]
 HOLD = 5

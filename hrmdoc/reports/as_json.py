@@ -13,7 +13,8 @@ from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.reports.verdict import SEVEREST
-from hrmdoc.text.clean import clean, redact
+from hrmdoc.text.clean import clean
+from hrmdoc.text.redact import redact, redact_value
 
 SCHEMA = "hrmdoc.diagnosis/1"
 
@@ -140,7 +141,7 @@ def plain(value: object) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(redact_value(str(key), one)) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return _text(str(value))

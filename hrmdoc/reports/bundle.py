@@ -18,7 +18,8 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.errors import InputError
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports import as_json, review
-from hrmdoc.text.clean import clean, redact, strip_ansi
+from hrmdoc.text.clean import clean, strip_ansi
+from hrmdoc.text.redact import redact, redact_settings, redact_value
 
 PACKAGES = (
     "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed",
@@ -59,12 +60,16 @@ def _parts(analysis: Analysis, lines: int) -> Iterator[tuple[str, str]]:
     yield "diagnosis.json", as_json.dumps(analysis)
     yield "report.html", review.html([analysis])
     yield "environment.json", json.dumps(environment(), indent=2)
-    facts = {f"{fact.scope}:{fact.key}": as_json.plain(fact.value) for fact in analysis.run.facts.values()}
+    facts = {
+        f"{fact.scope}:{fact.key}": as_json.plain(redact_value(fact.key, fact.value))
+        for fact in analysis.run.facts.values()
+    }
     yield "facts.json", json.dumps(facts, indent=2, ensure_ascii=False)
     where = targets(analysis.run, analysis.situation, analysis.book)
     packed = [path for path in (*where.files, *where.records) if path not in where.unnamed]
     for index, path in enumerate(packed):
-        yield f"config/{index}-{path.name}", _redacted(path.read_text("utf-8", errors="replace"))
+        text = strip_ansi(path.read_text("utf-8", errors="replace"))
+        yield f"config/{index}-{path.name}", redact_settings(text)
     yield "reproduce.md", _reproduction(analysis)
     for index, path in enumerate(_logs(analysis)):
         yield f"logs/{index}-{path.name}", _redacted(_tail(path, lines))
@@ -78,7 +83,9 @@ def environment() -> dict[str, object]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    variables = {key: redact(value) for key, value in os.environ.items() if key.startswith(VARIABLES)}
+    variables = {
+        key: redact_value(key, value) for key, value in os.environ.items() if key.startswith(VARIABLES)
+    }
     return {
         "hrmdoc": __version__,
         "python": sys.version.split()[0],

@@ -10,7 +10,8 @@ import shlex
 from rich.console import Console
 from rich.text import Text
 
-from hrmdoc.text.clean import clean, redact
+from hrmdoc.text.clean import clean
+from hrmdoc.text.redact import redact
 
 WIDEST = 110
 """Longer lines are hard to read, however wide the window is."""

@@ -1,10 +1,9 @@
-"""Text from logs is hostile: it can carry terminal codes, markup, secrets and paths. These functions make it
-safe."""
+"""Text from logs is hostile: it can carry terminal codes and marks that turn the direction of writing. These
+functions make it safe; `hrmdoc.text.redact` removes secrets."""
 
 from __future__ import annotations
 
 import math
-import re
 
 from hrmdoc.text import patterns
 
@@ -13,26 +12,6 @@ _CONTROL = patterns.lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e
 
 HARMLESS_TRACEBACKS = ("--- Logging error ---", "Exception ignored in")
 """What stands above a traceback that ended nothing."""
-
-_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        patterns.lazy(
-            r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
-            r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16})\b"
-        ),
-        "[secret]",
-    ),
-    (patterns.lazy(r"(?i)\b(authorization\s*[:=]\s*)(?:bearer|basic|token)?\s*[^\s,;\"']+"), r"\1[secret]"),
-    (
-        patterns.lazy(
-            r"(?i)((?:api[_-]?key|access[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token|wandb_api_key|hf_token|private[_-]?key)"
-            r"[\"']?\s*[:=]\s*[\"']?)(?![\"'\s])[^\s,;&\"']{4,}"
-        ),
-        r"\1[secret]",
-    ),
-    (patterns.lazy(r"([a-z][a-z0-9+.-]*://[^\s/:@]+:)[^\s/@]+@"), r"\1[secret]@"),
-)
-_HOME = patterns.lazy(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
 
 
 def strip_ansi(text: str) -> str:
@@ -63,10 +42,3 @@ def duration(seconds: float) -> str:
         count, rest = divmod(rest, size)
         words += [f"{count} {name}"] if count else []
     return " ".join(words)
-
-
-def redact(text: str) -> str:
-    """`text` with tokens, keys, passwords and the user part of home paths replaced."""
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
-    return _HOME.sub(r"\1~", text)

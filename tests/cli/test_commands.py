@@ -196,6 +196,7 @@ def test_a_rule_of_ones_own_is_scaffolded_tested_and_used(hrmdoc: Command, apart
     assert (done.status, done.out) == (0, "2 cases passed, 0 failed\n")
     assert "my-level" in hrmdoc("rules", "list", "mine").out
     (apart / "hrmdoc.toml").write_text('rules = ["mine"]\n')
+    assert hrmdoc("trust").status == 0
     (apart / "high.jsonl").write_text(
         "".join(f'{{"step": {i}, "loss": {2 if i < 20 else 15}}}\n' for i in range(60))
     )
@@ -263,6 +264,7 @@ def test_acting_needs_a_policy_that_allows_something(
 
 def test_acting_needs_a_config_to_patch(hrmdoc: Command, apart: Path) -> None:
     (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe"]\n')
+    assert hrmdoc("trust").status == 0
     done = hrmdoc("run", "--act", "--", "true")
     assert done.status == 2
     assert "the command names none" in done.err
@@ -270,6 +272,7 @@ def test_acting_needs_a_config_to_patch(hrmdoc: Command, apart: Path) -> None:
 
 def test_a_watch_that_may_act_says_what_it_did(hrmdoc: Command, apart: Path, sick: Path) -> None:
     (apart / "hrmdoc.toml").write_text('[policy]\nauto = ["safe", "guarded"]\n')
+    assert hrmdoc("trust").status == 0
     folder = apart / "live"
     folder.mkdir()
     (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "stopped"}')
@@ -364,7 +367,7 @@ def test_a_config_outside_the_runs_folder_is_patched_once_the_command_line_names
     )
     shown = hrmdoc("apply", run)
     assert shown.status == 0
-    assert f"--config {mine} --write" in shown.err
+    assert "--config elsewhere/mine.yaml --write" in shown.err
     refused = hrmdoc("apply", run, "--write")
     assert refused.status == 2
     assert "you did not name it" in refused.err
