@@ -65,7 +65,7 @@ def timed_log(folder: Path, *, last: float, written: float, steps: int = 40, pla
         ("it may still be running", 120, 0, 40, False),
         ("a copy does not tell how the run ended", 7200, 3600, 40, False),
         ("it is as good as finished", 7200, 0, 995, False),
-        ("silent for two hours with most steps to go", 7200, 1, 40, True),
+        ("silent for two hours with most steps to go", 7205, 1, 40, True),
     ],
 )
 def test_a_run_that_fell_silent_before_its_end_has_stopped(

@@ -87,6 +87,7 @@ def test_zero_loss_remedies_are_those_of_the_case(book: Rulebook) -> None:
         "optimizer.weight_decay": "=max(0.1, current)",
         "eval.early_stopping": 5,
         "train.label_smoothing": 0.1,
+        "schedule.warmup_steps": "=max(10, current, ceil(0.05 * run.total_steps))",
     }
     assert at_most == {"optimizer.lr": 1e-4, "eval.interval": 20}
     assert any(remedy.id == "augment-data" and remedy.kind == "manual" for remedy in offered)
@@ -322,7 +323,8 @@ def test_every_computed_value_of_a_remedy_can_be_computed(book: Rulebook, total:
         "optimizer.lr": 1e-3,
         "run.kind": "sft",
         "rl.num_generations": 8,
-        "current": 0,
+        "device.gpu_memory_gib": 8,
+        "current": 1,
     }
     facts["optimizer.embedding_lr"] = 1e-3
     for remedy in book.remedies.values():

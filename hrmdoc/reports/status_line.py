@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.live.incidents import Incident
 from hrmdoc.record.series import Series
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.terminal_curves import number
 from hrmdoc.text.clean import duration
+
+if TYPE_CHECKING:
+    from hrmdoc.live.incidents import Incident
 
 RECENT = 50
 """Points from which the speed is taken."""
