@@ -99,11 +99,16 @@ class Examination:
             finding = self._look(rule, scene)
             self._findings[rule.id] = finding
             symptom = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
-            passing = finding.state == "resolved" or (rule.alarms == "outcome" and symptom.seen)
-            if passing and ended_well(scene, finding.role):
+            if self._got_over(rule, finding, scene):
                 symptom = replace(symptom, got_over=True)
             symptoms[rule.id] = symptom
         return [symptoms[rule.id] for rule in self._rules]
+
+    def _got_over(self, rule: SymptomRule, finding: Finding, scene: Scene) -> bool:
+        """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
+        if finding.state == "resolved":
+            return finding.values.get("of_last_run") is False or ended_well(scene, finding.role)
+        return finding.state == "present" and rule.alarms == "outcome" and ended_well(scene, finding.role)
 
     def _match_lines(self) -> None:
         for line in self.run.lines[self._lines_taken :]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.outcome import Goal, Outcome, outcome
 
+EXCUSED = 0.2
+"""A rise of the evaluation loss up to which a score at its best excuses it."""
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -30,6 +32,8 @@ def ended_well(scene: Scene, role: str) -> bool:
     losses = [judged for name in _LOSSES[side] if (judged := of_role(scene, name)) is not None]
     if not losses or losses[0].fine:
         return bool(losses) or scores_well(scene)
+    if losses[0].rise > EXCUSED and side == "eval":
+        return False
     elsewhere = None if side == "eval" else of_role(scene, "eval.loss")
     return (elsewhere is None or elsewhere.fine) and scores_well(scene)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
-from hrmdoc.examination.tracks import Rewinds, rewinds
+from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, rewinds
 from hrmdoc.record.records import Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
@@ -47,7 +47,22 @@ class Scene:
     _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)
 
     def falls(self, series: Series) -> Rewinds:
-        """Where the steps of `series` fall back; found once for all rules that look."""
+        """Where the steps of `series` fall back, or another launch begins; found once for all rules."""
         if id(series) not in self._falls:
-            self._falls[id(series)] = rewinds(series.steps, series.values)
+            found = rewinds(series.steps, series.values)
+            launches = self._launches(series)
+            self._falls[id(series)] = launched(found, series.steps, launches) if launches else found
         return self._falls[id(series)]
+
+    def _launches(self, series: Series) -> list[tuple[int, bool]]:
+        """Index of the first point behind each launch in its file, and whether steps go on over it."""
+        if len(series.files) != 1:
+            return []
+        file = series.files[0]
+        begun = [event for event in self.run.events if event.kind == "launch" and event.file == file]
+        lines = [event.line for event in begun if event.line is not None]
+        if not lines:
+            return []
+        beside = [one for one in self.run.series.values() if one.files == [file] and one.axis != "epoch"]
+        counted = any(counts_lines(one.steps) for one in beside)
+        return [(series.behind(line), counted and series.axis != "epoch") for line in lines]

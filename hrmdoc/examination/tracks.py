@@ -3,7 +3,8 @@ over arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -65,6 +66,25 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
         here, before = middle(values[start : start + _HEAD]), middle(values[start - _HEAD : start])
         anew += abs(here - first) < 0.5 * abs(here - before)
     return anew >= _ANEW * len(starts)
+
+
+def counts_lines(steps: IntArray) -> bool:
+    """Whether the steps are those of a counter of lines, which a log without steps is given by its reader."""
+    return len(steps) >= _FEWEST_OF_A_RUN and int(steps[0]) <= 1 and bool((np.diff(steps) == 1).all())
+
+
+def launched(found: Rewinds, steps: IntArray, launches: Sequence[tuple[int, bool]]) -> Rewinds:
+    """`found`, and the first points behind `launches` of the program as far as they begin a run.
+
+    Each launch is an index and whether the steps are of lines, which go on over it. Those that a program
+    counts fall back at a launch, or are resumed by it.
+    """
+    fresh = {
+        index
+        for index, counted in launches
+        if 0 < index < len(steps) and (counted or steps[index] <= steps[0] < steps[index - 1])
+    }
+    return replace(found, fresh=tuple(sorted({*found.fresh, *fresh})), wraps=found.wraps and not fresh)
 
 
 def paired_by_run(

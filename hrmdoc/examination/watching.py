@@ -188,6 +188,7 @@ class _Watch:
             "episodes": count,
             "duration": last - first + 1,
             "points": len(series),
+            "of_last_run": offset == self._offsets[-1],
         }
         file, line = series.place(first)
         time = float(series.times[first])

@@ -75,7 +75,9 @@ class Fact:
     line: int | None = None
 
 
-EventKind = Literal["start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart"]
+EventKind = Literal[
+    "start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart", "launch"
+]
 
 
 @dataclass(frozen=True, slots=True)

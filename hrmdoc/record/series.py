@@ -92,6 +92,10 @@ class Series:
         """Unix seconds or NaN, shape [n]."""
         return self._times[: self._size]
 
+    def behind(self, line: int) -> int:
+        """Index of the first point that stands behind a line of its one file; its length where none does."""
+        return int(np.searchsorted(self._lines[: self._size], line, side="right"))
+
     def place(self, index: int) -> tuple[str, int | None]:
         """File and line (or byte offset) of one point."""
         line = int(self._lines[: self._size][index])

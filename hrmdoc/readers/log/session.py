@@ -12,11 +12,12 @@ from hrmdoc.readers.log import scan
 from hrmdoc.readers.log.clocks import Clocks
 from hrmdoc.readers.log.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.dispatch import Dispatcher
+from hrmdoc.readers.log.launches import Launches
 from hrmdoc.readers.log.prefix import Message, Peeler
 from hrmdoc.readers.log.shapes import Outlines, Recipe, Shape, Shapes, layout_of
 from hrmdoc.readers.log.sink import Mark, Sink
 from hrmdoc.readers.log.stream import PIECE_LIMIT, Block, Splitter, cleaned
-from hrmdoc.record.records import Damage, Record
+from hrmdoc.record.records import Damage, Event, Record
 
 _MOST_RANKS = 65536
 _FEW = 16
@@ -38,6 +39,7 @@ class TextSession:
         self._splitter = Splitter()
         self._scanner = scan.Scanner(context.wanted)
         self._peeler = Peeler(context.mtime)
+        self._launches = Launches()
         self._dispatcher = Dispatcher(self._log, self._peeler)
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
@@ -74,6 +76,8 @@ class TextSession:
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
+        for line in self._launches.lines(block):
+            self._log.sink.record(Event("launch", self._context.path, line))
         if self._apart > 0 or len(block.ends) < _FEW:
             self._apart -= 1
             self._each(block)

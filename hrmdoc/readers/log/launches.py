@@ -1,0 +1,66 @@
+"""Where another launch of the program begins in the same file: its first line comes again.
+
+Many programs append to the log of the run before, and print no step. The line with which such a log begins,
+before any number is logged, is then the mark of every launch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from hrmdoc.readers.log.stream import Block
+
+_SHORTEST = 8
+"""Letters below which a line, such as a rule of dashes, marks nothing."""
+_LOOKED_AT = 12
+"""Lines at the head of the file among which the mark is looked for."""
+_MOST = 1000
+"""A line that comes more often is said in passing, and no launch."""
+_CLOCK = re.compile(rb"\d{1,2}:\d{2}(?::\d{2})?|\d{4}-\d{2}-\d{2}")
+_METRIC = re.compile(rb"[A-Za-z_)%]\w*\s*(?:[:=]\s+|=)[-+]?\d|\d[eE.]\d")
+_NOTICE = re.compile(rb"warn|deprecat|instructions for", re.IGNORECASE)
+"""What libraries say on import, and again whenever they like."""
+
+
+class Launches:
+    """Finds the mark in the first lines of a log, and then each place where it comes again."""
+
+    def __init__(self) -> None:
+        self._mark: re.Pattern[bytes] | None = None
+        self._looks = _LOOKED_AT
+        self._found = 0
+
+    def lines(self, block: Block) -> Iterator[int]:
+        """Numbers of the lines of `block` at which the program was launched again."""
+        begin = 0 if self._mark is not None or not self._looks else self._look_for(block)
+        if self._mark is None or self._found > _MOST:
+            return
+        for found in self._mark.finditer(block.data, begin):
+            self._found += 1
+            if self._found > _MOST:
+                return
+            row = int(np.searchsorted(block.ends, found.start()))
+            yield next(line for _, _, _, line in block.of(np.array([row])))
+
+    def _look_for(self, block: Block) -> int:
+        """Takes the first line of words as the mark; gives back where it ends."""
+        for _, start, end, _ in block.of(np.arange(min(self._looks, len(block.ends)))):
+            self._looks -= 1
+            mark = _marking(block.data[start:end])
+            if mark:
+                self._mark = re.compile(re.escape(mark) + rb"(?![A-Za-z0-9])")
+                return end
+        return len(block.data)
+
+
+def _marking(line: bytes) -> bytes:
+    """The part of a line that another launch repeats: what stands behind its clock, or before one; b"" for a
+    line that marks nothing."""
+    parts = [part.strip(b" \t[](),;|=*#-") for part in _CLOCK.split(line)]
+    words = max((re.sub(rb"^[\d\s.,:|\]-]+", b"", part) for part in parts), key=len)
+    if sum(65 <= c <= 90 or 97 <= c <= 122 for c in words) < _SHORTEST or _METRIC.search(words):
+        return b""
+    return b"" if _NOTICE.search(line) else words

@@ -1,0 +1,50 @@
+"""Several launches that append to one log are several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hrmdoc.analysis import Analysis, analyze
+from hrmdoc.readers.log.launches import Launches
+from hrmdoc.readers.log.stream import Splitter
+
+
+def _lines(*texts: str) -> list[int]:
+    splitter, launches = Splitter(), Launches()
+    data = ("\n".join(texts) + "\n").encode()
+    blocks = [*splitter.feed(data[:40]), *splitter.feed(data[40:]), *splitter.close()]
+    return [line for block in blocks for line in launches.lines(block)]
+
+
+def test_the_first_line_of_words_that_comes_again_is_a_launch() -> None:
+    once = ("=====", "12:00:01 Loading the datasets...", "loss 1.0", "loss 0.9")
+    again = ("=====", "13:30:02 Loading the datasets...", "loss 1.0")
+    assert _lines(*once, *again) == [6]
+
+
+def test_a_line_that_only_begins_alike_is_none() -> None:
+    assert _lines("##### Beginning epoch 1 #####", "loss 1.0", "##### Beginning epoch 10 #####") == []
+
+
+def test_a_warning_at_the_head_marks_nothing() -> None:
+    assert _lines("UserWarning: something is old", "loss 1.0", "UserWarning: something is old") == []
+
+
+def _analysed(tmp_path: Path, *runs: list[float]) -> Analysis:
+    log = tmp_path / "train.log"
+    parts = ["Building the model\n" + "".join(f"train loss: {loss:.4f}\n" for loss in run) for run in runs]
+    log.write_text("".join(parts))
+    return analyze(log)
+
+
+def test_a_launch_that_starts_over_is_no_divergence(tmp_path: Path) -> None:
+    run = [2.3 * 0.96**i + 0.1 for i in range(60)]
+    analysis = _analysed(tmp_path, run, run)
+    assert {s.id for s in analysis.present if analysis.severity(s) != "info"} == set()
+    assert "several-runs" in {s.id for s in analysis.present}
+
+
+def test_of_several_launches_the_last_counts(tmp_path: Path) -> None:
+    good, bad = [2.3 * 0.96**i + 0.1 for i in range(60)], [2.3 + 0.1 * i for i in range(60)]
+    assert _analysed(tmp_path, good, bad).verdict in ("warning", "critical")
+    assert _analysed(tmp_path, bad, good).verdict in ("healthy", "info")
