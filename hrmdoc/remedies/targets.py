@@ -25,6 +25,7 @@ _STATE_NAMES = frozenset(
 )
 _STATE_OF_TRAINING = b'"log_history"'
 _MODEL_CONFIG = re.compile(rb'"(?:architectures|model_type|transformers_version)"\s*:')
+_STARTED = re.compile(rb'"(?:command|config_source)"\s*:')
 _HEAD = 1 << 16
 
 
@@ -79,9 +80,14 @@ def is_record(path: Path) -> bool:
     """Whether a program wrote the file to remember a run's settings by."""
     if path.name in _RECORD_NAMES or any(_RECORD_FOLDERS.fullmatch(part) for part in path.parts[:-1]):
         return True
-    if path.name == "config.yaml" and (path.parent / RUN_RECORD).is_file():
-        return b"#" not in _head(path)  # what a program dumps has no comment; a person's file has some
-    return False
+    record = path.parent / RUN_RECORD
+    return path.name == "config.yaml" and record.is_file() and _dumped(path, record)
+
+
+def _dumped(path: Path, record: Path) -> bool:
+    """Whether the trainer resolved the config into this file: then its record says how it was started, and
+    the file has no comment, as those of persons do."""
+    return bool(_STARTED.search(_head(record))) and b"#" not in _head(path)
 
 
 def is_state(path: Path) -> bool:

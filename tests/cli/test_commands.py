@@ -382,6 +382,8 @@ def test_what_a_run_only_recorded_is_not_patched_and_the_words_for_the_command_a
 ) -> None:
     dumped = re.sub(r" *#.*", "", CONFIG)
     (run / "config.yaml").write_text(dumped)
+    record = {"schema": "hrmdoc.run/1", "framework": "hrm", "command": ["hrmdoc", "train", "preset=demo"]}
+    (run / "run.json").write_text(json.dumps(record))
     done = hrmdoc("apply", run, "--write")
     assert done.status == 2
     assert "only records what the run had" in done.err
