@@ -45,7 +45,8 @@ TITLE = "CSV and TSV tables (Lightning, Keras, Ultralytics, W&B and Trackio expo
 WHOLE = False
 
 _METRIC = patterns.lazy(
-    r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score", re.IGNORECASE
+    r"loss|acc|reward|perplexity|ppl|grad_norm|learning_rate|utilization\.gpu|f1|auc|score|fitness",
+    re.IGNORECASE,
 )
 
 _MONITORED = b'#{"t_start"'
@@ -79,11 +80,16 @@ def _of_one_column(path: Path, names: list[str], lines: list[str]) -> float | No
     named = _is_named(path)
     if named and is_row(names) and len(lines) > 2:
         return 0.3  # columns of numbers without names
-    if len(lines) > 2 and metric_of(path.name) and all(map(is_number, lines[:-1])):
+    if len(lines) > 2 and metric_of(path.name) and _is_series(lines[:-1], len(names)):
         return 0.5  # a column of numbers whose name the file has
     if named and len(names) == 1 and len(lines) > 3 and _METRIC.search(names[0]) and is_header(names):
         return 0.7 if all(map(is_number, lines[1:-1])) else 0.0
     return 0.0 if len(names) < 2 or not is_header(names) else None
+
+
+def _is_series(lines: list[str], width: int) -> bool:
+    """Whether each line is a number, perhaps with its step in front."""
+    return all(map(is_number, lines)) or (width == 2 and all(map(_is_counted, lines)))
 
 
 def _of_columns(path: Path, names: list[str], rows: list[list[str]]) -> float:
@@ -96,9 +102,17 @@ def _of_columns(path: Path, names: list[str], rows: list[list[str]]) -> float:
     numeric = sum(map(is_number, cells))
     if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
         return 0.0
-    if not counted and not any(map(_METRIC.search, names)):
-        return 0.0  # a table of numbers, but rather data than a log
-    return 0.9 if named else 0.6 if counted else 0.0
+    metrics = len(list(filter(_METRIC.search, names)))
+    if counted or (named and metrics):
+        return 0.9 if named else 0.6
+    # Nothing counts, but the columns are metrics; any other table of numbers is rather data than a log.
+    return 0.5 if metrics > 1 and 2 * metrics >= len(names) and numeric == len(cells) else 0.0
+
+
+def _is_counted(line: str) -> bool:
+    """Whether a line is a whole number and a number."""
+    cells = cells_of(line.strip(), delimiter_of(line))
+    return len(cells) == 2 and is_row(cells) and float(number(cells[0]) or 0).is_integer()
 
 
 def _is_named(path: Path) -> bool:
@@ -193,7 +207,7 @@ class _Session(LineSession):
         named = metric_of(path)
         if named and names == ["0"]:
             return 1  # the name that pandas gives the only column of a list
-        if named and (width == 1 or (width == 2 and number(names[0]) in (0, 1))):
+        if named and (width == 1 or (width == 2 and float(number(names[0]) or 0).is_integer())):
             self._header = Header(["step", named][-width:], delimiter, split_of(path), self._decimals)
             return 0
         self._header = Header([f"col{at}" for at in range(1, width + 1)], delimiter, "", self._decimals)

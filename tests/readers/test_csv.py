@@ -364,3 +364,52 @@ def test_the_folders_of_dvclive_are_part_of_the_name(tmp_path: Path) -> None:
         "eval/loss": 3,
         "lr": 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "expected"),
+    [
+        ("loss_log.txt", ["1,6.25", "2,5.5", "3,5.25", "4,5.0"], {"loss_log": [6.25, 5.5, 5.25, 5.0]}),
+        ("net_loss.txt", ["100 6.5", "200 2.5", "300 7.0", "400 1.5"], {"net_loss": [6.5, 2.5, 7.0, 1.5]}),
+        (
+            "train_log.txt",
+            ["total loss\tclass loss\t", "4.5\t0.5\t", "4.25\t0.25\t", "4.0\t0.25\t"],
+            {"total loss": [4.5, 4.25, 4.0], "class loss": [0.5, 0.25, 0.25]},
+        ),
+        (
+            "evolution.csv",
+            ["Generation,Best_Fitness", "1,10.5", "2,11.5", "3,12.5"],
+            {"Best_Fitness": [10.5, 11.5, 12.5]},
+        ),
+        (
+            "envs.csv",
+            ["timesteps,reward", "4,[0.25 0.75]", "8,[0.5 1.5]", "12,[1. nan]"],
+            {"reward": [0.5, 1.0, float("nan")]},
+        ),
+        (
+            "printed.csv",
+            ["step,loss", "1,\"tensor(2.5, device='cuda:0')\"", "2,tensor(2.25)", "3,np.float32(2.0)"],
+            {"loss": [2.5, 2.25, 2.0]},
+        ),
+    ],
+)
+def test_tables_that_programs_write_by_hand(
+    tmp_path: Path, name: str, lines: list[str], expected: dict[str, list[float]]
+) -> None:
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    run = Run()
+    read_into(run, discover(tmp_path))
+    found = {key.metric: series.values.tolist() for key, series in run.series.items()}
+    assert str(found) == str(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("notes.txt", ["width\theight", "3\t4", "5\t6", "7\t8"]),
+        ("points.txt", ["1 6.5", "2 2.5", "3 7.0", "4 1.5"]),
+        ("loss_notes.txt", ["1 6.5", "2.5 2.5", "a b", "4 1.5"]),
+    ],
+)
+def test_numbers_that_nothing_names_are_no_table_of_a_run(name: str, lines: list[str]) -> None:
+    assert csv.sniff(Path(name), ("\n".join(lines) + "\n").encode()) == 0.0

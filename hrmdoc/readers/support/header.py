@@ -45,7 +45,9 @@ def delimiter_of(line: str) -> str:
         cells = cells_of(line, sign)
         return len(cells) > 1 and is_row(cells), len(cells), -_DELIMITERS.index(sign)
 
-    return max(_DELIMITERS, key=parted)
+    best = max(_DELIMITERS, key=parted)
+    spaced = cells_of(line.strip(), " ")  # names may hold spaces, numbers do not
+    return " " if not parted(best)[0] and len(spaced) > 1 and is_row(spaced) else best
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
@@ -72,6 +74,12 @@ def is_row(cells: list[str]) -> bool:
 def is_number(cell: str) -> bool:
     """Whether a cell is a number, with a point or a comma before its decimals."""
     return number(cell) is not None or bool(comma_in(cell))
+
+
+def _says_nan(cell: str) -> bool:
+    """Whether a cell that is no finite number is NaN, alone, printed as an object, or in an array."""
+    text = cell.strip().lower().lstrip("+-")
+    return text in _NAN or ("nan" in text and text.endswith(("]", ")")))
 
 
 class RowPlaces(NamedTuple):
@@ -168,9 +176,7 @@ class Header:
         columns = list(zip(*rows, strict=True))
         self.labels.see(columns)
         grid = np.stack([column(cells) for cells in columns], axis=1)
-        self.nans = np.isnan(grid) & np.array(
-            [[cell.strip().lower().lstrip("+-") in _NAN for cell in row] for row in rows]
-        )
+        self.nans = np.isnan(grid) & np.array([[_says_nan(cell) for cell in row] for row in rows])
         clock = (
             [unix_time(cell) for cell in columns[self.at(self.place.time)]]
             if self.place.time is not None

@@ -50,7 +50,7 @@ STEP_KEYS = (
         "batch_idx",
         "i",
     ),
-    *("episode", "episodes", "round"),
+    *("episode", "episodes", "round", "generation", "Generation", "gen"),
 )
 EPOCH_KEYS = ("epoch", "Epoch", "epochs", "train/epoch", "current_epoch", "epoch_num", "EPOCH")
 TIME_KEYS = (
@@ -71,6 +71,10 @@ _MISSING = frozenset({"", "na", "n/a", "none", "null", "-", "--", "?", "[n/a]", 
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "nan.0": math.nan, "inf.0": math.inf}
 _NUMBER = patterns.lazy(
     r"^([+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))\s*(?:%|[a-zA-Z/]{1,6})?$"
+)
+_LONGEST = 2000  # characters of an array in a cell
+_PRINTED = patterns.lazy(
+    r"^(?:tensor|array|Array|(?:np|numpy)\.\w{1,12})\(\s*([-+\w.]{1,32})\s*(?:,[^()]{0,40})?\)$"
 )
 _OF_TOTAL = patterns.lazy(r"^(\d+)\s*/\s*\d+$")
 _DAY_2001 = 978_307_200.0  # a number below this is seconds since the start of the run, not since 1970
@@ -126,7 +130,7 @@ def number(cell: Any) -> float | None:
         return float(cell) if abs(cell) < 1e308 or cell != cell or isinstance(cell, float) else math.inf
     if isinstance(cell, list) and len(cell) == 1:
         return number(cell[0])
-    if not isinstance(cell, str) or len(cell) > 64:
+    if not isinstance(cell, str) or len(cell) > (_LONGEST if cell.startswith("[") else 64):
         return None
     text = cell.strip()
     try:
@@ -146,7 +150,18 @@ def _spelled(text: str) -> float | None:
         return sign * value
     if found := _OF_TOTAL.match(text) or _NUMBER.match(text):
         return float(found[1].replace(",", ""))
-    return None
+    if found := _PRINTED.match(text):
+        return number(found[1])
+    return _mean_of(text) if text.startswith("[") and text.endswith("]") else None
+
+
+def _mean_of(text: str) -> float | None:
+    """The mean of an array as numpy prints it, such as the rewards of environments side by side."""
+    cells = text[1:-1].replace(",", " ").split()
+    try:
+        return sum(map(float, cells)) / len(cells) if cells else None
+    except ValueError:
+        return None
 
 
 def is_missing(cell: Any) -> bool:
