@@ -16,6 +16,16 @@ _OF_SERIES = frozenset({"first", "last", "best", "highest", "points"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""
 _HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 
+_BAR = re.compile(r"\d{1,3}%\|[^|]{0,200}\| ?[^\[\]]{0,80}\[[^\[\]]{0,200}\][ \r]?")
+"""A progress bar as tqdm draws it."""
+
+
+def behind_bar(text: str, pattern: str) -> str:
+    """A log line without the progress bars it was written behind, as long as the rest holds the pattern."""
+    ends = [bar.end() for bar in _BAR.finditer(text[:4096])]
+    rest = text[ends[-1] :] if ends else text
+    return rest if ends and re.search(pattern, rest) else text
+
 
 def to_symptom(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> Symptom:
     """The rule's words around the finding's numbers and the facts of the run."""

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from hrmdoc.errors import RuleError
+from hrmdoc.examination.evidence import behind_bar
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.symptom import State
@@ -91,7 +92,7 @@ class LinesNode:
             count=len(matches),
             values={
                 **match.groups,
-                "text": line.text,
+                "text": behind_bar(line.text, match.signature.pattern),
                 "signature": match.signature.id,
                 "role": match.signature.role,
             },

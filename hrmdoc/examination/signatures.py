@@ -19,7 +19,7 @@ from hrmdoc.text.clean import clean, strip_ansi
 from hrmdoc.text.literals import Literals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from hrmdoc.record.records import Line
     from hrmdoc.rulebook import Rulebook, Signature
@@ -83,12 +83,12 @@ class SignatureMatcher:
         )
         self._compiled: dict[str, re.Pattern[str]] = {}
 
-    def match(self, line: Line, frames: Sequence[str] | None = None) -> list[SignatureMatch]:
+    def match(self, line: Line, place: Place = _NOWHERE) -> list[SignatureMatch]:
         """Signatures that `line` matches, in the order of the rulebook.
 
         Args:
             line: one log line.
-            frames: what `tracebacks.Place` tells of the traceback that the line ends, None when it ends none.
+            place: where the line stands among tracebacks.
         """
         text = strip_ansi(line.text[:_LONGEST])
         body = without_prefix(text)
@@ -97,11 +97,11 @@ class SignatureMatcher:
         found = [
             match
             for index in self._candidates(text)
-            if (match := self._confirm(self._signatures[index], text, frames))
+            if (match := self._confirm(self._signatures[index], text, place))
         ]
         if not found:
             unknown = (
-                match for signature in self._fallback if (match := self._confirm(signature, body, frames))
+                match for signature in self._fallback if (match := self._confirm(signature, body, place))
             )
             found = list(islice(unknown, 1))
         return found
@@ -117,12 +117,12 @@ class SignatureMatcher:
             {owner for number in hits if number < known for owner in self._owners[self._known[number]]}
         )
 
-    def _confirm(
-        self, signature: Signature, text: str, frames: Sequence[str] | None
-    ) -> SignatureMatch | None:
+    def _confirm(self, signature: Signature, text: str, place: Place) -> SignatureMatch | None:
         if signature.traceback and (
-            frames is None or not self._pattern(signature.traceback).search("\n".join(frames))
+            place.frames is None or not self._pattern(signature.traceback).search("\n".join(place.frames))
         ):
+            return None
+        if signature.quoted and not self._pattern(signature.quoted).search(place.quoted):
             return None
         found = self._pattern(signature.pattern).search(text)
         return SignatureMatch(signature, _captured(found.groupdict())) if found else None
@@ -159,9 +159,7 @@ class Session:
         """
         first, place, told = self._ended.get((line.file, line.rank), (None, _NOWHERE, set[str]()))
         if first is not None and _unfolded(line, first):
-            found = [
-                one for one in self._matcher.match(line, place.frames) if one.signature.symptom not in told
-            ]
+            found = [one for one in self._matcher.match(line, place) if one.signature.symptom not in told]
             found = [one for one in found if not one.signature.fallback and not one.signature.desync]
             told.update(one.signature.symptom for one in found)
             if found:
@@ -171,7 +169,7 @@ class Session:
         place = self._tracebacks.take(line)
         if place.inside:
             return []
-        found = self._matcher.match(line, place.frames)
+        found = self._matcher.match(line, place)
         if place.frames is not None or _RAISED.match(line.text):
             self._ended[line.file, line.rank] = line, place, {one.signature.symptom for one in found}
         raised = (

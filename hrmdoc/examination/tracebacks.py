@@ -93,14 +93,19 @@ class _Open:
     harmless: bool = False
     level: int = 0  # the indentation of its frames, where the head is missing
     frames: list[str] = field(default_factory=list)
+    quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line stands: `inside` a traceback, or the line that ends one (then `frames` is not None)."""
+    """Where a line stands: `inside` a traceback, or the line that ends one (then `frames` is not None).
+
+    `quoted`: the source that the innermost frame shows, which raised what the line says.
+    """
 
     inside: bool = False
     frames: tuple[str, ...] | None = None
+    quoted: str = ""
 
 
 _OUTSIDE = Place()
@@ -160,7 +165,7 @@ class TracebackTracker:
             del self._open[key]
         if opened.harmless:
             return _INSIDE
-        return Place(frames=tuple(opened.frames))
+        return Place(frames=tuple(opened.frames), quoted=opened.quoted)
 
     def close(self) -> list[Line]:
         """The first lines of the tracebacks that nothing ended: there the log was cut off."""
@@ -176,3 +181,5 @@ class TracebackTracker:
             opened.indent = max(opened.indent, margin if body.lstrip().startswith('File "') else 0)
         if found and len(opened.frames) < _MOST_FRAMES:
             opened.frames.append(f"{found['file']} {found['function']}")
+        if found or not opened.quoted:
+            opened.quoted = "" if found else body.strip()

@@ -215,10 +215,11 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     first one.
 
     `traceback`: the line counts only as the last of a traceback whose header and frames it matches, one `file
-    function` a line. `desync`: the line counts only when it and a line of another rank disagree about the
-    collective (`sequence`, `op`, sizes). `fallback`: it is looked at only where no other signature matches
-    the line, without what a launcher puts before it. `facts`: captured groups that are facts of the run, by
-    canonical key; a size becomes a number of GiB.
+    function` a line. `quoted`: the same for the source that its innermost frame shows. `desync`: the line
+    counts only when it and a line of another rank disagree about the collective (`sequence`, `op`, sizes).
+    `fallback`: it is looked at only where no other signature matches the line, without what a launcher puts
+    before it. `facts`: captured groups that are facts of the run, by canonical key; a size becomes a number
+    of GiB.
 
     Roles after NVIDIA's attribution work: a `root` may be the first failure, a `cascade` is the consequence
     of another, a `confirmation` supports a root, a `note` is neither.
@@ -236,6 +237,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     traceback: str = ""
     desync: bool = False
     fallback: bool = False
+    quoted: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()

@@ -90,7 +90,7 @@ def test_a_traceback_whose_end_never_comes_is_forgotten() -> None:
 def test_a_log_may_begin_inside_a_traceback() -> None:
     frame = '  File "a.py", line 1, in f'
     assert places("[rank0]: " + frame, "[rank0]:     x()", "[rank0]: ValueError: x")[-1] == Place(
-        frames=("a.py f",)
+        frames=("a.py f",), quoted="x()"
     )
 
 
