@@ -66,8 +66,8 @@ def check(folder: Path | None, *, strict: bool) -> int:
         name: len(getattr(book, name))
         for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")
     }
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
-    click.echo(f"{told}: {len(problems)} problems", err=True)
+    summary = ", ".join(f"{count} {name}" for name, count in counts.items())
+    click.echo(f"{summary}: {len(problems)} problems", err=True)
     return 1 if problems else 0
 
 

@@ -1,4 +1,4 @@
-"""Finds the log lines that tell of a fault: one search for all literals first, each signature's own pattern
+"""Finds the log lines that report a fault: one search for all literals first, each signature's own pattern
 after.
 
 `SignatureMatcher.wanted` serves the readers, which keep only lines that hold a literal; a `Session` takes the
@@ -56,7 +56,7 @@ class SignatureMatcher:
     """All signatures of a rulebook, ready to search.
 
     Attributes:
-        wanted: tells positions in a block of bytes at which literals begin, one or more for every line that
+        wanted: gives positions in a block of bytes at which literals begin, one or more for every line that
             holds any.
     """
 
@@ -147,24 +147,24 @@ class Session:
         self._tracebacks = TracebackTracker()
         self._collectives = DesyncWatch()
         self._unsure: list[tuple[Line, SignatureMatch]] = []
-        self._wordless: list[tuple[Line, SignatureMatch]] = []
+        self._no_message: list[tuple[Line, SignatureMatch]] = []
         self._ended: dict[tuple[str, int | None], tuple[Line, Place, set[str]]] = {}
         self._fatal: dict[str, int] = {}  # by file, the line of the last message that ends a program
 
     def match(self, line: Line) -> list[SignatureMatch]:
         """Signatures that `line` matches.
 
-        Beside the first line of a message that was folded the whole message comes once more: it tells only
+        Beside the first line of a message that was folded the whole message comes once more: it adds only
         what that line did not.
         """
-        first, place, told = self._ended.get((line.file, line.rank), (None, _NOWHERE, set[str]()))
+        first, place, reported = self._ended.get((line.file, line.rank), (None, _NOWHERE, set[str]()))
         if first is not None and _unfolded(line, first):
-            found = [one for one in self._matcher.match(line, place) if one.signature.symptom not in told]
+            found = [one for one in self._matcher.match(line, place) if one.signature.symptom not in reported]
             found = [one for one in found if not one.signature.fallback and not one.signature.desync]
-            told.update(one.signature.symptom for one in found)
+            reported.update(one.signature.symptom for one in found)
             if found:
                 self._unsure = [pair for pair in self._unsure if pair[0] is not first]
-                self._wordless = [pair for pair in self._wordless if pair[0] is not first]
+                self._no_message = [pair for pair in self._no_message if pair[0] is not first]
             return found
         place = self._tracebacks.take(line)
         if place.inside:
@@ -179,8 +179,8 @@ class Session:
             self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
             return []
         if found and found[0].signature.fallback and line.text.rstrip().endswith(":"):
-            self._wordless = [
-                *self._wordless[1 - _NEAR_THE_END :],
+            self._no_message = [
+                *self._no_message[1 - _NEAR_THE_END :],
                 (line, found[0]),
             ]  # what it says stands below, or nowhere
             return []
@@ -193,7 +193,7 @@ class Session:
         ]
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
-        """What can be told only now that the run, of so many `lines`, is over.
+        """What is known only now that the run, of so many `lines`, is over.
 
         A traceback that was cut off behind a message that ended the program is one of those that follow it.
         """
@@ -205,8 +205,8 @@ class Session:
         ]
         cut = [(line, match) for line in torn for match in self._matcher.match(line)]
         late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
-        wordless, self._unsure, self._wordless = self._wordless, [], []
-        return cut + wordless + late
+        no_message, self._unsure, self._no_message = self._no_message, [], []
+        return cut + no_message + late
 
 
 def _unfolded(line: Line, first: Line) -> bool:

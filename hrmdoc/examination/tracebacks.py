@@ -113,7 +113,7 @@ _INSIDE = Place(inside=True)
 
 
 class TracebackTracker:
-    """Feed it the lines of a run in their order; it tells where each stands.
+    """Feed it the lines of a run in their order; it returns where each stands.
 
     Frames are written `file function`, the outermost first, behind `HEADER` where the traceback began with
     it.
