@@ -119,13 +119,12 @@ class Questions:
 def asked_of_symptoms(
     function: Function, symptoms: Sequence[str], state: Callable[[str], State | None]
 ) -> Any:
-    """What a function says of the symptoms of these ids; of several, one is enough.
+    """What a function says of the symptoms of these ids.
 
     Raises:
         MissingInput: it cannot say.
     """
-    answers = [function(state(symptom)) for symptom in symptoms]
-    found = next(filter(None, answers), answers[0])
+    found = function(*(state(symptom) for symptom in symptoms))
     if found is None:
         raise expressions.MissingInput(symptoms[0])
     return found

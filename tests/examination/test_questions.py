@@ -93,8 +93,8 @@ def test_ranks_are_compared_with_their_median() -> None:
     assert ask("rank_spread", *ranks) == pytest.approx(2.5)
 
 
-OF_NO_SERIES = {"count", "finite", "per_error", "present", "seen", "episodes", "peak", "began"}
-OF_TERMS = {"never_finite", "at_even_guess", "at_clip", "idle_term", "idle_boxes"}
+OF_NO_SERIES = {"count", "finite", "present", "seen", "episodes", "peak", "began"}
+OF_TERMS = {"never_finite", "at_even_guess"}
 
 
 @pytest.mark.parametrize("name", sorted({*measures.all_functions()} - OF_NO_SERIES - OF_TERMS))
@@ -102,23 +102,6 @@ def test_a_series_that_is_not_there_is_a_missing_input(name: str) -> None:
     with pytest.raises(MissingInput):
         Questions(Scene(Run("x"))).functions()[name]("train.loss")
     assert ask("count", []) == 0
-
-
-@pytest.mark.parametrize(
-    ("accuracies", "answer"),
-    [([0.52, 0.54, 0.53], 15.94), ([52, 54, 53], 15.94), ([0.52, 0.6, 0.53], 0.0), ([0.99, 0.99, 0.99], 0.0)],
-)
-def test_what_a_wrong_answer_costs_is_told_where_each_costs_the_same(
-    accuracies: list[float], answer: float
-) -> None:
-    run = Run("x", role_of=RoleGuess)
-    steps = np.arange(3, dtype=np.int64)
-    for role, values in (("train.loss", [7.6512, 7.3324, 7.4918]), ("train.accuracy", accuracies)):
-        run.add(Points(role, steps, np.array(values, np.float64), steps.astype(np.float64), "x.log"))
-    ask_both = Questions(Scene(run)).functions()["per_error"]
-    assert ask_both("train.loss", "train.accuracy") == pytest.approx(answer)
-    with pytest.raises(MissingInput):
-        ask_both("eval.loss", "train.accuracy")
 
 
 @pytest.mark.parametrize(
@@ -211,3 +194,19 @@ def test_questions_about_a_step_know_nothing_of_what_came_later() -> None:
     assert before["count"]("train.loss") == 0
     with pytest.raises(MissingInput):
         before["last"]("train.loss")
+
+
+def test_several_symptoms_are_asked_together() -> None:
+    shown = {"a": Finding("resolved", count=3, first_step=40, values={"peak": 7}), "b": Finding("absent")}
+    shown["c"] = Finding("present", count=1, first_step=20, values={"peak": 2})
+    known = Questions(Scene(Run("x"), found=shown.get)).functions()
+    assert [known[name]("a", "b", "c", "d") for name in ("seen", "present", "began", "episodes", "peak")] == [
+        True,
+        True,
+        20,
+        4,
+        7.0,
+    ]
+    assert not known["seen"]("b", "d")
+    with pytest.raises(MissingInput):
+        known["began"]("b", "d")

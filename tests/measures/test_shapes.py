@@ -56,20 +56,6 @@ def test_seven_values_in_any_order_hardly_ever_turn_once() -> None:
     assert sum(shapes.turned(random.normal(size=7)) > 0.25 for _ in range(2000)) < 40
 
 
-@pytest.mark.parametrize(
-    ("accuracies", "cost"),
-    [
-        ([0.52, 0.54, 0.53], 15.94),
-        ([52.0, 54.0, 53.0], 15.94),
-        ([0.52, 0.6, 0.53], 0.0),
-        ([0.99, 0.99, 0.99], 0.0),
-    ],
-)
-def test_wrong_answers_have_a_price_where_each_costs_the_same(accuracies: list[float], cost: float) -> None:
-    losses = np.array([7.6512, 7.3324, 7.4918])
-    assert shapes.per_error(losses, np.array(accuracies)) == pytest.approx(cost)
-
-
 def test_the_spread_of_nothing_but_zeros_is_zero() -> None:
     assert levels.spread(np.zeros(4)) == 0.0
     assert levels.spread(np.array([2.0, 3.0, 2.0])) == 0.5

@@ -163,7 +163,9 @@ def test_a_large_rate_names_the_optimizer_of_a_language_model_where_nothing_else
 
 
 def test_where_no_range_is_known_nothing_is_said_of_it() -> None:
-    assert usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) == {"optimizer.family": "scaled"}
+    assert not [
+        name for name in usual_facts({"run.kind": "sft", "optimizer.name": "adafactor"}) if ".lr_" in name
+    ]
 
 
 def test_a_framework_that_takes_adam_by_default_is_judged_by_it_until_it_is_told_otherwise() -> None:

@@ -1,5 +1,5 @@
-"""How other symptoms stand. An expression names them in quotes, and its rule under `after` or
-`presupposes`."""
+"""How other symptoms stand. An expression names them in quotes, and its rule does under `after` or
+`presupposes`; of several, each function says how they are taken together."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ class State(Protocol):
 
 
 @function("symptom")
-def present(symptom: State | None) -> bool | None:
-    """Whether the symptom shows now; unknown where it could not be evaluated."""
-    return None if symptom is None or symptom.state == "not_evaluated" else symptom.state == "present"
+def present(*symptoms: State | None) -> bool | None:
+    """Whether one of the symptoms shows now; unknown where none could be evaluated."""
+    known = [one.state for one in symptoms if one is not None and one.state != "not_evaluated"]
+    return "present" in known if known else None
 
 
 @function("symptom")
-def seen(symptom: State | None) -> bool:
-    """Whether it shows or did before; never unknown. Of several, one is enough."""
-    return symptom is not None and symptom.state in ("present", "resolved")
+def seen(*symptoms: State | None) -> bool:
+    """Whether one of the symptoms shows or did before; never unknown."""
+    return any(one is not None and one.state in ("present", "resolved") for one in symptoms)
 
 
 @function("symptom")
-def began(symptom: State | None) -> int | None:
-    """The step at which it first showed."""
-    return None if symptom is None else symptom.first_step
+def began(*symptoms: State | None) -> int | None:
+    """The step at which the first of the symptoms first showed."""
+    steps = [one.first_step for one in symptoms if one is not None and one.first_step is not None]
+    return min(steps, default=None)
 
 
 @function("symptom")
-def episodes(symptom: State | None) -> int:
-    """How often it opened so far; never unknown."""
-    return 0 if symptom is None else symptom.count
+def episodes(*symptoms: State | None) -> int:
+    """How often the symptoms opened so far, all together; never unknown."""
+    return sum(one.count for one in symptoms if one is not None)
 
 
 @function("symptom")
-def peak(symptom: State | None) -> float | None:
-    """The metric at its strongest."""
-    return None if symptom is None or "peak" not in symptom.values else float(symptom.values["peak"])
+def peak(*symptoms: State | None) -> float | None:
+    """The metric at its strongest, the highest of several."""
+    known = [float(one.values["peak"]) for one in symptoms if one is not None and "peak" in one.values]
+    return max(known, default=None)
