@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,8 +30,8 @@ class Series:
     cost."""
 
     __slots__ = (
+        "_begins",
         "_data",
-        "_files",
         "_lines",
         "_size",
         "_steps",
@@ -48,12 +49,13 @@ class Series:
         self.axis: Axis = axis
         self.precision = precision
         self.files: list[str] = []
+        self._begins: list[int] = []
+        """Which point is the first of each file."""
         self._size = 0
         self._steps: IntArray = np.empty(16, np.int64)
         self._data: FloatArray = np.empty(16, np.float64)
         self._times: FloatArray = np.empty(16, np.float64)
         self._lines: IntArray = np.empty(16, np.int64)
-        self._files: IntArray = np.empty(16, np.int64)
 
     def __len__(self) -> int:
         return self._size
@@ -63,18 +65,18 @@ class Series:
         n, size = len(points.values), self._size
         if size + n > len(self._steps):
             capacity = max(2 * len(self._steps), size + n)
-            for name in ("_steps", "_data", "_times", "_lines", "_files"):
+            for name in ("_steps", "_data", "_times", "_lines"):
                 old = getattr(self, name)
                 new = np.empty(capacity, old.dtype)
                 new[:size] = old[:size]
                 setattr(self, name, new)
         if not self.files or self.files[-1] != points.file:
             self.files.append(points.file)
+            self._begins.append(size)
         self._steps[size : size + n] = points.steps
         self._data[size : size + n] = points.values
         self._times[size : size + n] = points.times
         self._lines[size : size + n] = -1 if points.lines is None else points.lines
-        self._files[size : size + n] = len(self.files) - 1
         self._size = size + n
 
     @property
@@ -99,7 +101,8 @@ class Series:
     def place(self, index: int) -> tuple[str, int | None]:
         """File and line (or byte offset) of one point."""
         line = int(self._lines[: self._size][index])
-        return self.files[int(self._files[: self._size][index])], None if line < 0 else line
+        at = index if index >= 0 else index + self._size
+        return self.files[bisect_right(self._begins, at) - 1], None if line < 0 else line
 
 
 _FAR_DENSER = 20

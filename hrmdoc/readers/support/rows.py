@@ -8,7 +8,6 @@ cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +16,15 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.flatten import flatten
 from hrmdoc.readers.support.gaps import Gaps
 from hrmdoc.readers.support.left_out import LeftOut
+from hrmdoc.readers.support.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
 from hrmdoc.readers.support.table import (
     AXES,
     RESTARTING,
-    SECONDS,
     SPLIT_KEYS,
     Columns,
     Counter,
-    Places,
-    number,
-    places,
     split_named,
     split_of,
-    unix_time,
     with_split,
 )
 from hrmdoc.readers.support.typed_rows import Column
@@ -37,75 +32,6 @@ from hrmdoc.record.records import Damage, FloatArray, IntArray, Points
 
 _QUICK_SHAPES = 500
 _KNOWN_ORDERS = 2000
-
-
-class _Names:
-    """What one set of names says: where the counters are, and which cells may name the part of the data."""
-
-    __slots__ = ("names", "place", "split_keys")
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-        self.place: Places = places(names)
-        self.split_keys = tuple(key for key in SPLIT_KEYS if key in names)
-
-
-class _Shape:
-    """Rows of one set of names and one part of the data in the block at hand: as mappings, or as columns."""
-
-    __slots__ = ("alike", "columns", "gaps", "names", "order", "place", "rows", "split")
-
-    def __init__(self, names: _Names, split: str) -> None:
-        self.names = names.names
-        self.split = split
-        self.place = names.place
-        self.gaps: dict[str, Gaps] = {}
-        self.clear()
-
-    def clear(self) -> None:
-        """Forgets all rows."""
-        self.order: list[int] = []
-        self.rows: list[dict[str, Any]] = []
-        self.columns: Sequence[Column] = ()
-        self.alike = True
-        """Whether all rows have their names in the same order."""
-
-    def column(self, name: str) -> list[Any]:
-        """The cells of one column as they were written."""
-        if self.columns:
-            return list(self.columns[self.names.index(name)])
-        return [row[name] for row in self.rows]
-
-
-class _Scattered:
-    """Rows of many shapes in the block at hand, cell by cell."""
-
-    __slots__ = ("cells", "counters", "gaps")
-
-    def __init__(self) -> None:
-        self.gaps: dict[tuple[str, str], Gaps] = {}
-        self.clear()
-
-    def clear(self) -> None:
-        """Forgets all rows."""
-        self.cells: dict[tuple[str, str], tuple[list[int], list[Any]]] = {}
-        """By name and part of the data: in which rows the cells stand, and the cells."""
-        self.counters: list[tuple[int, Any, Any, float, bool]] = []
-        """Of each row its number, step, epoch, Unix time, and whether the step may restart."""
-
-    def add(self, row: Mapping[str, Any], split: str, order: int) -> None:
-        """Takes one row in."""
-        place = places(row)
-        time = unix_time(row[place.time]) if place.time is not None else np.nan
-        step = row[place.step] if place.step is not None else None
-        epoch = row[place.epoch] if place.epoch is not None else None
-        self.counters.append((order, step, epoch, time, place.step in RESTARTING))
-        for name, cell in row.items():
-            if name == place.step or (name == place.time and time == time):
-                continue
-            orders, cells = self.cells.setdefault((name, split), ([], []))
-            orders.append(order)
-            cells.append(cell)
 
 
 class Rows:
@@ -119,10 +45,10 @@ class Rows:
     def __init__(self, context: Context, precision: int) -> None:
         self._columns = Columns(context, precision)
         self._counter = Counter()
-        self._orders: dict[tuple[str, ...], _Names] = {}
-        self._names: dict[frozenset[str], _Names] = {}
-        self._shapes: dict[tuple[tuple[str, ...], str], _Shape] = {}
-        self._scattered = _Scattered()
+        self._orders: dict[tuple[str, ...], Names] = {}
+        self._names: dict[frozenset[str], Names] = {}
+        self._shapes: dict[tuple[tuple[str, ...], str], Shape] = {}
+        self._scattered = Scattered()
         self._split = split_of(context.path)
         self._lines: list[int] = []
         self._cut = LeftOut(context.path, "rows with cells that lie too deep or are too many")
@@ -175,13 +101,13 @@ class Rows:
         shape.columns = columns
         self._place(shape, len(columns[0]), first)
 
-    def _place(self, shape: _Shape, rows: int, first: int) -> None:
+    def _place(self, shape: Shape, rows: int, first: int) -> None:
         """Notes that the next `rows` rows are of `shape` and begin at line `first`."""
         count = len(self._lines)
         shape.order.extend(range(count, count + rows))
         self._lines.extend(range(first, first + rows))
 
-    def _named(self, spelled: tuple[str, ...]) -> _Names | None:
+    def _named(self, spelled: tuple[str, ...]) -> Names | None:
         """What these names say; None where the table has shapes enough without them."""
         names = self._orders.get(spelled)
         if names is not None:
@@ -191,15 +117,15 @@ class Rows:
         if names is None:
             if len(self._names) >= _QUICK_SHAPES:
                 return None
-            names = self._names[together] = _Names(spelled)
+            names = self._names[together] = Names(spelled)
         if len(self._orders) < _KNOWN_ORDERS:
             self._orders[spelled] = names
         return names
 
-    def _shape(self, names: _Names, split: str) -> _Shape:
+    def _shape(self, names: Names, split: str) -> Shape:
         shape = self._shapes.get((names.names, split))
         if shape is None:
-            shape = self._shapes[names.names, split] = _Shape(names, split)
+            shape = self._shapes[names.names, split] = Shape(names, split)
         return shape
 
     def _split_in(self, keys: Sequence[str], row: Mapping[str, Any]) -> str:
@@ -220,7 +146,7 @@ class Rows:
         count = len(self._lines)
         used = [shape for shape in self._shapes.values() if shape.order]
         step, epoch, time = (np.full(count, np.nan) for _ in range(3))
-        columns = [_columns(shape) for shape in used]
+        columns = [columns_of(shape) for shape in used]
         restarting = np.zeros(count, np.bool_)
         for shape, cells in zip(used, columns, strict=True):
             order, place = np.array(shape.order, np.int64), shape.place
@@ -230,11 +156,11 @@ class Rows:
             if place.epoch is not None:
                 epoch[order] = cells[place.epoch]
             if place.time is not None:
-                time[order] = _times(shape, cells[place.time])
+                time[order] = times_of(shape, cells[place.time])
         if self._scattered.counters:
             orders, steps_, epochs, times, restarts = zip(*self._scattered.counters, strict=True)
             at = np.array(orders, np.int64)
-            step[at], epoch[at] = _numbers(steps_), _numbers(epochs)
+            step[at], epoch[at] = numbers_of(steps_), numbers_of(epochs)
             time[at], restarting[at] = times, restarts
         steps, axes = self._counter.steps(step, epoch, restarting)
         rows = _RowPlaces(steps, axes, time, np.array(self._lines, np.int64))
@@ -245,7 +171,7 @@ class Rows:
         self._lines = []
         yield from self._columns.points()
 
-    def _take(self, shape: _Shape, cells: Mapping[str, FloatArray], rows: _RowPlaces) -> None:
+    def _take(self, shape: Shape, cells: Mapping[str, FloatArray], rows: _RowPlaces) -> None:
         order = np.array(shape.order, np.int64)
         for name in shape.names:
             if name == shape.place.step:
@@ -267,7 +193,7 @@ class Rows:
 
     def _take_scattered(self, rows: _RowPlaces) -> None:
         for (name, split), (orders, cells) in self._scattered.cells.items():
-            values = _numbers(cells)
+            values = numbers_of(cells)
             gaps = self._scattered.gaps.setdefault((name, split), Gaps())
             here = gaps.filled(cells, np.isfinite(values))
             if here.any():
@@ -299,40 +225,3 @@ class _RowPlaces(NamedTuple):
     axes: IntArray
     times: FloatArray
     lines: IntArray
-
-
-def _columns(shape: _Shape) -> dict[str, FloatArray]:
-    """The cells as numbers, name -> shape [n]; NaN for what is missing or no number."""
-    if shape.columns:
-        return {name: _numbers(column) for name, column in zip(shape.names, shape.columns, strict=True)}
-    width = len(shape.names)
-    try:
-        if not shape.alike:
-            raise TypeError
-        flat = np.fromiter(
-            chain.from_iterable(map(dict.values, shape.rows)), np.float64, width * len(shape.rows)
-        )
-        matrix = np.ascontiguousarray(flat.reshape(-1, width).T)
-        return {name: matrix[at] for at, name in enumerate(shape.names)}
-    except (ValueError, TypeError, OverflowError):
-        return {name: _numbers(shape.column(name)) for name in shape.names}
-
-
-def _numbers(column: Column | Sequence[Any]) -> FloatArray:
-    """Cells as numbers, shape [n]."""
-    if isinstance(column, np.ndarray):
-        return column
-    try:
-        found = np.array(column, np.float64)
-    except (ValueError, TypeError, OverflowError):
-        found = np.array([np.nan if (value := number(cell)) is None else value for cell in column])
-    if found.ndim == 2 and found.shape[1] == 1:  # numbers in lists of one
-        return found.ravel()
-    return found if found.ndim == 1 else np.full(len(column), np.nan)
-
-
-def _times(shape: _Shape, cells: FloatArray) -> FloatArray:
-    """Unix seconds of every row, shape [n]; `cells` is the column of the clock as numbers."""
-    if ((cells > SECONDS[0]) & (cells < SECONDS[1])).all():
-        return cells
-    return np.array([unix_time(cell) for cell in shape.column(shape.place.time or "")])
