@@ -26,6 +26,8 @@ from hrmdoc.settings import Policy
 
 Status = Literal["done", "written", "refused", "failed", "withheld", "helped", "ineffective"]
 FORMER_NAME = "deeds.jsonl"
+TRIED = 4
+"""Remedies of a cause that are tried without being asked for by name."""
 FORMER_STATUS: dict[object, Status] = {"in vain": "ineffective"}
 """What stood for it before: an action log that an older watch wrote is still read."""
 ATTEMPTS = ("done", "written", "refused", "failed")
@@ -147,7 +149,7 @@ class Treatment:
         withheld: TakenAction | None = None
         chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
         for cause, group in analysis.prescriptions.items():
-            for one in group:
+            for one in group[:TRIED]:
                 if one.patch is None or not one.patch.edits:
                     continue
                 refusal = (

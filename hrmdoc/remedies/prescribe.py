@@ -24,7 +24,8 @@ from hrmdoc.rulebook import Framework, Remedy, Rulebook, Verify
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
 CAUSES = 3
-REMEDIES = 4
+REMEDIES = 24
+"""All that fit, so that every step of a ladder can be asked for; reports show the first few."""
 WORTH_TREATING = 0.05
 
 
