@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RunState = Literal["running", "finished", "crashed", "hung", "stopped", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Analysis:
     """One look at a run.
 
@@ -59,8 +59,21 @@ class Analysis:
 
     @property
     def verdict(self) -> str:
-        """`healthy`, `info`, `warning`, `critical`, or `no_data` when nothing could be read."""
-        return self.diagnosis.verdict
+        """`healthy`, `info`, `warning`, `critical`; `no_data` when nothing could be read, and `incomplete`
+        when no fault was found but evidence that may have held one could not be read."""
+        found = self.diagnosis.verdict
+        return "incomplete" if found in ("healthy", "info") and self.unread else found
+
+    @property
+    def unread(self) -> list[Damage]:
+        """Places where evidence is missing: what was not read there may have held the fault."""
+        return [damage for damage in self.run.damages if damage.incomplete]
+
+    def __repr__(self) -> str:
+        """One line: the run, its verdict and the leading causes."""
+        causes = ", ".join(f"{one.cause} {one.probability:.0%}" for one in self.diagnosis.hypotheses[:3])
+        found = f"{len(self.findings)} of {len(self.symptoms)} symptoms"
+        return f"<Analysis {self.run.path!r}: {self.verdict}, {found}{'; ' if causes else ''}{causes}>"
 
     @property
     def present(self) -> list[Symptom]:
@@ -130,6 +143,10 @@ class AnalysisSession:
         self._examination = Examination(
             self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated
         )
+
+    def __repr__(self) -> str:
+        """One line: what is examined, and how much of it was read."""
+        return f"<AnalysisSession {self.run!r}>"
 
     def read(self, paths: Sequence[str]) -> None:
         """Reads everything under `paths`; what could not be read becomes damage of the run.
@@ -278,22 +295,22 @@ def run_state(
 ) -> RunState:
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
-    fatal = [
-        s
-        for s in symptoms
-        if s.state == "present" and s.signature_role in ("root", "cascade") and s.severity == "critical"
-    ]
     ends = [event for event in run.events if event.kind == "end"]
     if ends:
         return "crashed" if "crash" in ends[-1].detail or "exception" in ends[-1].detail else "finished"
-    if fatal or any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:]):
+    present = [symptom for symptom in symptoms if symptom.state == "present"]
+    if _broke_off(run, present):
         return "crashed"
     total, series = situation.facts.get("run.total_steps"), run.progress
     if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
         return "finished"
-    became = {rule.run_state for s in symptoms if s.state == "present" and (rule := book.symptoms.get(s.id))}
-    if "hung" in became:
-        return "hung"
-    if "stopped" in became:
-        return "stopped"
-    return "unknown" if closed else "running"
+    became = {rule.run_state for symptom in present if (rule := book.symptoms.get(symptom.id))}
+    states: tuple[RunState, ...] = ("hung", "stopped")
+    return next((state for state in states if state in became), "unknown" if closed else "running")
+
+
+def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
+    """Whether a fatal line or an exception ended the run."""
+    if any(s.signature_role in ("root", "cascade") and s.severity == "critical" for s in present):
+        return True
+    return any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:])

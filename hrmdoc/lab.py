@@ -1,4 +1,4 @@
-"""The fault lab that is installed with hrmdoc: the reference patient with each of its own faults, and the
+"""The fault lab that is installed with hrmdoc: its HRM trainer with each of its faults, and the
 diagnosis of each.
 
 The trainer runs as a process of its own: the agent never imports it.

@@ -9,6 +9,7 @@ from hrmdoc.cli.options import (
     fail_on_option,
     note_other_runs,
     one_run_option,
+    quiet_option,
     run_options,
     stated,
     status,
@@ -22,6 +23,7 @@ from hrmdoc.cli.runs import Runs
     "--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1)."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show every symptom, cause and unread place.")
+@quiet_option
 @one_run_option
 @run_options
 @fail_on_option
@@ -30,6 +32,7 @@ def command(
     *,
     as_json: bool,
     verbose: bool,
+    quiet: bool,
     one_run: bool,
     roles: tuple[str, ...],
     kind: str | None,
@@ -45,9 +48,9 @@ def command(
     """
     runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
     if runs.several:
-        return _several(runs, as_json=as_json, fail_on=fail_on)
+        return _several(runs, as_json=as_json, quiet=quiet, fail_on=fail_on)
     session = runs.only()
-    note_other_runs(session.other_runs)
+    note_other_runs("" if quiet else session.other_runs)
     analysis = session.look(closed=True)
     if as_json:
         from hrmdoc.reports.as_json import dumps
@@ -56,11 +59,11 @@ def command(
     else:
         from hrmdoc.reports.terminal import show
 
-        show(analysis, console(), verbose=verbose)
+        show(analysis, console(), verbose=verbose, quiet=quiet)
     return status(analysis.verdict, fail_on or session.settings.fail_on)
 
 
-def _several(runs: Runs, *, as_json: bool, fail_on: str | None) -> int:
+def _several(runs: Runs, *, as_json: bool, quiet: bool, fail_on: str | None) -> int:
     """One line a run, or one JSON document a run in the list `runs`; the exit status is that of the worst."""
     from hrmdoc.reports.as_json import document, dumps_runs
     from hrmdoc.reports.runs_table import row, show_runs, worst
@@ -74,5 +77,5 @@ def _several(runs: Runs, *, as_json: bool, fail_on: str | None) -> int:
     if as_json:
         click.echo(dumps_runs(documents))
     else:
-        show_runs(rows, console())
+        show_runs(rows, console(), quiet=quiet)
     return status(worst(rows), threshold)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, note_other_runs, run_options, stated_facts
+from hrmdoc.cli.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
 from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer)."
 )
-@click.option("--remedy", help="Apply this remedy instead of the first.")
+@click.option("--remedy", shell_complete=ids, help="Apply this remedy instead of the first.")
 @click.option(
     "--all",
     "every",
@@ -203,9 +203,11 @@ def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
 def _show(analysis: Analysis, choice: Choice) -> None:
     from rich.syntax import Syntax
 
+    from hrmdoc.reports.layout import RISKS
+
     patch = choice.patch
     out = console()
-    click.echo(f"{patch.title}  [{patch.risk}]\n{patch.why}\n", err=True)
+    click.echo(f"{patch.title}  [{RISKS[patch.risk]}]\n{patch.why}\n", err=True)
     diff = patch.diff() or patch.paste + "\n"
     if sys.stdout.isatty():
         out.print(Syntax(diff, "diff", background_color="default"))

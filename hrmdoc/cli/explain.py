@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from hrmdoc.cli.options import ids
 from hrmdoc.errors import UsageError, did_you_mean
 
 
 @click.command("explain")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=ids)
 def command(name: str) -> int:
     """Explain a symptom, cause, remedy, signature or measure, and print the page of its playbook."""
     from pathlib import Path

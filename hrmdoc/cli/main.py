@@ -13,6 +13,7 @@ import click
 
 from hrmdoc import __version__
 from hrmdoc.errors import HrmdocError, did_you_mean
+from hrmdoc.text.ascii import spell_what_cannot_be_shown
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -27,16 +28,49 @@ COMMANDS = {
     "formats": "List the formats that can be read.",
     "series": "Show what was read and how each metric was understood.",
     "preflight": "Check environment, config and data before training.",
-    "compare": "Tell what differs between a sick and a healthy run.",
+    "compare": "Show what differs between a sick and a healthy run.",
     "bundle": "Collect what a helper needs into one archive, secrets removed.",
     "train": "Train the Hierarchical Reasoning Model.",
     "evaluate": "Evaluate a checkpoint of the Hierarchical Reasoning Model.",
     "dataset": "Build a dataset: Sudoku, maze, ARC or text.",
-    "lab": "Give the reference patient a fault and see whether it is found.",
+    "lab": "Give training programs known faults and see whether they are found.",
     "run": "Supervise any training command: watch it and act by policy.",
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
 PASS_THROUGH = {"train", "evaluate", "dataset"}
+EXAMPLES = {
+    "analyze": (
+        "hrmdoc analyze train.log",
+        "hrmdoc analyze runs/",
+        "hrmdoc analyze --one-run before.log after.log",
+        "kubectl logs POD | hrmdoc analyze -",
+        "hrmdoc analyze --json train.log | jq .verdict",
+    ),
+    "watch": (
+        "hrmdoc watch runs/latest",
+        "hrmdoc watch --wait train.log",
+        "hrmdoc watch --once runs/latest || mail -s 'look at the run' me@example.org",
+        "kubectl logs -f POD | hrmdoc watch -",
+    ),
+    "apply": (
+        "hrmdoc apply runs/latest",
+        "hrmdoc apply runs/latest --write",
+        "hrmdoc apply runs/latest --undo",
+    ),
+    "report": ("hrmdoc report runs/* -o review.html", "hrmdoc report train.log -o review.md"),
+    "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
+    "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),
+    "series": ("hrmdoc series train.log", "hrmdoc series train.log -o points.csv"),
+    "preflight": ("hrmdoc preflight config.yaml", "hrmdoc preflight config.yaml --data train.jsonl"),
+    "compare": ("hrmdoc compare runs/sick runs/healthy",),
+    "bundle": ("hrmdoc bundle runs/latest -o for-the-helper.zip",),
+    "run": (
+        "hrmdoc run -- python train.py",
+        "hrmdoc run --stop-on critical -- torchrun --nproc-per-node 8 train.py",
+        "hrmdoc run --act -- python train.py config.yaml",
+    ),
+    "lab": ("hrmdoc lab --reference", "hrmdoc lab --matrix small"),
+}
 
 
 class OutputClosedError(Exception):
@@ -56,6 +90,8 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"hrmdoc.cli.{cmd_name}")
         command: click.Command = module.command
+        if cmd_name in EXAMPLES:
+            command.epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[cmd_name])
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,7 +118,8 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             hint = did_you_mean(args[0], COMMANDS)
-            raise click.UsageError(f"{error.message} {hint or ''}".strip(), ctx) from error
+            what = f"no such command {args[0]!r}" + (f"; {hint}" if hint else "")
+            raise click.UsageError(what, ctx) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -91,6 +128,10 @@ def cli() -> None:
     """A doctor for training runs.
 
     Start with `hrmdoc analyze PATH`, where PATH is a log, an event file, a run folder, or `-`.
+
+    \b
+    To complete commands, options and ids on Tab (bash; zsh and fish the same):
+      eval "$(_HRMDOC_COMPLETE=bash_source hrmdoc)"
     """
 
 
@@ -106,9 +147,13 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(_printable(str(error)))
     except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
-    except click.ClickException as error:
-        error.show()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
         return 2
+    except click.UsageError as error:
+        return _failed(_printable(_worded(error)))
+    except click.ClickException as error:
+        return _failed(_printable(error.format_message()))
     except (OutputClosedError, BrokenPipeError):
         return _silent()
     except OSError as error:
@@ -134,11 +179,19 @@ def _prepare() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lives as long as the program)
+    spell_what_cannot_be_shown()
 
 
 def _printable(message: str) -> str:
     """Names of files and words of logs may hold terminal codes."""
     return "\n".join(redact(clean(line, 2000)) for line in message.split("\n"))
+
+
+def _worded(error: click.UsageError) -> str:
+    """What is wrong on the command line, as all other errors are worded."""
+    what = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "hrmdoc"
+    return f"{what[:1].lower()}{what[1:]}\n  hint: {command} --help"
 
 
 def _failed(message: str) -> int:

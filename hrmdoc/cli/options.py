@@ -19,10 +19,34 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERITIES = ("info", "warning", "critical")
 PIPE_WIDTH = 100
+COLOR = "HRMDOC_COLOR"
+
+
+def color_option(function: F) -> F:
+    """`--color`: against what the terminal and NO_COLOR or FORCE_COLOR say; the variable says it for good."""
+
+    def choose(context: click.Context, option: click.Parameter, when: str | None) -> None:
+        del context, option
+        if when is not None:
+            os.environ[COLOR] = when
+
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        callback=choose,
+        expose_value=False,
+        help="Colour the answer [default: auto, on a terminal].",
+    )(function)
+
+
+def quiet_option(function: F) -> F:
+    """`-q`: the answer alone."""
+    return click.option("-q", "--quiet", is_flag=True, help="Print the verdict alone.")(function)
 
 
 def run_options(function: F) -> F:
-    """`--role`, `--kind`, `--fact`: what the user knows better."""
+    """`--role`, `--kind`, `--fact`, `--color`: what the user knows better."""
+    function = color_option(function)
     function = click.option(
         "--fact", "facts", multiple=True, metavar="KEY=VALUE", help="State a fact, such as data.classes=9."
     )(function)
@@ -80,6 +104,18 @@ def fail_on_option(function: F) -> F:
     )(function)
 
 
+def ids(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """What `explain` can be asked for, and of an option such as `--remedy` or `--only` that kind alone; for
+    completion in a shell."""
+    del context
+    from hrmdoc import measures, rulebook
+
+    book = rulebook.load()
+    kinds: dict[str, Iterable[str]] = {"remedy": book.remedies, "only": book.symptoms}
+    every = (*book.symptoms, *book.causes, *book.remedies, *book.signatures, *measures.names())
+    return [name for name in kinds.get(parameter.name or "", every) if name.startswith(begun)]
+
+
 def metric_roles(pairs: tuple[str, ...]) -> dict[str, str]:
     """`ROLE=METRIC` pairs as metric -> role; `loss` is short for `train.loss`.
 
@@ -122,8 +158,8 @@ def worst(verdicts: Iterable[str]) -> str:
 
 
 def status(verdict: str, fail_on: str) -> int:
-    """0 below `fail_on`, 1 at or above it, 2 when nothing could be read."""
-    if verdict == "no_data":
+    """0 below `fail_on`, 1 at or above it, 2 when nothing or not all could be read."""
+    if verdict in ("no_data", "incomplete"):
         return 2
     if fail_on == "never" or verdict == "healthy":
         return 0
@@ -137,7 +173,16 @@ def console(*, err: bool = False) -> Any:
 
     stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else PIPE_WIDTH
-    return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
+    when = os.environ.get(COLOR, "auto")
+    return Console(
+        file=stream,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        width=width,
+        force_terminal=True if when == "always" else None,
+        color_system=None if when == "never" else "auto",
+    )
 
 
 def note_other_runs(note: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hrmdoc.cli.options import ids, progress
 from hrmdoc.errors import RuleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -73,19 +75,20 @@ def check(folder: Path | None, *, strict: bool) -> int:
 
 @command.command("test")
 @click.argument("folder", required=False, type=Folder)
-@click.option("--only", multiple=True, metavar="ID", help="Try this symptom or signature alone; repeatable.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ID",
+    shell_complete=ids,
+    help="Try this symptom or signature alone; repeatable.",
+)
 def test(folder: Path | None, *, only: tuple[str, ...]) -> int:
     """Run the case files in FOLDER/tests (or FOLDER itself) and the examples of signatures, with the rules of
     FOLDER beside the built-in ones."""
     from hrmdoc import rulebook
-    from hrmdoc.examination.cases import check_file
-    from hrmdoc.examination.examples import check_examples
-    from hrmdoc.examination.signatures import SignatureMatcher
 
     own = folder is not None and any((folder / name).is_dir() for name in rulebook.FOLDERS)
     book = rulebook.load([folder] if own and folder else [])
-    matcher = SignatureMatcher(book)
-    passed = failed = 0
     signatures, symptoms = _with_examples(book, folder)
     cases = _case_files(folder, required=not signatures)
     if only:
@@ -93,17 +96,32 @@ def test(folder: Path | None, *, only: tuple[str, ...]) -> int:
         cases = [path for path in cases if path.stem in only]
         signatures = [name for name in signatures if {name, book.signatures[name].symptom} & set(only)]
         symptoms = [name for name in symptoms if name in only]
+    tried = list(_tried(book, cases, signatures, symptoms))
+    failed = sum(problem is not None for problem in tried)
+    click.echo(f"{len(tried) - failed} cases passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _tried(
+    book: Rulebook, cases: list[Path], signatures: list[str], symptoms: list[str]
+) -> Iterator[str | None]:
+    """The problem of each case and example, None where there is none; problems are printed as they come."""
+    from hrmdoc.examination.cases import check_file
+    from hrmdoc.examination.examples import check_examples
+    from hrmdoc.examination.signatures import SignatureMatcher
+
+    matcher = SignatureMatcher(book)
     for name, problem in check_examples(book, matcher, signatures, symptoms):
-        passed, failed = passed + (problem is None), failed + (problem is not None)
         if problem is not None:
             click.echo(f"{name}: {problem}")
-    for path in cases:
-        for case, problem in check_file(path, book, matcher):
-            passed, failed = passed + (problem is None), failed + (problem is not None)
-            if problem is not None:
-                click.echo(f"{path}: {case.title}: {problem}")
-    click.echo(f"{passed} cases passed, {failed} failed")
-    return 1 if failed else 0
+        yield problem
+    with progress("trying", len(cases)) as advance:
+        for path in cases:
+            advance(path.stem)
+            for case, problem in check_file(path, book, matcher):
+                if problem is not None:
+                    click.echo(f"{path}: {case.title}: {problem}")
+                yield problem
 
 
 def _with_examples(book: Rulebook, folder: Path | None) -> tuple[list[str], list[str]]:

@@ -7,8 +7,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,13 +17,16 @@ from hrmdoc.cli.options import (
     check_policy,
     console,
     fail_on_option,
-    metric_roles,
     run_options,
-    stated_facts,
+    stated,
     status,
     worst,
 )
 from hrmdoc.errors import InputError
+
+if TYPE_CHECKING:
+    from hrmdoc.analysis import Analysis
+    from hrmdoc.live.watch import Watch
 
 
 @click.command("watch")
@@ -62,16 +66,11 @@ def command(
     what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
     SIGTERM, with a summary; the exit status counts what is open then.
     """
-    from hrmdoc.live import piped
-    from hrmdoc.live.alerts import Alerter
     from hrmdoc.live.watch import Watch
-    from hrmdoc.reports.status_line import status_line
-    from hrmdoc.reports.terminal import show, show_action, show_incident
 
     copy = None
     if path == "-":
-        path = time.strftime("hrmdoc-watch-%Y%m%d-%H%M%S.log")
-        copy = piped.keep(Path(path))
+        path, copy = _kept_pipe()
     elif not os.path.lexists(path):
         if once or not wait:
             raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
@@ -79,16 +78,64 @@ def command(
     watch = Watch(
         path,
         interval=interval,
-        facts=stated_facts(kind, facts),
-        metric_roles=metric_roles(roles),
+        **stated(kind, facts, roles),
         remember=not no_state,
         act=act,
     )
     if act:
         check_policy(watch.session.settings)
     if copy is not None:
-        copy(watch.stop)
-    alerter = Alerter(watch.session.settings.alerts, path)
+        copy(partial(watch.stop, ended=True))
+    interrupted = _until_signal(watch)
+    analysis = _follow(watch, once=once)
+    if analysis is None:
+        return 2
+    if interrupted:
+        return 130
+    still = [incident.severity for incident in watch.incidents.open]
+    return status(worst((analysis.verdict, *still)), fail_on or watch.session.settings.fail_on)
+
+
+def _follow(watch: Watch, *, once: bool) -> Analysis | None:
+    """Reports what comes until the watch ends, then the whole; the last analysis."""
+    from hrmdoc.live.alerts import Alerter
+    from hrmdoc.reports.status_line import status_line
+    from hrmdoc.reports.terminal import show, show_action, show_incident
+
+    out = console()
+    alerter = Alerter(watch.session.settings.alerts, watch.path)
+    already = ", ".join(incident.symptom for incident in watch.incidents.open)
+    _say(out, f"watching {watch.path}" + (f", where it is known already: {already}" if already else ""))
+    if watch.session.other_runs:
+        _say(out, watch.session.other_runs)
+    analysis = None
+    with _status(out) as update:
+        for look in watch.looks(once=once):
+            if look.moved:
+                _say(out, f"{watch.path} names another run now: {watch.following}")
+            for incident in look.changes:
+                show_incident(incident, out)
+            for action in look.actions:
+                show_action(action, out)
+            alerter.send(look.changes)
+            analysis = look.analysis
+            update(status_line(analysis, watch.incidents.open))
+    if analysis is not None:
+        out.print()
+        show(analysis, out)
+    return analysis
+
+
+def _kept_pipe() -> tuple[str, Callable[[Callable[[], None]], None]]:
+    """The file that keeps what comes through the pipe, and what starts to fill it."""
+    from hrmdoc.live import piped
+
+    path = time.strftime("hrmdoc-watch-%Y%m%d-%H%M%S.log")
+    return path, piped.keep(Path(path))
+
+
+def _until_signal(watch: Watch) -> list[int]:
+    """Ends the watch at SIGINT or SIGTERM; the list then holds the signal."""
     interrupted: list[int] = []
 
     def end(number: int, frame: object) -> None:
@@ -99,31 +146,7 @@ def command(
 
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, end)
-    out = console()
-    already = ", ".join(incident.symptom for incident in watch.incidents.open)
-    _say(out, f"watching {path}" + (f", where it is known already: {already}" if already else ""))
-    if watch.session.other_runs:
-        _say(out, watch.session.other_runs)
-    analysis = None
-    with _status(out) as update:
-        for look in watch.looks(once=once):
-            if look.moved:
-                _say(out, f"{path} names another run now: {watch.following}")
-            for incident in look.changes:
-                show_incident(incident, out)
-            for action in look.actions:
-                show_action(action, out)
-            alerter.send(look.changes)
-            analysis = look.analysis
-            update(status_line(analysis, watch.incidents.open))
-    if analysis is None:
-        return 2
-    out.print()
-    show(analysis, out)
-    if interrupted:
-        return 130
-    still = [incident.severity for incident in watch.incidents.open]
-    return status(worst((analysis.verdict, *still)), fail_on or watch.session.settings.fail_on)
+    return interrupted
 
 
 def _wait_for(path: str, interval: float) -> None:

@@ -44,7 +44,7 @@ class Sighting(NamedTuple):
     written: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Run:
     """One training job's record. Add records in any order; read series by role, facts by key.
 
@@ -69,6 +69,12 @@ class Run:
     version: int = 0
     _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     _best_of: tuple[int, int] = field(default=(-1, -1), init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """One line: where it lies and how much of it was read."""
+        return (
+            f"<Run {self.path!r}: {len(self.series)} series, {self.points} points, {self.line_count} lines>"
+        )
 
     def add(self, record: Record) -> None:
         """Takes one record in."""

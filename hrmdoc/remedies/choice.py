@@ -100,7 +100,7 @@ def _reason(one: Prescription) -> str:
 
 def _refusal(analysis: Analysis, offered: Sequence[Prescription], remedy: str | None) -> PatchError:
     """Why no patch is made."""
-    if analysis.verdict in ("healthy", "info"):
+    if analysis.verdict in ("healthy", "info", "incomplete"):
         return PatchError("nothing to patch: the run shows no fault")
     if not offered and remedy:
         return PatchError(f"no cause in question here has the remedy {remedy}", hint="see hrmdoc analyze")

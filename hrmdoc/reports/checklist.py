@@ -12,7 +12,7 @@ from hrmdoc.remedies.prescribe import Prescription, fitting
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports.layout import place, put, safe, short, typed
 from hrmdoc.reports.terminal_causes import show_remedy
-from hrmdoc.reports.verdict import COLOURS, ICONS
+from hrmdoc.reports.verdict import COLOURS, ICONS, counted
 from hrmdoc.rulebook import Rulebook
 
 TOLD = (
@@ -29,63 +29,58 @@ _BEFOREHAND = ("data.", "device.", "env.")
 
 
 def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
-    """Prints the checklist."""
+    """Prints the checklist, the verdict first."""
+    _headline(analysis, console)
+    offered: set[str] = set()
+    for symptom in analysis.present:
+        _finding(analysis, symptom, console, offered)
+    console.print()
+    _open_checks(analysis, console, verbose=verbose)
+    for damage in analysis.run.damages:
+        lead = Text("Not read: ", style="magenta")
+        put(console, Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"), lead=lead)
+    _next(analysis, console)
+
+
+def _headline(analysis: Analysis, console: Console) -> None:
     situation, verdict = analysis.situation, analysis.verdict
-    put(console, Text(short(analysis.run.path) if analysis.run.path else "this machine", style="bold"))
+    passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
+    said = f"{passed} checks passed, {counted(len(analysis.present), 'finding')}"
+    lead = Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict])
+    put(console, Text(said, style="bold"), lead=lead)
     known = [
         f"{name} {_number(situation.facts[key])}"
         for key, name in TOLD
         if situation.facts.get(key) is not None
     ]
-    put(
-        console,
-        Text(
-            " · ".join([situation.framework, *known] if situation.framework != "unknown" else known),
-            style="dim",
-        ),
-    )
+    about = [situation.framework, *known] if situation.framework != "unknown" else known
     console.print()
-    passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
-    found = analysis.present
-    said = f"{passed} checks passed, {len(found)} finding{'' if len(found) == 1 else 's'}"
-    put(
-        console,
-        Text(said, style="bold"),
-        lead=Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict]),
-    )
-    offered: set[str] = set()
-    for symptom in found:
-        _finding(analysis, symptom, console, offered)
+    name = Text(short(analysis.run.path) if analysis.run.path else "this machine", style="bold")
+    put(console, name.append(f"  {' · '.join(about)}" if about else "", style="not bold dim"))
+
+
+def _open_checks(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+    """What could be checked too, if more were given."""
     open_ = [symptom for symptom in analysis.not_evaluated if _knowable(symptom, analysis.book)]
-    console.print()
     names = list(dict.fromkeys(name for symptom in open_ for name in symptom.missing))
     if open_:
         some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        checks = f"{len(open_)} check{'s' if len(open_) > 1 else ''}"
-        put(console, Text(f"{checks} could be made, too, if these were given: {safe(some)}", style="dim"))
+        said = f"{counted(len(open_), 'check')} could be made, too, if these were given: {safe(some)}"
+        put(console, Text(said, style="dim"))
     for symptom in open_ if verbose else ():
-        put(
-            console,
-            Text(", ".join(map(safe, symptom.missing)), style="dim"),
-            lead=Text(f"   {symptom.id:<34}  ", style="dim"),
-        )
-    for damage in analysis.run.damages:
-        put(
-            console,
-            Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"),
-            lead=Text("Not read: ", style="magenta"),
-        )
-    if found:
-        put(console, Text(f"hrmdoc explain {found[0].id}", style="cyan"), lead=Text("Next: ", style="bold"))
+        lead = Text(f"   {symptom.id:<34}  ", style="dim")
+        put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=lead)
+
+
+def _next(analysis: Analysis, console: Console) -> None:
+    lead = Text("Next: ", style="bold")
+    if analysis.present:
+        put(console, Text(f"hrmdoc explain {analysis.present[0].id}", style="cyan"), lead=lead)
     elif analysis.run.path:
         own = analysis.situation.framework == "hrm"
         command = f"hrmdoc train {typed(analysis.run.path)}" if own else "hrmdoc run -- COMMAND"
         what = "" if own else "   starts your training and looks after it"
-        put(
-            console,
-            Text(command, style="cyan").append(what, style="not bold dim"),
-            lead=Text("Next: ", style="bold"),
-        )
+        put(console, Text(command, style="cyan").append(what, style="not bold dim"), lead=lead)
 
 
 def _knowable(symptom: Symptom, book: Rulebook) -> bool:
@@ -105,7 +100,7 @@ def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: se
     remedy = _remedy(analysis, symptom)
     if remedy is not None and remedy.remedy.id not in offered:
         offered.add(remedy.remedy.id)
-        show_remedy(remedy, console, indent="   ")
+        show_remedy(remedy, analysis, console, indent="   ")
 
 
 def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:

@@ -16,6 +16,8 @@ from hrmdoc.text.redact import redact
 WIDEST = 110
 """Longer lines are hard to read, however wide the window is."""
 NARROWEST = 40
+RISKS = {"safe": "safe to apply", "guarded": "check the diff first", "manual": "by hand"}
+"""What the risk of a remedy asks of its reader."""
 _EVENT_FILE = re.compile(r"events\.out\.tfevents\.")
 
 

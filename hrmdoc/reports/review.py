@@ -23,6 +23,7 @@ from hrmdoc.reports.curve import svg
 from hrmdoc.reports.layout import place, safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
+from hrmdoc.reports.terminal_causes import factor
 from hrmdoc.reports.terminal_curves import CURVES
 from hrmdoc.reports.verdict import blame, checked, likely, of_ranks, sentence
 from hrmdoc.text.clean import duration
@@ -76,7 +77,13 @@ def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **
     )
     environment.filters.update(human=duration, safe=safe, safe_block=safe_block)
     environment.globals.update(
-        sentence=sentence, blame=blame, of_ranks=of_ranks, checked=checked, likely=likely, place=place
+        sentence=sentence,
+        blame=blame,
+        of_ranks=of_ranks,
+        checked=checked,
+        likely=likely,
+        place=place,
+        factor=factor,
     )
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())

@@ -37,14 +37,16 @@ def worst(rows: Sequence[Row]) -> str:
     return min(counted, key=SEVEREST.index)
 
 
-def show_runs(rows: Sequence[Row], console: Console) -> None:
-    """Prints the table, with the verdict of the worst run at both ends."""
+def show_runs(rows: Sequence[Row], console: Console, *, quiet: bool = False) -> None:
+    """Prints the table, with the verdict of the worst run at both ends; `quiet`: that verdict alone."""
     ranked = sorted(rows, key=lambda one: (SEVEREST.index(one.verdict), one.path))
     counts = Counter(one.verdict for one in rows)
     told = ", ".join(f"{counts[name]} {spelt(name).lower()}" for name in SEVEREST if counts[name])
     headline = Text(f"{ICONS[worst(rows)]} {spelt(worst(rows))}  ", style=COLOURS[worst(rows)])
     headline.append(f"{len(rows)} runs: {told}", style="not dim bold")
     put(console, headline)
+    if quiet:
+        return
     console.print()
     names = max(len(short(one.path)) for one in rows)
     for one in ranked:

@@ -40,10 +40,12 @@ KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 """Metrics that only runs of one kind have; other runs do not miss them."""
 
 
-def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
+def show(analysis: Analysis, console: Console, *, verbose: bool = False, quiet: bool = False) -> None:
     """Prints the whole analysis: the verdict first, and on a terminal, where the first lines scroll away, at
-    the end too."""
+    the end too; `quiet`: the verdict alone."""
     _verdict(analysis, console)
+    if quiet:
+        return
     _headline(analysis, console)
     show_curves(analysis, console)
     _symptoms(analysis, console, verbose=verbose)
@@ -123,6 +125,8 @@ def _verdict(analysis: Analysis, console: Console) -> None:
     put(console, Text(sentence(analysis), style="bold"), lead=lead)
     for said in filter(None, (blame(analysis), of_ranks(analysis))):
         put(console, Text(said), lead=" " * lead.cell_len)
+    if analysis.unread and analysis.verdict in SICK:
+        put(console, Text("part of the evidence could not be read; see below"), lead=" " * lead.cell_len)
     for note in analysis.notes:
         put(console, Text(safe(note)), lead=Text("Note: ", style="yellow"))
 

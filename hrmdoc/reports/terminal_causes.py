@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
-from hrmdoc.reports.layout import place, put, safe, short
+from hrmdoc.reports.layout import RISKS, place, put, safe, short
 from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 SHOWN, FULL, REMEDIES = 4, 2, 2
 WORTH = 0.3
 """Evidence that moves the log-odds by less is left to `--verbose`."""
+STRONG = 3.0
+"""Log-odds: evidence that makes a cause 20 times as likely is strong."""
+MOST = 9.0
 LONGEST_FORMULA = 40
 INDENT = " " * 10
 
@@ -47,7 +51,7 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         if verbose or (number <= FULL and not unnamed):
             _evidence(analysis, hypothesis, console, verbose=verbose)
             for prescription in _fresh(analysis, hypothesis, offered):
-                show_remedy(prescription, console)
+                show_remedy(prescription, analysis, console)
 
 
 def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, verbose: bool) -> None:
@@ -55,7 +59,7 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
     if verbose:
         for sign, style, every in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
             for one in every:
-                told = Text(safe(one.text)).append(f"  {one.log_odds:+.1f}", style="dim")
+                told = Text(safe(one.text)).append(f"  {factor(one)}", style="dim")
                 if one.symptom in seen:
                     told.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
                 put(console, told, lead=Text(INDENT).append(sign, style=style))
@@ -63,16 +67,21 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
     for_ = [one for one in hypothesis.for_ if one.symptom in seen or not one.symptom]
     against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
     for word, style, evidence in (("for", "green", for_[:4]), ("against", "red", against[:3])):
-        if evidence:
-            told = Text(", ").join(
-                _named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence
-            )
-            put(console, told, lead=Text(INDENT).append(f"{word:<9}", style=style))
+        named = [_named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence]
+        if named:
+            put(console, Text(", ").join(named), lead=Text(INDENT).append(f"{word:<9}", style=style))
 
 
 def _named(evidence: Evidence, *, absent: bool) -> Text:
+    """What speaks for or against, the strongest first."""
     name = f"no {evidence.symptom}" if absent else evidence.symptom or evidence.text
-    return Text(name).append(f" {evidence.log_odds:+.1f}".replace("-", "−"), style="dim")
+    return Text(name).append(" (strong)" if abs(evidence.log_odds) >= STRONG else "", style="dim")
+
+
+def factor(evidence: Evidence) -> str:
+    """How many times as likely one piece of evidence makes the cause."""
+    times = math.exp(min(abs(evidence.log_odds), MOST))
+    return f"{times:.2g} times {'as' if evidence.log_odds >= 0 else 'less'} likely"
 
 
 def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> Iterator[Prescription]:
@@ -91,12 +100,14 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
             return
 
 
-def show_remedy(prescription: Prescription, console: Console, indent: str = INDENT) -> None:
+def show_remedy(
+    prescription: Prescription, analysis: Analysis, console: Console, indent: str = INDENT
+) -> None:
     """Prints one remedy with what it changes."""
     remedy = prescription.remedy
     put(
         console,
-        Text(remedy.title).append(f"  [{remedy.risk}]", style="dim"),
+        Text(remedy.title).append(f"  [{RISKS[remedy.risk]}]", style="dim"),
         lead=Text(indent).append("→ ", style="bold green"),
     )
     lead = indent + "    "
@@ -110,7 +121,7 @@ def show_remedy(prescription: Prescription, console: Console, indent: str = INDE
     if prescription.late:
         put(console, Text(safe(prescription.obstacle), style="yellow"), lead=lead)
     elif not prescription.changes:
-        for words in filter(None, map(spelt, remedy.changes)):
+        for words in filter(None, (spelt(change, analysis) for change in remedy.changes)):
             put(console, Text(words, style="green"), lead=lead)
     for step in remedy.steps[:3]:
         put(console, Text(step), lead=lead)
@@ -120,9 +131,9 @@ def _value(value: object) -> str:
     return "not set" if value is None else safe(str(value), 60)
 
 
-def spelt(change: Change) -> str:
-    """A change in hrmdoc's own keys, for a config that is not at hand; "" where the value follows from a long
-    formula."""
+def spelt(change: Change, analysis: Analysis) -> str:
+    """A change for a config that is not at hand, by the key that the run's program has for it; "" where the
+    value follows from a long formula."""
     value = str(change.value).removeprefix("=").strip() if change.value is not None else ""
     if len(value) > LONGEST_FORMULA:
         return ""
@@ -132,4 +143,16 @@ def spelt(change: Change) -> str:
         if bound is not None
     ]
     words = {"set": f"= {value}", "multiply": f"times {value}", "clamp": "", "remove": "removed"}[change.op]
-    return f"{change.key} {words}".rstrip() + (f", {' and '.join(bounds)}" if bounds else "")
+    present = analysis.situation.facts.get(change.key)
+    now = f" (now {_value(present)})" if present is not None else ""
+    key = own_key(change.key, analysis)
+    return f"{key} {words}".rstrip() + (f", {' and '.join(bounds)}" if bounds else "") + now
+
+
+def own_key(key: str, analysis: Analysis) -> str:
+    """The key of the run's own program for a canonical one; in runs of unknown programs the usual name."""
+    known = analysis.book.frameworks
+    for name in (analysis.situation.framework, "generic"):
+        if name in known and key in known[name].config:
+            return known[name].config[key].keys[0]
+    return key.rpartition(".")[2]

@@ -7,10 +7,10 @@ from collections import Counter
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.reports.layout import cut, place
+from hrmdoc.reports.layout import cut, place, safe
 from hrmdoc.rulebook import EVERY_SYMPTOM
 
-SEVEREST = ("critical", "warning", "no_data", "info", "healthy")
+SEVEREST = ("critical", "warning", "no_data", "incomplete", "info", "healthy")
 SICK = ("warning", "critical")
 COLOURS = {
     "critical": "bold red",
@@ -18,8 +18,9 @@ COLOURS = {
     "info": "cyan",
     "healthy": "bold green",
     "no_data": "magenta",
+    "incomplete": "magenta",
 }
-ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?"}
+ICONS = {"critical": "✗", "warning": "!", "info": "·", "healthy": "✓", "no_data": "?", "incomplete": "?"}
 NAMED = 0.05
 """Causes below this probability are named only when they lead."""
 PROBABLE = 0.2
@@ -69,6 +70,11 @@ def sentence(analysis: Analysis) -> str:
         )
     rules = len(analysis.symptoms) - len(analysis.not_evaluated)
     odd = [symptom.id for symptom in analysis.findings]
+    if analysis.verdict == "incomplete":
+        first, rest = analysis.unread[0], len(analysis.unread) - 1
+        others = f", and {counted(rest, 'more place')}" if rest else ""
+        missing = f"{place(first.file, first.line)}: {safe(first.what, 160)}{others}"
+        return f"not all could be read ({missing}); the rest shows no fault"
     said = f"no fault found in {counted(analysis.run.points, 'value')} by {counted(rules, 'rule')}"
     if not odd:
         return said

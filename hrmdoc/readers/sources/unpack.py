@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import io
+import lzma
 import os
 import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import datetime
@@ -89,6 +91,8 @@ def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
         NotImplementedError,
         RuntimeError,
         OSError,
+        zlib.error,
+        lzma.LZMAError,
     ) as error:
         why = error.what if isinstance(error, InputError) else str(error)
         if not taken:
