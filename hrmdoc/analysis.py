@@ -218,7 +218,8 @@ class AnalysisSession:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        if not self.run.points and not self.run.lines and not self.run.events:
+        nothing = not self.run.points and not self.run.lines and not self.run.events
+        if nothing or (result.verdict == "healthy" and not self._says_anything()):
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, self.book, closed=closed)
@@ -245,6 +246,11 @@ class AnalysisSession:
         from hrmdoc.remedies.prescribe import prescribe
 
         return prescribe(self.run, situation, diagnosis, self.book)
+
+    def _says_anything(self) -> bool:
+        """Whether anything was read whose meaning is known: a metric with a role, a message or an event."""
+        known = any(series.role.role for series in self.run.series.values())
+        return known or bool(self.run.lines or self.run.events)
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
