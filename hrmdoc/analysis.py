@@ -218,8 +218,7 @@ class AnalysisSession:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        nothing = not self.run.points and not self.run.lines and not self.run.events
-        if nothing or (result.verdict == "healthy" and not self._says_anything()):
+        if not self._says_anything(result.verdict):
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, self.book, closed=closed)
@@ -247,10 +246,13 @@ class AnalysisSession:
 
         return prescribe(self.run, situation, diagnosis, self.book)
 
-    def _says_anything(self) -> bool:
-        """Whether anything was read whose meaning is known: a metric with a role, a message or an event."""
-        known = any(series.role.role for series in self.run.series.values())
-        return known or bool(self.run.lines or self.run.events)
+    def _says_anything(self, verdict: str) -> bool:
+        """Whether anything was read that a verdict can rest on: a message, an event of the run, or a metric,
+        whose role must be known where nothing was found. That something was launched says nothing of it."""
+        run = self.run
+        if run.lines or any(event.kind != "launch" for event in run.events):
+            return True
+        return bool(run.points) and (verdict != "healthy" or any(s.role.role for s in run.series.values()))
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
