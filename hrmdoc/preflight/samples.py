@@ -62,11 +62,7 @@ class Tally:
             len(ids) if ids is not None else sum(_characters(sample[key]) for key in _TEXT if key in sample)
         )
         labels = _ids(sample.get("labels"))
-        targets = [key for key in _TARGET if isinstance(sample.get(key), str)]
-        untaught = (labels is not None and labels.count(-100) == len(labels)) or (
-            bool(targets) and not any(_characters(sample[key]) for key in targets)
-        )
-        self.empty += length == 0 or untaught
+        self.empty += length == 0 or _untaught(sample, labels)
         if self.longest is not None:
             self.overlong += length > self.longest * (1 if ids is not None else _CHARACTERS_A_TOKEN)
         self._range(ids or [])
@@ -79,6 +75,14 @@ class Tally:
         if ids:
             self.low = min(ids) if self.low is None else min(self.low, min(ids))
             self.high = max(ids) if self.high is None else max(self.high, max(ids))
+
+
+def _untaught(sample: dict[str, Any], labels: list[int] | None) -> bool:
+    """Whether nothing of a sample is to be learned: every label is masked, or every target is empty."""
+    if labels is not None and labels.count(-100) == len(labels):
+        return True
+    targets = [key for key in _TARGET if isinstance(sample.get(key), str)]
+    return bool(targets) and not any(_characters(sample[key]) for key in targets)
 
 
 def _ids(value: object) -> list[int] | None:

@@ -7,7 +7,6 @@ Nothing here writes; see `hrmdoc.remedies.store`.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,13 @@ import msgspec
 
 from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
 from hrmdoc.remedies import files, python_text, switches, values
-from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find, verify
+from hrmdoc.remedies.document import Route, Wanted, dotted, verify
 from hrmdoc.remedies.effects import Effect, check_effects
 from hrmdoc.remedies.formats import parse
 from hrmdoc.remedies.overrides import override
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
-from hrmdoc.remedies.scalars import Kind, Plain, read, render, same
-from hrmdoc.roles.nested import ANYWHERE, nested
+from hrmdoc.remedies.places import Found, Place, Places
+from hrmdoc.remedies.scalars import Plain, render, same
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy
 
 if TYPE_CHECKING:
@@ -77,13 +76,13 @@ def _patch(remedy: Remedy, planner: _Planner, code: Sequence[Path], record: str)
     if not planner.changes:
         raise UnchangedError(f"nothing to change: {'; '.join(planner.notes)}")
     overrides = planner.overrides()
-    if not planner.sources and not code:
+    if not planner.files and not code:
         raise PatchError("no config file found", hint=f"name it, or add to the command: {overrides}")
     if record:
         raise PatchError(record, hint=f"name the file with --config, or add to the command: {overrides}")
     paste = (
         ""
-        if planner.sources
+        if planner.files
         else python_text.text_to_paste(planner.framework.id, {one.path: one.after for one in planner.changes})
     )
     if paste:
@@ -92,24 +91,6 @@ def _patch(remedy: Remedy, planner: _Planner, code: Sequence[Path], record: str)
         remedy.id, remedy.title, remedy.risk, remedy.why, planner.framework.id,
         tuple(planner.changes), planner.edits(), overrides, paste, tuple(planner.notes),
     )  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Place:
-    """A file, its document as changed so far, and the routes that were asked for."""
-
-    source: Source
-    document: Document
-    wanted: dict[Route, Wanted]
-
-    def route(self, key: str) -> Route | None:
-        """Where the file has `key`; a file of a Hydra group (`arch/hrm_v1.yaml`) holds its keys without the
-        group."""
-        found = find(self.document, key)
-        group = self.source.path.absolute().parent.name + "."
-        return (
-            find(self.document, key.removeprefix(group)) if found is None and key.startswith(group) else found
-        )
 
 
 class _Planner:
@@ -123,7 +104,7 @@ class _Planner:
         self.facts = facts
         self.framework = framework
         self._common = framework if common is None else common
-        self.sources = [_Place(source, parse(str(source.path), source.text), {}) for source in sources]
+        self._places = Places(sources)
         self.changes: list[KeyChange] = []
         self.notes: list[str] = []
         self._words: list[str] = []
@@ -131,22 +112,9 @@ class _Planner:
 
     def take(self, change: Change) -> None:
         """Adds one change of a remedy; one that is so already is noted and passed over."""
-        key = self.framework.config.get(change.key)
-        if key is None:
-            raise UnknownKeyError(
-                f"{self.framework.title} has no key for {change.key}",
-                hint=did_you_mean(change.key, self.framework.config),
-            )
-        other = self._common.config.get(change.key)
-        if other is not None and self._lookup(key) is None:
-            key = other if self._lookup(other) is not None else self._nested(change.key, other) or key
-        if (
-            key.type == "bool"
-            and isinstance(change.value, str)
-            and change.op == "set"
-            and not change.value.startswith("=")
-        ):
-            held = {name for name in key.keys if self._find(name) is not None}
+        key = self._key(change)
+        if _names_a_switch(change, key):
+            held = {name for name in key.keys if self._places.find(name) is not None}
             for name, on in switches.settings(key, change.value, held).items():
                 self._set(change, ConfigKey((name,), "bool"), on)
             return
@@ -159,17 +127,37 @@ class _Planner:
         elif change.op == "remove":
             self._remove(change, key)
         else:
-            new = values.changed(change, canonical, self.facts)
-            if change.key == "precision" and isinstance(new, str):
-                new = self._precision(key, new)
-            if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
-                return
-            self._set(change, key, values.to_own(new, key, before))
+            self._change(change, key, before, canonical)
+
+    def _key(self, change: Change) -> ConfigKey:
+        """The setting as the files spell it: in the framework's words, in common ones, in any section.
+
+        Raises:
+            UnknownKeyError: the framework has no key for it.
+        """
+        key = self.framework.config.get(change.key)
+        if key is None:
+            raise UnknownKeyError(
+                f"{self.framework.title} has no key for {change.key}",
+                hint=did_you_mean(change.key, self.framework.config),
+            )
+        other = self._common.config.get(change.key)
+        if other is None or self._places.lookup(key) is not None:
+            return key
+        return other if self._places.lookup(other) else self._places.nested_key(change.key, other) or key
+
+    def _change(self, change: Change, key: ConfigKey, before: Plain, canonical: Plain) -> None:
+        new = values.changed(change, canonical, self.facts)
+        if change.key == "precision" and isinstance(new, str):
+            new = self._precision(key, new)
+        if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
+            return
+        self._set(change, key, values.to_own(new, key, before))
 
     def _in_own_words(self, key: ConfigKey) -> ConfigKey:
         """The key as the file spells its value: a word, such as `flash_attention_2`, or a plain switch."""
-        found = self._lookup(key) if key.words else None
-        said = None if found is None else found[0].document.leaves.get(found[1])
+        found = self._places.lookup(key) if key.words else None
+        said = None if found is None else found.place.document.leaves.get(found.route)
         if said is not None and said.text.strip("'\"") in key.words:
             return msgspec.structs.replace(key, type="str")
         return msgspec.structs.replace(key, words={}) if key.words else key
@@ -178,7 +166,7 @@ class _Planner:
         """Changes the warmup's share of the run where the file gives one: some programs refuse both, others
         prefer the steps."""
         key = self.framework.config.get("schedule.warmup_ratio")
-        found = self._lookup(key) if key is not None else None
+        found = self._places.lookup(key) if key is not None else None
         total = self.facts.get("run.total_steps")
         if (
             key is None
@@ -188,9 +176,9 @@ class _Planner:
             or total <= 0
         ):
             return False
-        ratio = _value(found[0], found[1], key.type)
+        ratio = found.value(key.type)
         if isinstance(ratio, int | float) and ratio >= steps / total:
-            self.notes.append(f"{found[2]} is {ratio} already")
+            self.notes.append(f"{found.name} is {ratio} already")
         else:
             self._set(
                 msgspec.structs.replace(change, key="schedule.warmup_ratio"),
@@ -200,46 +188,18 @@ class _Planner:
         return True
 
     def _precision(self, key: ConfigKey, value: str) -> str:
-        found = self._lookup(key)
-        current = _value(found[0], found[1], "str") if found else self.framework.defaults.get(key.keys[0])
+        found = self._places.lookup(key)
+        current = found.value("str") if found else self.framework.defaults.get(key.keys[0])
         return switches.spelling(
-            found[2] if found else key.keys[0], value, None if current is None else str(current)
+            found.name if found else key.keys[0], value, None if current is None else str(current)
         )
-
-    def _find(self, name: str) -> tuple[_Place, Route] | None:
-        for place in self.sources:
-            route = place.route(name)
-            if route is not None:
-                return place, route
-        return None
-
-    def _lookup(self, key: ConfigKey) -> tuple[_Place, Route, str] | None:
-        for name in key.keys:
-            if found := self._find(name):
-                return (*found, name)
-        return None
-
-    def _nested(self, canonical: str, key: ConfigKey) -> ConfigKey | None:
-        """The key where it stands in a section of any name.
-
-        Raises:
-            PatchError: it stands in several, and which one the run took cannot be told.
-        """
-        if canonical not in ANYWHERE:
-            return None
-        paths = nested(key.keys, [dotted(route) for place in self.sources for route in place.document.leaves])
-        if len(paths) > 1:
-            raise PatchError(
-                f"{canonical} may be any of {', '.join(paths)}", hint="change the one that is meant"
-            )
-        return msgspec.structs.replace(key, keys=tuple(paths)) if paths else None
 
     def _current(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
         """The value now, in own and in canonical units: from the file, from the run, from the framework's
         defaults."""
         fact = self.facts.get(canonical)
-        if found := self._lookup(key):
-            own = _value(found[0], found[1], key.type)
+        if found := self._places.lookup(key):
+            own = found.value(key.type)
             if own is not None:
                 self._compare(canonical, found, own, values.to_canonical(own, key), fact)
                 return own, values.to_canonical(own, key)
@@ -251,7 +211,7 @@ class _Planner:
 
     def _default(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
         """What the framework does where the config says nothing; unknown as long as no config was read."""
-        if not self.sources:
+        if not self._places.all:
             return None, None
         for name in key.keys:
             if name in self.framework.defaults:
@@ -260,9 +220,7 @@ class _Planner:
         value: Plain = self.framework.defaults.get(canonical)
         return (None if value is None else values.to_own(value, key, None)), value
 
-    def _compare(
-        self, canonical: str, found: tuple[_Place, Route, str], own: Plain, value: Plain, fact: object
-    ) -> None:
+    def _compare(self, canonical: str, found: Found, own: Plain, value: Plain, fact: object) -> None:
         """Notes a run that did not take the value of its file: an override on its command line wins over the
         patch."""
         if isinstance(fact, int | float | str) and isinstance(value, int | float) and not same(value, fact):
@@ -273,38 +231,39 @@ class _Planner:
             )
 
     def _set(self, change: Change, key: ConfigKey, own: Plain) -> None:
-        found = self._lookup(key)
-        before = _value(found[0], found[1], key.type) if found else None
-        name = found[2] if found else key.keys[0]
-        if found and before is not None and same(before, own):
-            self.notes.append(f"{name} is {before} already")
+        found = self._places.lookup(key)
+        if found is None:
+            self._add(change, key, own)
             return
-        if found is None and not key.insert:
+        before = found.value(key.type)
+        if before is not None and same(before, own):
+            self.notes.append(f"{found.name} is {before} already")
+            return
+        leaf, path = found.place.document.leaves[found.route], dotted(found.route)
+        text = found.place.document.replace(found.route, render(own, leaf.text))
+        found.place.edit(found.route, Wanted(own, key.type), text)
+        self._changed(KeyChange(change.key, str(found.place.source.path), path, before, own, leaf.line))
+        self._words.append(self._word(found.name, own, leaf.text))
+
+    def _add(self, change: Change, key: ConfigKey, own: Plain) -> None:
+        """Sets a key that no file has."""
+        if not key.insert:
             what = f"{self.framework.title} has no key for {change.key} that could be added"
             raise UnknownKeyError(what, hint="set it where the model or the data are made")
-        if found is None:
-            before = self._current(change.key, key)[0]
-        if found is None and before is not None and same(before, own):
-            self.notes.append(f"{name} is {before} already, by default")
-            return
-        if found is None and self.sources:
+        before = self._current(change.key, key)[0]
+        if before is not None and same(before, own):
+            self.notes.append(f"{key.keys[0]} is {before} already, by default")
+        elif self.files:
             self._insert(change, key, before, own)
-            return
-        raw = found[0].document.leaves[found[1]].text if found else None
-        word = render(own, raw)
-        if found:
-            place, route, _ = found
-            line = place.document.leaves[route].line
-            self._edit(place, route, Wanted(own, key.type), place.document.replace(route, word))
-            self.changes.append(
-                KeyChange(change.key, str(place.source.path), dotted(route), before, own, line)
-            )
-            self._effects[change.key] = Effect(dotted(route), own)
         else:
-            self.changes.append(KeyChange(change.key, "", name, before, own))
-        self._words.append(self._word(name, own, raw))
+            self.changes.append(KeyChange(change.key, "", key.keys[0], before, own))
+            self._words.append(self._word(key.keys[0], own, None))
 
-    def _section(self, place: _Place, key: ConfigKey) -> str:
+    def _changed(self, change: KeyChange) -> None:
+        self.changes.append(change)
+        self._effects[change.key] = Effect(change.path, change.after)
+
+    def _section(self, place: Place, key: ConfigKey) -> str:
         """Which spelling of a key to add: the one whose section holds most of the keys that this framework
         has."""
         known = {
@@ -314,18 +273,17 @@ class _Planner:
         return max(key.keys, key=lambda name: sections[name.rpartition(".")[0]])
 
     def _insert(self, change: Change, key: ConfigKey, before: Plain, own: Plain) -> None:
-        place = self.sources[0]
+        place = self._places.all[0]
         name = self._section(place, key)
-        route: Route = (name,) if _flat(place) else tuple(name.split("."))
+        route: Route = (name,) if place.flat else tuple(name.split("."))
         if self.framework.id == "generic":
             self.notes.append(f"{name} is new in {place.source.path.name}: check that the program knows it")
-        self._edit(place, route, Wanted(own, key.type), place.document.insert(route, render(own)))
-        self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, own))
-        self._effects[change.key] = Effect(dotted(route), own)
+        place.edit(route, Wanted(own, key.type), place.document.insert(route, render(own)))
+        self._changed(KeyChange(change.key, str(place.source.path), dotted(route), before, own))
         self._words.append(self._word(name, own, None))
 
     def _remove(self, change: Change, key: ConfigKey) -> None:
-        found = self._lookup(key)
+        found = self._places.lookup(key)
         if found is None:
             self.notes.append(f"{key.keys[0]} is not set")
             return
@@ -333,7 +291,7 @@ class _Planner:
         leaf = place.document.leaves.get(route)
         before = None if leaf is None else leaf.text
         line = None if leaf is None else leaf.line
-        self._edit(place, route, Wanted(None, key.type, gone=True), place.document.remove(route))
+        place.edit(route, Wanted(None, key.type, gone=True), place.document.remove(route))
         self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, None, line))
         self._words.append(override(name, None))
 
@@ -341,9 +299,10 @@ class _Planner:
         dashes = "--" if switches.takes_flags(self.framework.id) else ""
         return dashes + override(name, own, like)
 
-    def _edit(self, place: _Place, route: Route, want: Wanted, text: str) -> None:
-        place.wanted[route] = want
-        place.document = parse(str(place.source.path), text)
+    @property
+    def files(self) -> bool:
+        """Whether there is a file that could be changed."""
+        return bool(self._places.all)
 
     def overrides(self) -> str:
         """All changes as words of a command line."""
@@ -351,7 +310,7 @@ class _Planner:
 
     def edits(self) -> tuple[FileEdit, ...]:
         """The changed files, each read back and compared with what it was."""
-        changed = [place for place in self.sources if place.wanted]
+        changed = [place for place in self._places.all if place.wanted]
         for place in changed:
             name = str(place.source.path)
             verify(name, parse(name, place.source.text), place.document, place.wanted)
@@ -362,26 +321,7 @@ class _Planner:
         )
 
 
-def _flat(place: _Place) -> bool:
-    """Whether the document's keys are never nested, as in a list of overrides."""
-    from hrmdoc.remedies.overrides import OverridesDocument
-
-    return isinstance(place.document, OverridesDocument)
-
-
-def _value(place: _Place, route: Route, kind: Kind) -> Plain:
-    """The value at `route`, None when it is empty.
-
-    Raises:
-        PatchError: it is a section, or not a value of that kind (`auto`, an interpolation).
-    """
-    leaf = place.document.leaves.get(route)
-    if leaf is None or leaf.tag == "[]":
-        raise PatchError(f"{dotted(route)} holds a section or a list, not a value", file=place.source.path)
-    try:
-        return read(leaf.text, kind) if leaf.tag != "{}" else None
-    except ValueError as error:
-        hint = "it is set by another file or by the trainer" if leaf.text == "auto" else "change it by hand"
-        raise PatchError(
-            f"{dotted(route)}: {error}", file=place.source.path, line=leaf.line, hint=hint
-        ) from error
+def _names_a_switch(change: Change, key: ConfigKey) -> bool:
+    """Whether a word is to be set where the framework has switches, as `bf16: true` for a precision."""
+    word = change.value if change.op == "set" and isinstance(change.value, str) else "="
+    return key.type == "bool" and not word.startswith("=")

@@ -61,19 +61,20 @@ def targets(run: Run, situation: Situation, book: Rulebook, config: Path | None 
     if config is not None:
         return Targets((config,))
     stated = list(_stated(run))
-    found = dict.fromkeys(path for path in [*stated, *_read(run), *_beside(run, situation, book)])
-    settings = [
-        path for path in found if path.is_file() and path.suffix.lower() in SUFFIXES and not is_state(path)
-    ]
+    found = dict.fromkeys([*stated, *_read(run), *_beside(run, situation, book)])
+    settings = [path for path in found if _holds_settings(path)]
     records = tuple(path for path in settings if is_record(path))
     files = tuple(path for path in settings if path not in records)
-    inside = _folder(run)
     if files or run.path in ("", "-"):
-        unnamed = (path for path in files if path in stated and not _lies_in(path, inside))
-        return Targets(files, records, frozenset(unnamed))
-    probable = probable_configs(inside, situation.framework, situation.facts, book)
-    files = tuple(path for path in probable if not is_state(path) and not is_record(path))
+        outside = {path for path in stated if not _lies_in(path, _folder(run))}
+        return Targets(files, records, frozenset(outside.intersection(files)))
+    probable = probable_configs(_folder(run), situation.framework, situation.facts, book)
+    files = tuple(path for path in probable if _holds_settings(path) and not is_record(path))
     return Targets(files, records, frozenset(files))
+
+
+def _holds_settings(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in SUFFIXES and not is_state(path)
 
 
 def is_record(path: Path) -> bool:
