@@ -110,18 +110,22 @@ def to_own(value: Plain, key: ConfigKey, before: Plain) -> Plain:
         return value > 0  # evaluations to wait, where the framework only knows on and off
     if key.type == "bool" or isinstance(value, bool | str):
         raise PatchError(f"{key.keys[0]} takes a value of type {key.type}, not {value!r}")
-    return _number_of(value / key.scale, key, value if before is None else before)
+    if key.type == "int":
+        return _whole(value / key.scale, key, before)
+    return _real(value / key.scale, value if before is None else before)
 
 
-def _number_of(own: float, key: ConfigKey, like: Plain) -> Plain:
-    """A number of the type that the key has; a whole one lies away from the value before."""
-    if key.type == "float":
-        return int(own) if isinstance(like, int) and own.is_integer() else rounded(own)
+def _real(own: float, like: Plain) -> Plain:
+    return int(own) if isinstance(like, int) and own.is_integer() else rounded(own)
+
+
+def _whole(own: float, key: ConfigKey, before: Plain) -> int:
+    """The whole number next to `own`, away from the value before."""
     if not math.isfinite(own):
         raise PatchError(f"{key.keys[0]} takes a whole number, not {own}")
     if abs(own - round(own)) < 1e-6:
         return round(own)
-    falls = isinstance(like, int | float) and own < like
+    falls = isinstance(before, int | float) and own < before
     return math.floor(own) if falls else math.ceil(own)
 
 

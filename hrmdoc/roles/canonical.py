@@ -52,9 +52,9 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     frameworks = chain(name, book)
     found = config.read_all(frameworks, book.frameworks.get("generic")) | found
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
-        _defaults(
-            found, frameworks[0], logged=frozenset(("optimizer.lr",) if run.best("lr") is not None else ())
-        )
+        rewarded = any(key.startswith("rl.") for key in found) or run.best("rl.reward") is not None
+        unsaid = ("optimizer.lr",) if run.best("lr") is not None else ()
+        _defaults(found, frameworks[0], without=unsaid if rewarded else (*unsaid, "rl."))
     _logged(run, found)
     _sharding(found, (key for scope, key in run.facts if scope == "config"))
     _derive(found)
@@ -213,14 +213,14 @@ def _number(value: Value) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _defaults(found: dict[str, Fact], framework: Framework, logged: frozenset[str]) -> None:
-    """Adds what the framework does when its config says nothing, but for what is `logged`: a program may have
-    changed it."""
+def _defaults(found: dict[str, Fact], framework: Framework, without: tuple[str, ...]) -> None:
+    """Adds what the framework does when its config says nothing, but for keys that begin so: a program may
+    have changed what is logged, and settings of rewards mean nothing where there are none."""
     for key, value in framework.defaults.items():
         own = next(
             (name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key
         )
-        if own not in found and own not in logged and isinstance(value, str | int | float | bool):
+        if own not in found and not own.startswith(without) and isinstance(value, str | int | float | bool):
             found[own] = Fact(own, value)
 
 
