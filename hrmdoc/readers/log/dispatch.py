@@ -119,18 +119,22 @@ class Dispatcher:
         self.log.apply(moment)
         if self._config_row(line, cursor):
             return _SOMETHING
-        if kinds & METRIC or cursor.measures:
-            found = self._of(self._metrics, line, cursor)
-            if found is not None:
-                return found if moment is None else _SOMETHING
-            for format_ in self.log.formats.values():
-                format_.missed(line, cursor)
-        if kinds & (FACT | CONFIG):
-            self._state(line, cursor)
+        found = self._measured(line, cursor) if kinds & METRIC or cursor.measures else None
+        if found is not None:
+            return found if moment is None else _SOMETHING
+        self._state(line, cursor)
         if moment is None:
             return _NOTHING
         alone = not kinds & (METRIC | FACT | CONFIG)
         return Outcome(True, moment.again) if alone else _SOMETHING
+
+    def _measured(self, line: Line, cursor: Cursor) -> Outcome | None:
+        """What became of a line about metrics; one that no format takes may head others."""
+        found = self._of(self._metrics, line, cursor)
+        if found is None:
+            for format_ in self.log.formats.values():
+                format_.missed(line, cursor)
+        return found
 
     def _of(self, formats_: _Formats, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line of one of these formats."""
@@ -139,8 +143,7 @@ class Dispatcher:
             return None
         self.log.apply(reading)
         if reading.left == "facts":
-            if line.kinds & (FACT | CONFIG):
-                self._state(line, cursor)
+            self._state(line, cursor)
             return _SOMETHING
         if reading.rest:
             message = self._peeler.peel(reading.rest)
@@ -162,6 +165,8 @@ class Dispatcher:
 
     def _state(self, line: Line, cursor: Cursor) -> None:
         """Facts that the line states."""
+        if not line.kinds & (FACT | CONFIG):
+            return
         facts, text, mark = self.log.facts, line.text, line.mark
         if statements.opens_config(text):
             cursor.of(_Config).left = _CONFIG_ROWS

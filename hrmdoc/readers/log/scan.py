@@ -13,188 +13,110 @@ from hrmdoc.readers.log.frameworks import FRAMEWORKS
 from hrmdoc.text.literals import Literals
 
 METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG, WANTED = 1, 2, 4, 8, 16, 32, 64, 128
-ANYTHING = 255
-OUTLINE = bytes.maketrans(b"123456789\r", b"000000000\n")
 """What a piece may hold; a piece of text is `WANTED` when a signature asks for a string in it. Case matters
 to these alone."""
+ANYTHING = 255
+OUTLINE = bytes.maketrans(b"123456789\r", b"000000000\n")
 
-_WORDS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (
-        METRIC,
-        (
-            "loss",
-            "acc",
-            "epoch",
-            "step",
-            "iter",
-            "update",
-            "reward",
-            "perplexity",
-            "ppl",
-            "mse",
-            "mae",
-            "bleu",
-            "rouge",
-        ),
-    ),
-    (
-        METRIC,
-        (
-            "learning",
-            "grad",
-            "auc",
-            "score",
-            "entropy",
-            "precision",
-            "recall",
-            "bpb",
-            "episode",
-            "_rew",
-            "kl=",
-            "kl:",
-        ),
-    ),
-    (
-        METRIC,
-        (
-            "f1",
-            "val ",
-            "train ",
-            "hella",
-            "-rmse",
-            "-error",
-            "-auc",
-            "|    ",
-            "batch=",
-            "batch:",
-            "psnr",
-            "fid",
-            "lr",
-        ),
-    ),
-    (
-        METRIC,
-        (
-            "'s l",
-            "'s r",
-            "valid",
-            "test ",
-            "core metric",
-            "sequence length",
-            "evaluat",
-            "kl ",
-            "  all  ",
-            "learn: ",
-        ),
-    ),
-    (
-        METRIC,
-        (
-            "\tbest: ",
-            "run summary:",
-            " rate, ",
-            "cost",
-            " for minibatches ",
-            "]\t",
-            '": {\n',
-            "': {\n",
-            "result for ",
-        ),
-    ),
-    (METRIC, ("eprew", "epret", "return", "dice", "miou", " iou", "val:", "train:", "test:", "training |")),
-    (METRIC, ("损失", "准确率", "学习率", "completions/")),
-    (
-        METRIC,
-        ("g   0.", "g    0.", "g     0.", "g      0.", "g       nan"),
-    ),  # YOLO's rows, `0/9  2.1G  0.08 ...`
-    (BAR, ("%|", "% ━", "% ─")),
-    (
-        TROUBLE,
-        (
-            "traceback",
-            "error",
-            "exception",
-            "interrupt",
-            "systemexit",
-            "timeout",
-            ' file "',
-            "failed",
-            "overflow",
-        ),
-    ),
-    (
-        MOMENT,
-        (
-            "resume ",
-            "resumed ",
-            "resuming ",
-            "continuing training from",
-            "restoring ",
-            "restored ",
-            "checkpoint",
-        ),
-    ),
-    (MOMENT, ("saving", "saved", "training", "fit` stopped", "restart", "early stopping")),
-    (
-        FACT,
-        (
-            "optimization steps",
-            "total steps",
-            "training s",
-            "max_steps",
-            "total_steps",
-            "num examples",
-            "num epochs",
-        ),
-    ),
-    (
-        FACT,
-        (
-            "number of epochs",
-            "total epochs",
-            "batch size",
-            "batch_size",
-            "param",
-            "version",
-            "world size",
-            "world_size",
-        ),
-    ),
-    (
-        FACT,
-        (
-            "accumulation",
-            "....",
-            "namespace(",
-            "arguments(",
-            "args(",
-            "config(",
-            "precision",
-            "using bf",
-            "using float",
-        ),
-    ),
-    (
-        FACT,
-        (
-            "using fp16",
-            "steps_per_epoch",
-            "steps per epoch",
-            "model size",
-            " --",
-            "torch==",
-            "num gpus",
-            "vocab",
-        ),
-    ),
-    (CONFIG, ("config", "hyperparameters", "hyper-parameters", "arguments", "settings", "args:")),
-)
 
+def _words(*lines: str) -> list[str]:
+    """The words of some lines."""
+    return [word for line in lines for word in line.split()]
+
+
+_WORDS: dict[int, tuple[str, ...]] = {
+    METRIC: (
+        *_words(
+            "loss acc epoch step iter update reward perplexity ppl mse mae bleu rouge learning grad",
+            "auc score entropy precision recall bpb episode _rew kl= kl: f1 hella -rmse -error -auc",
+            "batch= batch: psnr fid lr valid evaluat cost eprew epret return dice miou val: train:",
+            "test: 损失 准确率 学习率 completions/",
+        ),
+        "val ",
+        "train ",
+        "|    ",
+        "'s l",
+        "'s r",
+        "test ",
+        "core metric",
+        "sequence length",
+        "kl ",
+        "  all  ",
+        "learn: ",
+        "\tbest: ",
+        "run summary:",
+        " rate, ",
+        " for minibatches ",
+        "]\t",
+        '": {\n',
+        "': {\n",
+        "result for ",
+        " iou",
+        "training |",
+        "g   0.",
+        "g    0.",
+        "g     0.",
+        "g      0.",
+        "g       nan",
+    ),
+    BAR: (
+        "%|",
+        "% ━",
+        "% ─",
+    ),
+    TROUBLE: (
+        *_words(
+            "traceback error exception interrupt systemexit timeout failed overflow",
+        ),
+        *(' file "',),
+    ),
+    MOMENT: (
+        *_words(
+            "checkpoint saving saved training restart",
+        ),
+        "resume ",
+        "resumed ",
+        "resuming ",
+        "continuing training from",
+        "restoring ",
+        "restored ",
+        "fit` stopped",
+        "early stopping",
+    ),
+    FACT: (
+        *_words(
+            "max_steps total_steps batch_size param version world_size accumulation .... namespace(",
+            "arguments( args( config( precision steps_per_epoch torch== vocab",
+        ),
+        "optimization steps",
+        "total steps",
+        "training s",
+        "num examples",
+        "num epochs",
+        "number of epochs",
+        "total epochs",
+        "batch size",
+        "world size",
+        "using bf",
+        "using float",
+        "using fp16",
+        "steps per epoch",
+        "model size",
+        " --",
+        "num gpus",
+    ),
+    CONFIG: (
+        *_words(
+            "config hyperparameters hyper-parameters arguments settings args:",
+        ),
+    ),
+}
+"""In lower case. YOLO's rows are `0/9  2.1G  0.08 ...`."""
 
 _DIGIT = re.compile(rb"[0-9]")
 _LONG_RUN = re.compile(rb"0{4,}")
 _TAKEN_OUT = (b"\x1b", b"\x08", b"\0")
-_LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[-1][1])))
+_LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[CONFIG])))
 _SIGNS = 24
 """Bytes of the signs that may stand behind it: six characters."""
 _IN_WORD = np.array([chr(byte).isalnum() or byte == ord("_") for byte in range(128)] + [False] * 128)
@@ -203,7 +125,7 @@ _IN_WORD = np.array([chr(byte).isalnum() or byte == ord("_") for byte in range(1
 def _folded() -> dict[bytes, int]:
     """All words with the sum of their kinds."""
     kinds: dict[bytes, int] = {}
-    for kind, words in (*_WORDS, *((FRAMEWORK, (word,)) for word, _, _ in FRAMEWORKS)):
+    for kind, words in (*_WORDS.items(), *((FRAMEWORK, (word,)) for word, _, _ in FRAMEWORKS)):
         for word in words:
             kinds[word.encode()] = kinds.get(word.encode(), 0) | kind
     return kinds

@@ -13,8 +13,9 @@ from hrmdoc.readers.log.clocks import Clocks
 from hrmdoc.readers.log.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.launches import Launches
+from hrmdoc.readers.log.layout import layout_of
 from hrmdoc.readers.log.prefix import Message, Peeler
-from hrmdoc.readers.log.shapes import Outlines, Recipe, Shape, Shapes, layout_of
+from hrmdoc.readers.log.shapes import Outlines, Recipe, Shape, Shapes
 from hrmdoc.readers.log.sink import Mark, Sink
 from hrmdoc.readers.log.stream import PIECE_LIMIT, Block, Splitter, cleaned
 from hrmdoc.record.records import Damage, Event, Record
@@ -70,7 +71,8 @@ class TextSession:
         if self._splitter.overlong is not None:
             many = "a line is" if self._splitter.shortened == 1 else f"{self._splitter.shortened:,} lines are"
             what = f"{many} longer than {PIECE_LIMIT // 1024} KiB; only the beginning was read"
-            sink.record(Damage(self._context.path, self._splitter.overlong, what))
+            shortened = self._splitter.shortened
+            sink.record(Damage(self._context.path, self._splitter.overlong, what, shortened))
         for damage in self._log.left_out.report(self._context.path):
             sink.record(damage)
         yield from sink.drain()
@@ -159,28 +161,34 @@ class TextSession:
             return
         text, facts, was_open = cleaned(raw), self._log.facts, self._open
         message = self._peeler.peel(text)
-        rank = self._context.rank if message.rank is None else message.rank
-        if message.rank is None and message.rest is text and was_open:
-            rank = self._rank
-        cursor = self._cursor(rank, at)
+        cursor = self._cursor(self._rank_of(message), at)
         self._rank = cursor.rank
         mark, stated, mode = Mark(at, message.time, cursor.rank), facts.stated, cursor.mode
-        if message.world_size:
-            facts.add("world_size", message.world_size, "run", mark)
-            facts.see_framework("[rank 0, world size", mark)
-        if kinds & scan.FRAMEWORK:
-            facts.see_framework(text, mark)
+        self._see(message, kinds, mark)
         line = Line(message.rest, mark, kinds, message.logger, text, bool(kinds & scan.WANTED))
         outcome = self._dispatcher.read(line, cursor)
-        self._open = cursor.open
-        if was_open and not self._open:
-            self._open = any(other.open for other in self._cursors.values())
+        self._open = cursor.open or (was_open and any(other.open for other in self._cursors.values()))
         if shape is None or was_open or self._open or kinds & _SEEN_EACH:
             return
         if outcome.again is not None:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
         elif not outcome.something and facts.stated == stated:
             shape.nothing = self._repeats(shape, raw, kinds)
+
+    def _rank_of(self, message: Message) -> int | None:
+        """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""
+        if message.rank is not None:
+            return message.rank
+        return self._rank if self._open and message.rest is message.whole else self._context.rank
+
+    def _see(self, message: Message, kinds: int, mark: Mark) -> None:
+        """What the prefix states, and which framework has such lines."""
+        facts = self._log.facts
+        if message.world_size:
+            facts.add("world_size", message.world_size, "run", mark)
+            facts.see_framework("[rank 0, world size", mark)
+        if kinds & scan.FRAMEWORK:
+            facts.see_framework(message.whole, mark)
 
     def _learn(self, shape: Shape, raw: bytes, text: str, message: Message, recipe: Recipe) -> None:
         """The line shows how others of its shape are read."""

@@ -8,7 +8,6 @@ alone, and these are taken from the whole block by column. A line that needs a l
 from __future__ import annotations
 
 import math
-import re
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,19 +17,16 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from hrmdoc.readers.log.clocks import with_fraction
-from hrmdoc.readers.log.formats.base import Again, Span
+from hrmdoc.readers.log.formats.base import Again
+from hrmdoc.readers.log.layout import Layout
 from hrmdoc.readers.log.scan import OUTLINE
-from hrmdoc.text.clean import ANSI
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from hrmdoc.readers.log.clocks import Clocks
-    from hrmdoc.readers.log.prefix import Message
     from hrmdoc.readers.log.stream import Block
 
-_DIGITS = re.compile(rb"\d+")
-_DIGITS_OF_TEXT = re.compile(r"[0-9]+")
 _MOST_SHAPES = 16_384
 _MOST_RECIPES = 256
 _MOST_LAYOUTS = 16
@@ -46,29 +42,6 @@ class Recipe(Struct, frozen=True):
 
     again: Again
     mode: tuple[Hashable, ...]
-
-
-class Layout(Struct, frozen=True):
-    """Where a line of a shape holds what: places are numbers of its runs of digits.
-
-    Attributes:
-        numbers: first and last run of each number, and how far it reaches beyond them.
-        constants: numbers without digits, such as a NaN, by their place among the numbers.
-        fixed: runs that must be the same.
-        rank: the run of the rank, if any.
-        clock: first and last run of the time up to the seconds, if any.
-        fraction: the run of their fraction, if any.
-        text: the last run before the message and how far behind it that begins, -1 for the beginning of the
-            line; None where the text is not needed.
-    """
-
-    numbers: tuple[tuple[int, int, int, int], ...]
-    constants: tuple[tuple[int, str], ...]
-    fixed: tuple[int, ...]
-    rank: int | None
-    clock: tuple[int, int] | None
-    fraction: int | None
-    text: tuple[int, int] | None
 
 
 class Shape(Struct):
@@ -263,87 +236,3 @@ class Shapes:
                     known[outlines[row]] = shape
             shapes[row] = shape
         return shapes, new  # type: ignore[return-value]
-
-
-def layout_of(
-    raw: bytes, cleaned: str, message: Message, again: Again
-) -> tuple[Layout, tuple[str, ...]] | None:
-    """Where a line holds what it was read from, and the text of its fixed runs; None where that cannot be
-    said of other lines of its shape.
-
-    Args:
-        raw: the line as it stands in the log.
-        cleaned: without escape codes.
-        message: what was left when its prefix was peeled.
-        again: where the numbers stand in it.
-    """
-    runs = [found.span() for found in _DIGITS_OF_TEXT.finditer(cleaned)]
-    bare = ANSI.sub(lambda found: "\0" * len(found.group()), raw.decode("latin-1"))
-    texts = [cleaned[start:end] for start, end in runs]
-    if [found.group() for found in _DIGITS_OF_TEXT.finditer(bare)] != texts:
-        return None
-    hidden = _hidden(raw, bare)
-    offset = len(cleaned) - len(message.rest)
-    if hidden is None or cleaned[offset:] != message.rest:
-        return None
-    taken: set[int] = set()
-    numbers, constants = [], []
-    for place, span in enumerate(again.numbers):
-        start, end = span[0] + offset, span[1] + offset
-        inside = [at for at, run in enumerate(runs) if start <= run[0] and run[1] <= end]
-        if not inside:
-            constants.append((place, cleaned[start:end]))
-            continue
-        before, behind = start - runs[inside[0]][0], end - runs[inside[-1]][1]
-        numbers.append((hidden[inside[0]], hidden[inside[-1]], -before, behind))
-        taken.update(inside)
-    free = [(start + offset, end + offset) for start, end in again.free]
-    clock = _within(runs, message.clock)
-    fraction, rank = _within(runs, message.fraction), _within(runs, message.ranked)
-    fixed = [
-        at
-        for at, (start, end) in enumerate(runs)
-        if at not in taken
-        and (start >= offset or _inside((start, end), [message.zone]))
-        and not _inside((start, end), free)
-    ]
-    if (message.clock is not None and clock is None) or (message.ranked is not None and rank is None):
-        return None
-    if clock is not None and hidden[clock[1]] - hidden[clock[0]] != clock[1] - clock[0]:
-        return None
-    if again.text and not (raw.isascii() and bare == cleaned):
-        return None
-    layout = Layout(
-        tuple(numbers),
-        tuple(constants),
-        tuple(hidden[at] for at in fixed),
-        None if rank is None else hidden[rank[0]],
-        None if clock is None else (hidden[clock[0]], hidden[clock[1]]),
-        None if fraction is None else hidden[fraction[0]],
-        _beginning(runs, hidden, offset) if again.text else None,
-    )
-    return layout, tuple(texts[at] for at in fixed)
-
-
-def _hidden(raw: bytes, bare: str) -> list[int] | None:
-    """For each run of digits outside escape codes its place among all."""
-    every = [found.start() for found in _DIGITS.finditer(raw)]
-    shown = [found.start() for found in _DIGITS_OF_TEXT.finditer(bare)]
-    places = {start: at for at, start in enumerate(every)}
-    return [places[start] for start in shown] if all(start in places for start in shown) else None
-
-
-def _beginning(runs: list[Span], hidden: list[int], offset: int) -> tuple[int, int]:
-    """Where the message begins, seen from the last run of digits before it."""
-    before = [at for at, run in enumerate(runs) if run[1] <= offset]
-    return (hidden[before[-1]], offset - runs[before[-1]][1]) if before else (-1, offset)
-
-
-def _within(runs: list[Span], span: Span | None) -> tuple[int, int] | None:
-    """The first and the last run in a span."""
-    inside = [] if span is None else [at for at, run in enumerate(runs) if _inside(run, [span])]
-    return (inside[0], inside[-1]) if inside else None
-
-
-def _inside(run: Span, spans: Iterable[Span | None]) -> bool:
-    return any(span is not None and span[0] <= run[0] and run[1] <= span[1] for span in spans)

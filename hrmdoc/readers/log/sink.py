@@ -35,7 +35,7 @@ class LeftOut:
     def report(self, file: str) -> Iterator[Damage]:
         """One record for each bound that was reached: where first, and how much was left out."""
         for what, (line, count) in self._counts.items():
-            yield Damage(file, line, f"left out {count:,} {what}")
+            yield Damage(file, line, f"left out {count:,} {what}", count, incomplete=True)
         self._counts.clear()
 
 

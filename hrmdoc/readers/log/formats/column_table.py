@@ -100,13 +100,8 @@ class ColumnTable(Format):
         table.rows = max(0, table.rows - 1)
         if len(text) > LONGEST or not full:
             return None
-        cells, in_frames = _cells(_unmetered(text.translate(_BORDERS)).replace("No log", "-"), len(columns))
-        row = _Row()
-        if len(cells) != len(columns) or not all(
-            _take(row, name, cell, in_frames, cursor) for name, cell in zip(columns, cells, strict=True)
-        ):
-            return None
-        if not row.values or (row.position.silent and any(map(counter_kind, columns))):
+        row = _row_of(text, columns, cursor)
+        if row is None:
             return None
         table.rows = _PATIENCE
         reading, values = Reading(), row.values
@@ -149,6 +144,18 @@ def _header(text: str, cursor: Cursor) -> bool:
     if columns:
         table.columns, table.rows = columns, _PATIENCE
     return bool(columns)
+
+
+def _row_of(text: str, columns: tuple[str, ...], cursor: Cursor) -> _Row | None:
+    """The cells of a line as a row under these columns; None where one of them does not fit."""
+    cells, in_frames = _cells(_unmetered(text.translate(_BORDERS)).replace("No log", "-"), len(columns))
+    if len(cells) != len(columns):
+        return None
+    row = _Row()
+    if not all(_take(row, name, cell, in_frames, cursor) for name, cell in zip(columns, cells, strict=True)):
+        return None
+    unplaced = row.position.silent and any(map(counter_kind, columns))
+    return row if row.values and not unplaced else None
 
 
 def _take(row: _Row, name: str, cell: str, in_frames: bool, cursor: Cursor) -> bool:

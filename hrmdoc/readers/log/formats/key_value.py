@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -158,12 +159,13 @@ class KeyValue(Format):
 
     def _believed(self, known: set[str]) -> list[_Candidate]:
         """Lines that still wait at the end, and show measures."""
-        waiting = [held for held in self._seen.values() if held]
-        every = [one for held in waiting for one in held]
+        waiting = list(filter(None, self._seen.values()))
+        every = list(chain.from_iterable(waiting))
         single = self.log.sink.single() and len(every) == len(waiting)
         if single and _believable(known, [one for one in every if one.pure]):
             return [one for one in every if one.whole and not _sets(one)]
-        return [one for held in waiting for one in held if one.pure and len(held) + 1 >= _ALIKE]
+        often = chain.from_iterable(held for held in waiting if len(held) + 1 >= _ALIKE)
+        return [one for one in often if one.pure]
 
     @staticmethod
     def _head(lines: _Lines, text: str) -> None:
@@ -195,10 +197,7 @@ class KeyValue(Format):
             if position.step is not None and position.step >= position.total - 1:
                 self._place(cursor, plan, Position(epoch=position.epoch), values, mark, reading)
             return reading
-        if position.silent and _alarming(values, line.text):
-            self._place(cursor, plan, position, values, mark, reading)
-            return reading
-        return self._accept(cursor, plan, position, values, mark)
+        return self._accept(cursor, plan, position, values, line)
 
     def _header(self, cursor: Cursor, position: Position, mark: Mark) -> Reading | None:
         """A line with a position and nothing else; an indented block may follow."""
@@ -215,9 +214,12 @@ class KeyValue(Format):
         return reading
 
     def _accept(
-        self, cursor: Cursor, plan: Plan, position: Position, values: Values, mark: Mark
+        self, cursor: Cursor, plan: Plan, position: Position, values: Values, line: Line
     ) -> Reading | None:
-        reading = Reading()
+        reading, mark = Reading(), line.mark
+        if position.silent and _alarming(values, line.text):
+            self._place(cursor, plan, position, values, mark, reading)
+            return reading
         if not position.silent and plan.strong:
             self.log.facts.totals(totals_of(position), mark)
             self._place(cursor, plan, position, values, mark, reading)

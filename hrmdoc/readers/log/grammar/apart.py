@@ -29,30 +29,32 @@ def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
     split, plain_loss = "", False
     apart: list[Measure] = []
     measures = _with_total(_with_initials(measures), gaps)
-    losses = any("loss" in measure.name.lower() for measure in measures)
-    scores = losses and any(plain(measure.name) == "train" for measure in measures)
+    scores = _are_scores([measure.name for measure in measures])
     seen: set[str] = set()
     for measure in measures:
+        own, lower = split_of(measure.name), measure.name.lower()
         name = measure.name
-        own = split_of(name)
-        if (
-            own in EVALUATIONS
-            and name.lower() in SPLIT_NAMES
-            and not scores
-            and any("loss" in one for one in seen)
-        ):
-            name = f"{name}_loss"
-        elif own and scores and name.lower() in _SCORED:
-            name = f"{name}_score"
-        elif scores or own is not None or split not in EVALUATIONS:
-            pass
-        elif name.lower() in seen or (quality(name) and not plain_loss):
+        if own is not None:
+            name = _of_split(name, own, scores, any("loss" in one for one in seen))
+        elif not scores and split in EVALUATIONS and (lower in seen or (quality(name) and not plain_loss)):
             name = f"{split}_{name}"
         split = own or split
         plain_loss = plain_loss or (own is None and "loss" in name.lower())
-        seen.add(measure.name.lower())
+        seen.add(lower)
         apart.append(measure if name == measure.name else replace(measure, name=name))
     return apart
+
+
+def _are_scores(names: list[str]) -> bool:
+    """Whether values that only their splits name are scores: a loss of no split stands beside them."""
+    return any("loss" in name.lower() for name in names) and any(plain(name) == "train" for name in names)
+
+
+def _of_split(name: str, own: str, scores: bool, after_loss: bool) -> str:
+    """The name of a measure that is no more than that of its split."""
+    if own in EVALUATIONS and name.lower() in SPLIT_NAMES and not scores and after_loss:
+        return f"{name}_loss"
+    return f"{name}_score" if scores and name.lower() in _SCORED else name
 
 
 def _with_initials(measures: list[Measure]) -> list[Measure]:

@@ -42,6 +42,7 @@ _YOLO_ROWS = {len(columns): columns for columns in (_YOLO, _YOLO_FULL, (*_YOLO[:
 _CELLS = patterns.lazy(r"\s*\|\s*|\s{2,}|\t")
 _COLUMN = patterns.lazy(r"[\w@.%/()-]{1,40}\Z")
 _SPLIT_WORD = patterns.lazy(r"\b(train|training|valid|val|validation|test|dev) (?=[A-Za-z])", re.IGNORECASE)
+_MOST = 40
 LONGEST = 2000
 """Characters of a row."""
 
@@ -66,13 +67,13 @@ def columns_of(text: str, joined: list[str]) -> tuple[str, ...]:
         cells = [_LOSSES.get(cell, cell) for cell in cells]
     if cells[:2] == ["E", "#"]:
         cells[:2] = ["epoch", "step"]  # as spaCy heads them
-    if not (2 if "\t" in text else 3) <= len(cells) <= 40 or any(map(str.isdigit, cells[0])):
-        return ()
     return tuple(_evaluated(cells)) if _head(text, cells) else ()
 
 
 def _head(text: str, cells: list[str]) -> bool:
     """Whether the cells of a line are names of columns."""
+    if not (2 if "\t" in text else 3) <= len(cells) <= _MOST or any(map(str.isdigit, cells[0])):
+        return False
     known = [measures(cell) for cell in cells]
     if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):
         return False

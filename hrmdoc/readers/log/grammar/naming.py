@@ -27,6 +27,10 @@ _PROSE = word_set(
     "please find saved saving synced",
 )
 """Words of sentences: a name that holds one is none."""
+_EXPLICIT = (":", "=", "[", "tensor", "np.float")
+_LONGEST = 160
+_LONGEST_TAIL = 24
+_MOST_WORDS = 6
 
 
 def unit_after(gap: str) -> str | None:
@@ -41,26 +45,37 @@ def unit_after(gap: str) -> str | None:
 
 def name_of(gap: str, first: bool) -> str:
     """The name that a gap gives to the number after it, empty when there is none."""
-    if not first:
-        unit = UNIT.match(gap)
-        if unit is not None:
-            gap = gap[unit.end() :]
-    if len(gap) > 160:
-        gap = gap[-160:]
+    if not first and (unit := UNIT.match(gap)) is not None:
+        gap = gap[unit.end() :]
+    gap = gap[-_LONGEST:]
     core = _END.sub("", gap)
-    explicit = core != gap and any(mark in gap[len(core) :] for mark in (":", "=", "[", "tensor", "np.float"))
-    if "(" in gap[len(core) :] and not explicit:
+    end = gap[len(core) :]
+    explicit = any(mark in end for mark in _EXPLICIT)
+    if "(" in end and not explicit:
         return ""
-    tail = ""
-    if core.endswith(")") and (opened := core.rfind("(")) > 0 and len(core) - opened <= 24:
-        core, tail = core[:opened], core[opened:]
+    core, tail = _without_tail(core)
     core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
     name = _PARTS.split(core)[-1] or ""
     name = FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
     if "(" in name and ")" not in name and not first:
         name = name.rpartition("(")[2].strip()
-    words = name.lower().split(" ")
-    prose = not _PROSE.isdisjoint(words) and not (words == ["it"] and explicit)  # `it=300` counts iterations
-    if prose or len(words) > 6 or not _NAME.match(name) or words[-1] in _NO_LAST_WORDS:
+    if not _names(name, explicit):
         return ""
     return f"{name} {tail}" if tail and core.endswith(" ") else name + tail
+
+
+def _without_tail(core: str) -> tuple[str, str]:
+    """A name, and what stands in brackets behind it."""
+    opened = core.rfind("(") if core.endswith(")") else -1
+    return (
+        (core[:opened], core[opened:]) if opened > 0 and len(core) - opened <= _LONGEST_TAIL else (core, "")
+    )
+
+
+def _names(name: str, explicit: bool) -> bool:
+    """Whether words are a name and no part of a sentence; `it=300` counts iterations."""
+    words = name.lower().split(" ")
+    prose = not _PROSE.isdisjoint(words) and not (words == ["it"] and explicit)
+    if prose or len(words) > _MOST_WORDS or words[-1] in _NO_LAST_WORDS:
+        return False
+    return _NAME.match(name) is not None

@@ -1,0 +1,97 @@
+"""How a line is made as a whole: what its beginning counts, whether it is prose, or nothing but measures."""
+
+from __future__ import annotations
+
+from hrmdoc.readers.log.grammar.naming import FIRST_WORDS, UNIT
+from hrmdoc.readers.log.grammar.plan import Counter, Measure
+from hrmdoc.readers.log.grammar.words import measures, split_of
+from hrmdoc.text import patterns
+
+_CALL = patterns.lazy(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
+_OPTION = patterns.lazy(r" --(?=\w)")
+_FRAMED = patterns.lazy(r"\[|=|#|--")
+_BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
+_LETTERS = patterns.lazy(r"[^\W\d_]")
+_AFTER_NUMBERED = patterns.lazy(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
+_DARKNET = ((" avg, ", " rate, "), (" avg loss, ", " rate, "))
+_LONGEST_BEGINNING = 64
+_LONGEST = 1200
+"""Characters of a line that are no numbers."""
+_FAR = 48
+
+Gaps = tuple[str, ...]
+Found = tuple[list[Counter], list[Measure]]
+
+
+def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
+    """Counters and measures where the line begins with a step that bears no name: `250 val 3.28`,
+    `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""
+    if _is_pair(gaps, counters, found):
+        name = found[0].name
+        name = f"{name}_loss" if split_of(name) and not measures(name) else name
+        return [Counter("global", 0, None)], [Measure(name, 1)]
+    if gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not counters:
+        return [Counter("global", 0, None)], found
+    if gaps[1:2] == (": ",) and gaps[3:5] in _DARKNET:
+        names = enumerate(("loss", "avg_loss", "lr", "step_time"), 1)
+        return [Counter("global", 0, None)], [Measure(name, at) for at, name in names]
+    return _led_by_two(gaps, counters, found) if len(gaps) >= 4 else (counters, found)
+
+
+def _led_by_two(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
+    if gaps[1:3] == ("/", " * Epoch "):  # Catalyst's `3/10 * Epoch 3 (valid): `
+        return [counter for counter in counters if counter.at != 0], found
+    if (gaps[0], gaps[1]) == ("", "|") and gaps[2].startswith("|"):
+        return [Counter("epoch", 0, None), Counter("global", 1, None), *counters], found
+    if [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
+        return [Counter("epoch", 0, None), Counter("batch", 1, 2)], [one for one in found if one.at > 2]
+    return counters, found
+
+
+def _is_pair(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> bool:
+    """Whether the line is a whole number, one name and a value."""
+    return (
+        len(gaps) == 3
+        and not (counters or gaps[0].strip() or gaps[2].strip())
+        and [measure.at for measure in found] == [1]
+        and gaps[1] == f" {found[0].name} "
+    )
+
+
+def bare(gaps: Gaps, counters: tuple[Counter, ...]) -> bool:
+    """Whether all letters of the line belong to counters; `Step 2:` alone heads a paragraph as often as a
+    step."""
+    alone = all(counter.kind == "step" and counter.total is None for counter in counters)
+    if not counters or (alone and not _FRAMED.search("".join(gaps))):
+        return False
+    positions = {counter.at for counter in counters}
+    return all(len(gaps[at]) < _FAR for at in positions) and not any(
+        _LETTERS.search(gap) and not _only_begins(at, gap, gaps)
+        for at, gap in enumerate(gaps)
+        if at not in positions
+    )
+
+
+def _only_begins(at: int, gap: str, gaps: Gaps) -> bool:
+    """Whether all that stands behind the numbers says that something begins."""
+    return at == len(gaps) - 1 and gap.strip(" *=#-.:!").lower() in _BEGINS
+
+
+def whole(gaps: Gaps, names: dict[int, str]) -> bool:
+    """Whether each number is a measure's and each word part of a name: no prose and no table."""
+    if len(names) != len(gaps) - 1:
+        return False
+    for at, gap in enumerate(gaps):
+        unit = UNIT.match(gap) if at else None
+        rest = gap[unit.end() if unit else 0 :].replace(names.get(at, ""), "", 1)
+        if _LETTERS.search(FIRST_WORDS.sub("", f"{rest.strip()} ")):
+            return False
+    return True
+
+
+def leading(gaps: Gaps) -> bool:
+    """Whether the line begins like one of metrics: it is neither prose nor a command."""
+    if sum(len(_OPTION.findall(gap)) for gap in gaps) > 1 or _CALL.match(gaps[0]):
+        return False
+    short = len(gaps[0]) <= _LONGEST_BEGINNING and sum(map(len, gaps)) <= _LONGEST
+    return short and not gaps[0].startswith(("*", "- **", "$"))
