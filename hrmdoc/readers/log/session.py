@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,6 +43,7 @@ class TextSession:
         self._scanner = scan.Scanner(context.wanted)
         self._peeler = Peeler(context.mtime)
         self._launches = Launches()
+        self._launched: deque[int] = deque()
         self._dispatcher = Dispatcher(self._log, self._peeler)
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
@@ -78,13 +81,20 @@ class TextSession:
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
-        for line in self._launches.lines(block):
-            self._log.sink.record(Event("launch", self._context.path, line))
+        self._launched = deque(self._launches.lines(block))
         if self._apart > 0 or len(block.ends) < _FEW:
             self._apart -= 1
             self._each(block)
         else:
             self._alike(block)
+
+        self._launch()
+
+    def _launch(self, before: float = math.inf) -> None:
+        """Launches of the program up to a line, which no cut of the bytes may put behind what the line
+        gives."""
+        while self._launched and self._launched[0] <= before:
+            self._log.sink.record(Event("launch", self._context.path, self._launched.popleft()))
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""
@@ -151,6 +161,8 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
+        if self._launched:
+            self._launch(line)
         message = Line(text, Mark(line, time, cursor.rank))
         self._log.apply(recipe.again.read(cursor, numbers, message))
         return True
@@ -159,6 +171,7 @@ class TextSession:
         """Reads a line; learns what others of its shape are."""
         if not raw or raw.isspace():
             return
+        self._launch(at)
         text, facts, was_open = cleaned(raw), self._log.facts, self._open
         message = self._peeler.peel(text)
         cursor = self._cursor(self._rank_of(message), at)
