@@ -15,6 +15,8 @@ from hrmdoc.readers.log.stream import Block
 
 _SHORTEST = 8
 """Letters below which a line, such as a rule of dashes, marks nothing."""
+_LONGEST = 400
+"""Bytes of a line that may be the mark: the search for measures on it takes the square of its length."""
 _LOOKED_AT = 12
 """Lines at the head of the file among which the mark is looked for."""
 _MOST = 1000
@@ -59,6 +61,8 @@ class Launches:
 def _marking(line: bytes) -> bytes:
     """The part of a line that another launch repeats: what stands behind its clock, or before one; b"" for a
     line that marks nothing."""
+    if len(line) > _LONGEST:
+        return b""
     parts = [part.strip(b" \t[](),;|=*#-") for part in _CLOCK.split(line)]
     words = max((re.sub(rb"^[\d\s.,:|\]-]+", b"", part) for part in parts), key=len)
     if sum(65 <= c <= 90 or 97 <= c <= 122 for c in words) < _SHORTEST or _METRIC.search(words):

@@ -48,3 +48,8 @@ def test_of_several_launches_the_last_counts(tmp_path: Path) -> None:
     good, bad = [2.3 * 0.96**i + 0.1 for i in range(60)], [2.3 + 0.1 * i for i in range(60)]
     assert _analysed(tmp_path, good, bad).verdict in ("warning", "critical")
     assert _analysed(tmp_path, bad, good).verdict in ("healthy", "info")
+
+
+def test_an_overlong_line_at_the_head_marks_nothing() -> None:
+    word = "x" * 2000
+    assert _lines(word, "loss 1.0", word) == []
