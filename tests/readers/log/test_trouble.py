@@ -238,4 +238,5 @@ def test_one_resume_told_in_two_lines_is_one_event(read: Any) -> None:
         "Restored all states from the checkpoint at a.ckpt",
     ]
     steps = [f"step {step} loss {2 - step / 100}" for step in range(60)]
-    assert [event.kind for event in read("\n".join([*words, *steps, *words])).events] == ["resume", "resume"]
+    events = read("\n".join([*words, *steps, *words])).events
+    assert [event.line for event in events if event.kind == "resume"] == [1, 63]
