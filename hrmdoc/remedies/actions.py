@@ -17,8 +17,8 @@ from typing import Any
 
 from hrmdoc.errors import ActionError, PatchError, RuleError, did_you_mean
 from hrmdoc.remedies import files
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.scalars import read
+from hrmdoc.remedies.editors.formats import parse
+from hrmdoc.remedies.editors.scalars import read
 from hrmdoc.remedies.store import replace
 from hrmdoc.rulebook import Remedy
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Document
+from hrmdoc.remedies.editors.document import Document
+from hrmdoc.remedies.editors.scalars import Plain, same
 from hrmdoc.remedies.own_config import facts_of
-from hrmdoc.remedies.scalars import Plain, same
 from hrmdoc.roles.canonical import settings_of
 from hrmdoc.rulebook import Framework
 

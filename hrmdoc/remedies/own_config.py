@@ -9,10 +9,10 @@ from hrmdoc.errors import InputError, PatchError
 from hrmdoc.record.records import Fact, Value
 from hrmdoc.record.run import Run
 from hrmdoc.remedies import files
-from hrmdoc.remedies.document import Document, Leaf, dotted
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.python_edit import is_config
-from hrmdoc.remedies.scalars import Kind, read
+from hrmdoc.remedies.editors.document import Document, Leaf, dotted
+from hrmdoc.remedies.editors.formats import parse
+from hrmdoc.remedies.editors.python_edit import is_config
+from hrmdoc.remedies.editors.scalars import Kind, read
 from hrmdoc.roles.framework import markers_of
 from hrmdoc.rulebook import Framework, Rulebook
 

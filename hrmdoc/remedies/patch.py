@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hrmdoc.remedies.scalars import Plain
+from hrmdoc.remedies.editors.scalars import Plain
 
 Risk = Literal["safe", "guarded", "manual"]
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Document, Route, Wanted, dotted, find
+from hrmdoc.remedies.editors.document import Document, Route, Wanted, dotted, find
+from hrmdoc.remedies.editors.formats import parse
+from hrmdoc.remedies.editors.overrides import OverridesDocument
+from hrmdoc.remedies.editors.scalars import Kind, Plain, read
 from hrmdoc.remedies.files import Source
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.overrides import OverridesDocument
-from hrmdoc.remedies.scalars import Kind, Plain, read
 from hrmdoc.roles.nested import ANYWHERE, nested
 from hrmdoc.rulebook import ConfigKey
 

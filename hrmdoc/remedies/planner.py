@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
-from hrmdoc.remedies import files, python_text, switches, values
-from hrmdoc.remedies.document import Route, Wanted, dotted, verify
+from hrmdoc.remedies import files, switches, values
+from hrmdoc.remedies.editors import python_text
+from hrmdoc.remedies.editors.document import Route, Wanted, dotted, verify
+from hrmdoc.remedies.editors.formats import parse
+from hrmdoc.remedies.editors.overrides import override
+from hrmdoc.remedies.editors.scalars import Plain, render, same
 from hrmdoc.remedies.effects import Effect, check_effects
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.overrides import override
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
 from hrmdoc.remedies.places import Found, Place, Places
-from hrmdoc.remedies.scalars import Plain, render, same
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy
 
 if TYPE_CHECKING:

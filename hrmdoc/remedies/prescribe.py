@@ -15,10 +15,10 @@ from hrmdoc.errors import HrmdocError, PatchError, UnchangedError, UnknownKeyErr
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Run
 from hrmdoc.remedies.aims import by_aim, decided
+from hrmdoc.remedies.editors.scalars import same
 from hrmdoc.remedies.own_config import framework_of
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
-from hrmdoc.remedies.scalars import same
 from hrmdoc.remedies.targets import Targets, targets
 from hrmdoc.rulebook import Framework, Remedy, Rulebook, Verify
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from hrmdoc.errors import PatchError, RuleError, UnchangedError
-from hrmdoc.remedies.scalars import Plain, rounded, same
+from hrmdoc.remedies.editors.scalars import Plain, rounded, same
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.formats import parse
-from hrmdoc.remedies.overrides import OverridesDocument, is_override_list, override
-from hrmdoc.remedies.scalars import Scalar
+from hrmdoc.remedies.editors.formats import parse
+from hrmdoc.remedies.editors.overrides import OverridesDocument, is_override_list, override
+from hrmdoc.remedies.editors.scalars import Scalar
 
 GUIDE = """#!/bin/bash
 # lr=1e-3 was too high

@@ -11,8 +11,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Leaf, Route, dotted
-from hrmdoc.remedies.scalars import NULLS, Scalar, plain_word, quoted
+from hrmdoc.remedies.editors.document import Leaf, Route, dotted
+from hrmdoc.remedies.editors.scalars import NULLS, Scalar, plain_word, quoted
 
 _PROPERTIES = re.compile(r"(?:(?:&\S+|!\S*)\s+)*")
 _END_OF_LINE = re.compile(r"[^\r\n]*")
@@ -34,7 +34,7 @@ class _Entry:
 
 
 class YamlDocument:
-    """One YAML document. See `hrmdoc.remedies.document.Document`.
+    """One YAML document. See `hrmdoc.remedies.editors.document.Document`.
 
     Raises:
         PatchError: not YAML, several documents, a duplicate key, or more values than a config has.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hrmdoc.remedies import files
-from hrmdoc.remedies.python_edit import PythonDocument, is_config
+from hrmdoc.remedies.editors.python_edit import PythonDocument, is_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from hrmdoc.remedies.scalars import Plain
+    from hrmdoc.remedies.editors.scalars import Plain
 
 _CLASSES = {
     "trl": "GRPOConfig",

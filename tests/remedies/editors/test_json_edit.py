@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Route, Wanted, find, verify
-from hrmdoc.remedies.json_edit import JsonDocument
-from hrmdoc.remedies.scalars import Scalar, render
+from hrmdoc.remedies.editors.document import Route, Wanted, find, verify
+from hrmdoc.remedies.editors.json_edit import JsonDocument
+from hrmdoc.remedies.editors.scalars import Scalar, render
 
 
 @pytest.mark.parametrize(

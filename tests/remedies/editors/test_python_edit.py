@@ -1,12 +1,12 @@
-"""hrmdoc.remedies.python_edit: Python configs are spliced, programs only read."""
+"""hrmdoc.remedies.editors.python_edit: Python configs are spliced, programs only read."""
 
 from __future__ import annotations
 
 import pytest
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.python_edit import PythonDocument
-from hrmdoc.remedies.scalars import Scalar
+from hrmdoc.remedies.editors.python_edit import PythonDocument
+from hrmdoc.remedies.editors.scalars import Scalar
 
 CONFIG = """# tiny
 learning_rate = 1e-1 # was 1e-3

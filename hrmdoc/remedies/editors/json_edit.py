@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Leaf, Route, dotted
-from hrmdoc.remedies.scalars import Scalar, quoted
+from hrmdoc.remedies.editors.document import Leaf, Route, dotted
+from hrmdoc.remedies.editors.scalars import Scalar, quoted
 from hrmdoc.text import patterns
 
 _BLANK = patterns.lazy(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -29,7 +29,7 @@ class _Node:
 
 
 class JsonDocument:
-    """One JSON object. See `hrmdoc.remedies.document.Document`.
+    """One JSON object. See `hrmdoc.remedies.editors.document.Document`.
 
     Raises:
         PatchError: not JSON, not an object, a duplicate key.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hrmdoc.remedies.scalars import Kind, Plain, Scalar, plain_word, read, render, rounded, same
+from hrmdoc.remedies.editors.scalars import Kind, Plain, Scalar, plain_word, read, render, rounded, same
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from __future__ import annotations
 from hrmdoc.errors import InputError, PatchError
 from hrmdoc.readers.support import python_settings
 from hrmdoc.readers.support.python_settings import Plain
-from hrmdoc.remedies.document import Leaf, Route, dotted
-from hrmdoc.remedies.scalars import Scalar
+from hrmdoc.remedies.editors.document import Leaf, Route, dotted
+from hrmdoc.remedies.editors.scalars import Scalar
 
 _WORDS = {"true": "True", "false": "False", "null": "None"}
 
@@ -21,7 +21,7 @@ def is_config(text: str) -> bool:
 
 
 class PythonDocument:
-    """The settings of one Python file. See `hrmdoc.remedies.document.Document`.
+    """The settings of one Python file. See `hrmdoc.remedies.editors.document.Document`.
 
     Raises:
         PatchError: no Python.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.scalars import Kind, Plain, Scalar, read, same
+from hrmdoc.remedies.editors.scalars import Kind, Plain, Scalar, read, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

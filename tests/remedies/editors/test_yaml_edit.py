@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Wanted, find, verify
-from hrmdoc.remedies.scalars import Scalar, render
-from hrmdoc.remedies.yaml_edit import YamlDocument
+from hrmdoc.remedies.editors.document import Wanted, find, verify
+from hrmdoc.remedies.editors.scalars import Scalar, render
+from hrmdoc.remedies.editors.yaml_edit import YamlDocument
 
 
 def replaced(text: str, key: str, value: str) -> str:

@@ -6,11 +6,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.json_edit import JsonDocument
-from hrmdoc.remedies.overrides import OverridesDocument, is_override_list
+from hrmdoc.remedies.editors.json_edit import JsonDocument
+from hrmdoc.remedies.editors.overrides import OverridesDocument, is_override_list
 
 if TYPE_CHECKING:
-    from hrmdoc.remedies.document import Document
+    from hrmdoc.remedies.editors.document import Document
 
 
 def parse(name: str, text: str) -> Document:
@@ -22,7 +22,7 @@ def parse(name: str, text: str) -> Document:
     """
     suffix = PurePath(name).suffix.lower()
     if suffix in {".yaml", ".yml"}:
-        from hrmdoc.remedies.yaml_edit import (
+        from hrmdoc.remedies.editors.yaml_edit import (
             YamlDocument,  # loads ruamel.yaml, which an analysis without a config does not need
         )
 
@@ -32,7 +32,7 @@ def parse(name: str, text: str) -> Document:
     if suffix in {"", ".sh", ".bash", ".slurm", ".sbatch", ".txt", ".args"}:
         return OverridesDocument(name, text)
     if suffix == ".py":
-        from hrmdoc.remedies.python_edit import PythonDocument  # few configs are Python
+        from hrmdoc.remedies.editors.python_edit import PythonDocument  # few configs are Python
 
         return PythonDocument(name, text)
     raise PatchError(

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 
 from hrmdoc.errors import PatchError
-from hrmdoc.remedies.document import Leaf, Route, dotted
-from hrmdoc.remedies.scalars import Plain, Scalar, render
+from hrmdoc.remedies.editors.document import Leaf, Route, dotted
+from hrmdoc.remedies.editors.scalars import Plain, Scalar, render
 from hrmdoc.text import patterns
 
 _KEY = r"[A-Za-z_][\w./@-]*"
@@ -43,7 +43,7 @@ def is_override_list(name: str, text: str) -> bool:
 
 
 class OverridesDocument:
-    """Override tokens of one file by their dotted key. See `hrmdoc.remedies.document.Document`.
+    """Override tokens of one file by their dotted key. See `hrmdoc.remedies.editors.document.Document`.
 
     A route has one part: the key as it is written, dots and all. A key that is given twice can be read but
     not changed.

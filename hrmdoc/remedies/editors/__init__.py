@@ -1,0 +1,1 @@
+"""Config files of every kind as documents whose values can be changed in place."""
