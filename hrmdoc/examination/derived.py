@@ -21,6 +21,10 @@ FREE_SCALE = ("unknown", "regression", "detection")
 MILLION_CLASSES = 13.8
 """What a guess among a million classes costs: a mean cross-entropy lies below."""
 
+ENOUGH_TIMES = 20
+"""Points with times that tell what pause between two of them is usual."""
+HOUR = 3600.0
+
 ENOUGH = 5
 """Gradient norms before the break that tell what is usual."""
 EXPLODED = 10.0
@@ -51,6 +55,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
         | dict(_phase(run, facts))
         | dict(_broken(run))
         | dict(_resumed(run))
+        | dict(_gap(run))
     )
     return {key: value for key, value in found.items() if facts.get(key) is None}
 
@@ -106,6 +111,30 @@ def _unheard(run: Run, last: float) -> float:
     zone = time.localtime(seen.written).tm_gmtoff
     same = min(abs(seen.written - last), abs(seen.written - (last - zone))) <= SAME_MOMENT
     return max(0.0, seen.at - seen.written) if same else math.nan
+
+
+def _gap(run: Run) -> Iterator[tuple[str, Any]]:
+    """The longest pauses between two points of a run that went on by itself, and the usual one.
+
+    An hour more than usual and no second besides is the change to summer time.
+    """
+    series = run.progress
+    if series is None or len(series) < ENOUGH_TIMES:
+        return
+    pauses = np.diff(series.times)
+    pauses[np.diff(series.steps) <= 0] = np.nan  # a restart, which says so itself
+    usual = float(np.nanmedian(pauses)) if np.isfinite(pauses).any() else math.nan
+    if not usual >= 0:
+        return
+    pauses[np.abs(pauses - usual - HOUR) <= max(2.0, usual)] = np.nan
+    known = np.flatnonzero(np.isfinite(pauses))
+    if len(known) < ENOUGH_TIMES - 1:
+        return
+    second, longest = known[np.argsort(pauses[known])[-2:]]
+    yield "run.longest_gap", float(pauses[longest])
+    yield "run.second_gap", float(pauses[second])
+    yield "run.usual_gap", usual
+    yield "run.gap_step", int(series.steps[longest])
 
 
 def _interval(run: Run) -> float:

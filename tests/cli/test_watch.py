@@ -49,6 +49,22 @@ def test_a_growing_log_with_local_times_is_no_stall_and_an_old_one_is(
     assert "✗ CRITICAL  No progress" in old.out
 
 
+@pytest.mark.parametrize(("gap", "seen"), [(5400, True), (3600, False), (0, False)])
+def test_an_hour_and_more_without_progress_is_seen_afterwards_and_summer_time_is_none(
+    hrmdoc: Command, apart: Path, gap: int, seen: bool
+) -> None:
+    begin = 1_774_742_400
+    stamps = [begin + 10 * i + (gap if i >= 40 else 0) for i in range(80)]
+    lines = (
+        f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(at))} INFO step {i} loss {2 - i / 100:.3f}\n"
+        for i, at in enumerate(stamps)
+    )
+    (apart / "train.log").write_text("".join(lines))
+    out = hrmdoc("analyze", "train.log").out
+    assert ("progress-gap" in out) is seen
+    assert ("1 h 30 min passed after step 39" in out) is seen
+
+
 def test_a_lapsed_heartbeat_is_in_the_summary_and_the_exit_status(hrmdoc: Command, apart: Path) -> None:
     run = apart / "run"
     run.mkdir()
