@@ -18,6 +18,9 @@ from hrmdoc.text.redact import redact
 Change = Literal["opened", "changed", "resolved", "reopened"]
 HOLD = 5
 """Points at least for which a symptom must be gone before it is over."""
+SHARE = 3
+"""And for a third of what the run had made until then: what is asked of a whole curve changes the more slowly
+the longer the curve is."""
 MOST_DOUBLED = 6
 
 
@@ -50,7 +53,7 @@ class IncidentLog:
     A critical incident is reported at once. A warning, and an incident that opens again where it began
     before, is reported once it has lasted `settle` seconds: at the start of a run many come and go within a
     few points. An incident is over once its symptom has been gone for twice as many points as its rule asks
-    for to open it, and for twice as many again each time that it came back.
+    for to open it and for a third of the run's points, and for twice as many each time that it came back.
 
     Args:
         path: where the history is kept; what stands there already is not reported again. None, or a file that
@@ -124,8 +127,9 @@ class IncidentLog:
         patience = max(
             max(part.patience, part.leave_patience) for part in analysis.book.symptoms[name].when.walk()
         )
-        needed = max(HOLD, 2 * patience) << min(self._returned[name], MOST_DOUBLED)
-        return progress - self._gone.setdefault(name, progress) >= needed
+        since = self._gone.setdefault(name, progress)
+        needed = max(HOLD, 2 * patience, since // SHARE) << min(self._returned[name], MOST_DOUBLED)
+        return progress - since >= needed
 
     def _settled(self, change: Incident, now: float) -> bool:
         if change.change not in ("opened", "reopened") or self.settle <= 0:

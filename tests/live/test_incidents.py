@@ -66,8 +66,8 @@ def test_it_changes_and_resolves_and_what_cannot_be_judged_is_not_over() -> None
     assert changes(log, "present", 0.0) == ["opened"]
     assert changes(log, "not_evaluated", 1.0) == []
     assert changes(log, "present", 2.0, severity="critical") == ["changed"]
-    assert changes(log, "absent", 3.0, points=20) == []
-    assert changes(log, "absent", 4.0, points=28) == ["resolved"]
+    assert changes(log, "absent", 3.0, points=9) == []
+    assert changes(log, "absent", 4.0, points=17) == ["resolved"]
 
 
 def test_it_is_over_only_after_twice_the_points_that_open_it() -> None:
@@ -89,6 +89,14 @@ def test_each_return_doubles_the_points_that_it_must_be_gone() -> None:
         assert changes(log, "absent", 0.0) == []
         needed.append(next(n for n in range(99) if changes(log, "absent", 0.0, points=n) == ["resolved"]))
     assert needed == [8, 16, 32]
+
+
+def test_in_a_long_run_it_must_be_gone_for_a_third_of_its_points() -> None:
+    log = IncidentLog(None)
+    assert changes(log, "present", 0.0, points=900) == ["opened"]
+    assert changes(log, "absent", 1.0, points=900) == []
+    assert changes(log, "absent", 2.0, points=1199) == []
+    assert changes(log, "absent", 3.0, points=1200) == ["resolved"]
 
 
 def test_the_end_of_a_run_closes_what_is_gone() -> None:
