@@ -30,7 +30,7 @@ TRIED = 4
 """Remedies of a cause that are tried without being asked for by name."""
 FORMER_STATUS: dict[object, Status] = {"in vain": "ineffective"}
 """What stood for it before: an action log that an older watch wrote is still read."""
-ATTEMPTS = ("done", "written", "refused", "failed")
+APPLIED, FAILED = ("done", "written"), ("refused", "failed")
 ANSWER_S = 20.0
 """Seconds to wait for a run to answer: it does so at the end of its step."""
 
@@ -81,9 +81,9 @@ class Treatment:
         self._journal = Journal(record)
         self.taken = list(_recorded(record))
         self._policy, self._run, self._send = policy, run, send
-        self._gate = Gate(
-            policy, [(action.remedy, action.at) for action in self.taken if action.status in ATTEMPTS]
-        )
+        self._gate = Gate(policy)
+        for action in self.taken:
+            self._count(action)
 
     def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
@@ -124,7 +124,6 @@ class Treatment:
             return None  # no trainer that takes actions
         for remedy, reason in live_actions(analysis, self._policy.min_probability):
             if self._gate.refusal(remedy, now) is None:
-                self._gate.record(remedy, now)
                 return self._sent(analysis, remedy, reason, now)
         return None
 
@@ -156,7 +155,6 @@ class Treatment:
                     self._unlikely(chances[cause]) or _foreign(one) or self._gate.refusal(one.remedy, now)
                 )
                 if refusal is None:
-                    self._gate.record(one.remedy, now)
                     return self._written(analysis, one.patch, one.remedy, cause, now)
                 withheld = withheld or replace(
                     _patched(analysis, one.patch, one.remedy, cause, now), status="withheld", why=refusal
@@ -183,7 +181,13 @@ class Treatment:
 
     def _keep(self, action: TakenAction) -> None:
         self.taken.append(action)
+        self._count(action)
         self._journal.append([asdict(action)])
+
+    def _count(self, action: TakenAction) -> None:
+        """Lets the policy know of it: what was applied, and what was tried and failed."""
+        if action.status in APPLIED + FAILED:
+            self._gate.record(action.remedy, action.at, applied=action.status in APPLIED)
 
 
 def _foreign(one: Prescription) -> str | None:

@@ -19,7 +19,7 @@ from hrmdoc.errors import ActionError, PatchError, RuleError, did_you_mean
 from hrmdoc.remedies import files
 from hrmdoc.remedies.editors.formats import parse
 from hrmdoc.remedies.editors.scalars import read
-from hrmdoc.remedies.store import replace
+from hrmdoc.remedies.replace import replace
 from hrmdoc.rulebook import Remedy
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 

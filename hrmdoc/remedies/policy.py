@@ -16,10 +16,13 @@ class Gate:
     Attributes:
         policy: the user's settings; by default nothing is done without asking.
         done: remedy and time (seconds on the caller's clock) of each that was applied, in order.
+        failed: remedies that were tried and changed nothing: they are not tried again, and nothing waits for
+            their effect.
     """
 
     policy: Policy
     done: list[tuple[str, float]] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
 
     def refusal(self, remedy: Remedy, now: float) -> str | None:
         """Why `remedy` may not be applied at time `now`, None when it may. What was applied once is not
@@ -29,6 +32,8 @@ class Gate:
             return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"
         if any(name == remedy.id for name, _ in self.done):
             return "it was applied to this run before"
+        if remedy.id in self.failed:
+            return "it was tried on this run before, and could not be applied"
         if len(self.done) >= self.policy.max_per_run:
             return f"{len(self.done)} remedies were applied to this run, the most that is allowed"
         waited = now - self.done[-1][1] if self.done else float("inf")
@@ -36,6 +41,9 @@ class Gate:
             return f"the last remedy was applied {waited:.0f} s ago; {self.policy.cooldown_s:.0f} s must pass"
         return None
 
-    def record(self, remedy: Remedy, now: float) -> None:
-        """Notes that `remedy` was applied."""
-        self.done.append((remedy.id, now))
+    def record(self, remedy: str, now: float, *, applied: bool = True) -> None:
+        """Notes that `remedy` was applied, or that this was tried and failed."""
+        if applied:
+            self.done.append((remedy, now))
+        else:
+            self.failed.add(remedy)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from hrmdoc.errors import PatchError
+from hrmdoc.locks import acquire
 from hrmdoc.paths import state_dir
 from hrmdoc.remedies import files
 from hrmdoc.remedies.files import digest
+from hrmdoc.remedies.replace import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hrmdoc.remedies.patch import FileEdit, Patch
 
 FOLDER = ".hrmdoc"
+WAIT_S = 10.0
+"""Seconds to wait for another process that patches the same file; a patch takes a few milliseconds."""
 
 
 class Entry(Struct, frozen=True):
@@ -53,14 +56,39 @@ def write(patch: Patch) -> tuple[Entry, ...]:
     for edit in patch.edits:
         _check_unchanged(edit)
         files.check_writable(edit.path)
-    written: list[Entry] = []
-    try:
-        written.extend(_write_one(edit, patch.remedy) for edit in patch.edits)
-    except PatchError:
-        for entry in reversed(written):
-            undo(entry.file)
-        raise
+    with _sole_writer(*(edit.path.resolve() for edit in patch.edits)):
+        for edit in patch.edits:
+            _check_unchanged(edit)
+        written: list[Entry] = []
+        try:
+            written.extend(_write_one(edit, patch.remedy) for edit in patch.edits)
+        except PatchError:
+            for entry in reversed(written):
+                _undo(Path(entry.file), force=False)
+            raise
     return tuple(written)
+
+
+def _sole_writer(*targets: Path) -> ExitStack:
+    """Keeps every other hrmdoc from patching these files meanwhile.
+
+    Raises:
+        PatchError: another one has been at it for long.
+    """
+    held = ExitStack()
+    for target in sorted({_journal_for(target) for target in targets}):
+        lock = target.with_name("lock")
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            got = acquire(lock, WAIT_S)
+        except OSError as error:
+            held.close()
+            raise PatchError(f"cannot write: {error.strerror}", file=error.filename or lock) from error
+        if got is None:
+            held.close()
+            raise PatchError("another hrmdoc is patching here", file=lock, hint="try again once it has ended")
+        held.enter_context(got)
+    return held
 
 
 def _check_unchanged(edit: FileEdit) -> None:
@@ -111,6 +139,12 @@ def undo(path: str | Path, force: bool = False) -> Entry:
         PatchError: no patch to undo, the file was edited since, or the backup is missing or damaged.
     """
     target = Path(path).resolve()
+    _newest(target)  # what was never patched gets no folder for a lock
+    with _sole_writer(target):
+        return _undo(target, force=force)
+
+
+def _undo(target: Path, *, force: bool) -> Entry:
     journal, entry = _newest(target)
     blob = _backup(journal, entry)
     try:
@@ -195,7 +229,8 @@ def _journal_for(target: Path) -> Path:
     beside = target.parent / FOLDER
     try:
         (beside / "backups").mkdir(parents=True, exist_ok=True)
-        if os.access(beside, os.W_OK | os.X_OK):
+        planted = beside.is_symlink() or (beside / "backups").is_symlink()
+        if os.access(beside, os.W_OK | os.X_OK) and not planted:
             return beside / "journal.jsonl"
     except OSError:
         pass
@@ -228,24 +263,3 @@ def _append(journal: Path, entry: Entry) -> None:
     if old and not old.endswith(b"\n"):
         old = old[: old.rfind(b"\n") + 1]
     replace(journal, old + line)
-
-
-def replace(path: Path, blob: bytes) -> None:
-    """Puts `blob` in the place of `path` in one step; the mode bits of an existing file stay.
-
-    Raises:
-        OSError: the folder cannot be written, the disk is full.
-    """
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:64]}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(blob)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -132,3 +132,22 @@ def test_a_config_that_agrees_with_the_run_is_shown_and_has_to_be_named(hrmdoc: 
     assert hrmdoc("apply", record.parent, "--config", config, "--write").status == 0
     assert "lr: 2.0" not in config.read_text()
     assert "lr: 2.0" in (record / "config.yaml").read_text()
+
+
+def test_a_second_patch_waits_until_a_run_has_shown_the_effect_of_the_first(
+    hrmdoc: Command, apart: Path
+) -> None:
+    config = apart / "axolotl.yaml"
+    config.write_text(AXOLOTL.format(batch=4, checkpointing="false", adapter="lora"))
+    log = apart / "train.log"
+    log.write_text("{'loss': 2.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n" + OOM)
+    assert hrmdoc("apply", log, "--config", config, "--write").status == 0
+    patched = config.read_text()
+    other = ("apply", log, "--config", config, "--remedy", "use-flash-attention", "--write")
+    refused = hrmdoc(*other)
+    assert refused.status == 2
+    assert "no run has shown its effect yet" in refused.err
+    assert "--force" in refused.err
+    assert config.read_text() == patched
+    assert hrmdoc(*other, "--force").status == 0
+    assert "attn_implementation: flash_attention_2" in config.read_text()

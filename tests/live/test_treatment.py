@@ -115,6 +115,15 @@ def test_a_run_that_does_not_answer_is_told(run: Path) -> None:
     assert (action.status, action.why) == ("failed", "no answer within 20 s; the action was taken back")
 
 
+def test_an_action_that_failed_holds_up_no_other(run: Path, tmp_path: Path) -> None:
+    record = tmp_path / "actions.jsonl"
+    treatment = Treatment(ANY, run, record, Trainer("failed", "the disk is full"))
+    treatment.look(look(run, sick(50)), 100.0)
+    for later in (treatment, Treatment(ANY, run, record, Trainer())):
+        assert later._gate.failed == {"roll-back"}
+        assert later._gate.done == []
+
+
 def test_what_was_done_is_remembered_beside_the_run(run: Path, tmp_path: Path) -> None:
     record = tmp_path / "actions.jsonl"
     Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)

@@ -21,11 +21,18 @@ def test_only_the_allowed_risks_pass() -> None:
 
 def test_a_remedy_is_not_repeated_and_the_next_one_waits() -> None:
     gate = Gate(Policy(auto=("safe",), max_per_run=2, cooldown_s=60.0))
-    gate.record(remedy("a"), 100.0)
+    gate.record("a", 100.0)
     assert gate.refusal(remedy("a"), 1000.0) == "it was applied to this run before"
     assert gate.refusal(remedy("b"), 159.0) == "the last remedy was applied 59 s ago; 60 s must pass"
     assert gate.refusal(remedy("b"), 160.0) is None
-    gate.record(remedy("b"), 160.0)
+    gate.record("b", 160.0)
     assert (
         gate.refusal(remedy("c"), 1000.0) == "2 remedies were applied to this run, the most that is allowed"
     )
+
+
+def test_a_failed_remedy_is_not_repeated_and_holds_up_no_other() -> None:
+    gate = Gate(Policy(auto=("safe",), max_per_run=1, cooldown_s=60.0))
+    gate.record("a", 100.0, applied=False)
+    assert gate.refusal(remedy("a"), 1000.0) == "it was tried on this run before, and could not be applied"
+    assert gate.refusal(remedy("b"), 101.0) is None

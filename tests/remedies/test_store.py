@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,84 @@ def test_a_torn_last_line_of_the_journal_is_passed_over_and_a_damaged_one_is_tol
 def test_a_patch_without_files_is_told_apart() -> None:
     with pytest.raises(PatchError, match="no file to write"):
         write(Patch("r", "t", "safe", "w", "hf", (), (), "lr=1"))
+
+
+def test_writing_keeps_the_owner(config: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(config, 1234, 2345)
+    write(patch(config, b"two"))
+    assert (config.stat().st_uid, config.stat().st_gid) == (1234, 2345)
+    undo(config)
+    assert (config.stat().st_uid, config.stat().st_gid) == (1234, 2345)
+
+
+def test_an_owner_that_cannot_be_given_to_a_new_file_keeps_the_old_one(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    inode, status = config.stat().st_ino, os.stat_result
+    monkeypatch.setattr(os, "fchown", refused)
+    monkeypatch.setattr("hrmdoc.remedies.replace.os.fstat", lambda _: status((0o100600, *[9] * 9)))
+    write(patch(config, b"a longer text than before\n"))
+    monkeypatch.undo()
+    assert config.read_bytes() == b"a longer text than before\n"
+    assert config.stat().st_ino == inode
+
+
+def test_writing_keeps_extended_attributes(config: Path) -> None:
+    try:
+        os.setxattr(config, "user.purpose", b"sweep 3")
+    except (OSError, AttributeError):
+        pytest.skip("no extended attributes here")
+    write(patch(config, b"two"))
+    assert os.getxattr(config, "user.purpose") == b"sweep 3"
+
+
+def test_every_name_of_a_file_shows_the_patch_and_its_undo(config: Path) -> None:
+    other = config.with_name("shared.yaml")
+    other.hardlink_to(config)
+    write(patch(config, b"two"))
+    assert other.read_bytes() == b"two"
+    assert other.samefile(config)
+    undo(config)
+    assert other.read_bytes() == b"lr: 1e-4\r\n"
+    assert other.samefile(config)
+
+
+def test_a_planted_link_for_the_backups_is_not_followed(config: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (config.parent / ".hrmdoc").symlink_to(elsewhere)
+    write(patch(config, b"two"))
+    assert list(elsewhere.rglob("*config.yaml")) == []
+    undo(config)
+    assert config.read_bytes() == b"lr: 1e-4\r\n"
+
+
+def test_parallel_writers_of_one_folder_lose_no_entry_and_no_backup(config: Path) -> None:
+    paths = [config.with_name(f"c{number}.yaml") for number in range(8)]
+    for path in paths:
+        path.write_bytes(b"old")
+    threads = [threading.Thread(target=write, args=(patch(path, b"new"),)) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for path in paths:
+        assert len(history(path)) == 1
+        undo(path)
+        assert path.read_bytes() == b"old"
+
+
+def test_of_two_writers_of_one_file_the_second_is_told_that_it_changed(config: Path) -> None:
+    first, second = patch(config, b"two"), patch(config, b"three")
+    write(first)
+    with pytest.raises(PatchError, match="changed meanwhile"):
+        write(second)
+    assert config.read_bytes() == b"two"
 
 
 @settings(max_examples=25, deadline=None)
