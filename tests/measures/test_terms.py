@@ -59,3 +59,15 @@ def test_a_head_at_the_price_of_an_even_guess_is_found_while_another_learns() ->
     assert terms.at_even_guess(run_of(loss=[0.7, 0.69, 0.7], order_loss=pinned), "train.loss") is None
     assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.6931, 0.6921, 0.691]), "train.loss") is None
     assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.71] * 5), "train.loss") is None
+
+
+def test_a_guessed_term_of_zeros_beside_a_moving_loss_is_not_the_loss() -> None:
+    beside = run_of(vicreg_loss=[0.0] * 4, free_loss=FALLS)
+    assert terms.idle_beside_others(beside, "train.loss") is not None
+    alone = run_of(vicreg_loss=[0.0] * 4)
+    assert terms.idle_beside_others(alone, "train.loss") is None
+
+
+def test_a_known_loss_of_zeros_is_the_loss() -> None:
+    known = run_of(loss=[0.0] * 4, free_loss=FALLS)
+    assert terms.idle_beside_others(known, "train.loss") is None

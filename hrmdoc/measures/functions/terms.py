@@ -58,6 +58,19 @@ def _all_at(values: FloatArray, level: float) -> bool:
     return bool((np.abs(values - level) <= STILL * level).all())
 
 
+@function("run")
+def idle_beside_others(run: Run, role: str) -> Series | None:
+    """A series that the role was guessed for and that is zero throughout while another loss moves.
+
+    It is a term without weight, and not the loss.
+    """
+    best = run.best(role)
+    if best is None or not best.role.guessed or best.values.any():
+        return None
+    losses = (s for s in run.series.values() if "loss" in s.key.metric.lower() and len(s) >= FEWEST)
+    return best if any(_moves(series.values) for series in losses) else None
+
+
 def _moves(values: FloatArray) -> bool:
     finite = values[np.isfinite(values)]
     return len(finite) > 1 and float(np.ptp(finite)) > 0.1 * float(np.abs(finite).max())
