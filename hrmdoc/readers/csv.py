@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.readers.base import Context
-from hrmdoc.readers.support.decimals import Decimals
-from hrmdoc.readers.support.grid import Grid
-from hrmdoc.readers.support.header import (
+from hrmdoc.readers.support.left_out import LeftOut
+from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.tables.decimals import Decimals
+from hrmdoc.readers.tables.grid import Grid
+from hrmdoc.readers.tables.header import (
     Header,
     RowPlaces,
     cells_of,
@@ -23,10 +25,8 @@ from hrmdoc.readers.support.header import (
     is_number,
     is_row,
 )
-from hrmdoc.readers.support.labels import metric_of, renamed
-from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.lines import LineSession
-from hrmdoc.readers.support.table import (
+from hrmdoc.readers.tables.labels import metric_of, renamed
+from hrmdoc.readers.tables.table import (
     AXES,
     EPOCH_KEYS,
     RESTARTING,

@@ -9,8 +9,8 @@ from typing import Any
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
-from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Record, Value
 
 NAME = "hf_state"

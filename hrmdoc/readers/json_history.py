@@ -19,11 +19,11 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.names import checkpoint_number
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.flatten import flatten, plain_value
-from hrmdoc.readers.support.labels import metric_of
-from hrmdoc.readers.support.layouts import TRAINED, of_catboost, of_pandas
-from hrmdoc.readers.support.rows import Rows
-from hrmdoc.readers.support.table import EPOCH_KEYS, STEP_KEYS, is_missing, number, split_of, with_split
 from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.readers.tables.labels import metric_of
+from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_pandas
+from hrmdoc.readers.tables.rows import Rows
+from hrmdoc.readers.tables.table import EPOCH_KEYS, STEP_KEYS, is_missing, number, split_of, with_split
 from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, Points, Record
 from hrmdoc.text import patterns
 

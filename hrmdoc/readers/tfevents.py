@@ -16,10 +16,10 @@ import orjson
 from numpy.typing import NDArray
 
 from hrmdoc.readers.base import Context
-from hrmdoc.readers.support import crc, tb_event, wire
+from hrmdoc.readers.events import crc, tb_event, wire
+from hrmdoc.readers.events.tfrecord import Block, Framer
 from hrmdoc.readers.support.flatten import flat_facts
-from hrmdoc.readers.support.table import Columns
-from hrmdoc.readers.support.tfrecord import Block, Framer
+from hrmdoc.readers.tables.table import Columns
 from hrmdoc.record.records import Damage, Fact, FloatArray, IntArray, Record
 
 NAME = "tfevents"

@@ -13,9 +13,9 @@ from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
 from hrmdoc.readers.support.sqlite import rows as rows_of
+from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Record
 
 if TYPE_CHECKING:

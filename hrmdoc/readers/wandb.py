@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.readers.base import Context, Session
-from hrmdoc.readers.support import json_text, wire
+from hrmdoc.readers.events import wire
+from hrmdoc.readers.events.wire import BYTES, Field
+from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.flatten import flat_facts, plain_value
-from hrmdoc.readers.support.rows import Rows
 from hrmdoc.readers.support.whole import json_session
-from hrmdoc.readers.support.wire import BYTES, Field
+from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Line, Record
 
 NAME = "wandb"

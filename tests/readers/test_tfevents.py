@@ -17,7 +17,7 @@ from tensorboard.util.tensor_util import make_ndarray, make_tensor_proto
 
 from hrmdoc.readers import discover, read_into, tfevents
 from hrmdoc.readers.base import Context
-from hrmdoc.readers.support.crc import masked, of_similar, unmask
+from hrmdoc.readers.events.crc import masked, of_similar, unmask
 from hrmdoc.record.records import Damage, Points, Record
 from hrmdoc.record.run import Run
 from tests.readers.feeding import fed

@@ -18,7 +18,7 @@ from hrmdoc import readers
 from hrmdoc.readers.sources import find, folders, groups, names
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
-from hrmdoc.readers.support.labels import metric_of
+from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 

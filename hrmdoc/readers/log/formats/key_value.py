@@ -20,7 +20,7 @@ from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_result, plain, split_of
 from hrmdoc.readers.log.position import Flow, Position
 from hrmdoc.readers.log.sink import Mark
-from hrmdoc.readers.support.decimals import PlainText
+from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 
 _ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")

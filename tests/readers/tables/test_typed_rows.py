@@ -1,4 +1,4 @@
-"""hrmdoc.readers.support.typed_rows"""
+"""hrmdoc.readers.tables.typed_rows"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrmdoc.readers.support.typed_rows import Column, TypedRows
+from hrmdoc.readers.tables.typed_rows import Column, TypedRows
 
 ROW = {"step": 1, "loss": 2.5}
 

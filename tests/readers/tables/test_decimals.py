@@ -1,10 +1,10 @@
-"""hrmdoc.readers.support.decimals: which sign parts the decimals of a file's numbers."""
+"""hrmdoc.readers.tables.decimals: which sign parts the decimals of a file's numbers."""
 
 from __future__ import annotations
 
 import pytest
 
-from hrmdoc.readers.support.decimals import Decimals, comma_in, with_point
+from hrmdoc.readers.tables.decimals import Decimals, comma_in, with_point
 
 
 @pytest.mark.parametrize(

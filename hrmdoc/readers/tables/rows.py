@@ -14,10 +14,10 @@ import numpy as np
 
 from hrmdoc.readers.base import Context
 from hrmdoc.readers.support.flatten import flatten
-from hrmdoc.readers.support.gaps import Gaps
 from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
-from hrmdoc.readers.support.table import (
+from hrmdoc.readers.tables.gaps import Gaps
+from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
+from hrmdoc.readers.tables.table import (
     AXES,
     RESTARTING,
     SPLIT_KEYS,
@@ -27,7 +27,7 @@ from hrmdoc.readers.support.table import (
     split_of,
     with_split,
 )
-from hrmdoc.readers.support.typed_rows import Column
+from hrmdoc.readers.tables.typed_rows import Column
 from hrmdoc.record.records import Damage, FloatArray, IntArray, Points
 
 _QUICK_SHAPES = 500

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.readers.support.gaps import Gaps
-from hrmdoc.readers.support.table import (
+from hrmdoc.readers.tables.gaps import Gaps
+from hrmdoc.readers.tables.table import (
     RESTARTING,
     SECONDS,
     SPLIT_KEYS,
@@ -18,7 +18,7 @@ from hrmdoc.readers.support.table import (
     places,
     unix_time,
 )
-from hrmdoc.readers.support.typed_rows import Column
+from hrmdoc.readers.tables.typed_rows import Column
 from hrmdoc.record.records import FloatArray
 
 

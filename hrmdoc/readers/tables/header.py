@@ -10,10 +10,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from hrmdoc.readers.support.decimals import Decimals, comma_in, with_point
-from hrmdoc.readers.support.grid import Grid, column, json_rows, matrix
-from hrmdoc.readers.support.labels import RUN_KEYS, Labels, sums
-from hrmdoc.readers.support.table import (
+from hrmdoc.readers.tables.decimals import Decimals, comma_in, with_point
+from hrmdoc.readers.tables.grid import Grid, column, json_rows, matrix
+from hrmdoc.readers.tables.labels import RUN_KEYS, Labels, sums
+from hrmdoc.readers.tables.table import (
     EPOCH_KEYS,
     SECONDS,
     STEP_KEYS,
@@ -24,7 +24,7 @@ from hrmdoc.readers.support.table import (
     unix_time,
     with_split,
 )
-from hrmdoc.readers.support.vanished import Vanished
+from hrmdoc.readers.tables.vanished import Vanished
 from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.text import patterns
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from hrmdoc.readers.support import wire
-from hrmdoc.readers.support.wire import BYTES, FIXED32, FIXED64, VARINT, Field
+from hrmdoc.readers.events import wire
+from hrmdoc.readers.events.wire import BYTES, FIXED32, FIXED64, VARINT, Field
 
 _DTYPES: dict[int, Any] = {
     1: "<f4",

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from hrmdoc.readers.support import crc
+from hrmdoc.readers.events import crc
 from hrmdoc.readers.support.budget import MAX_RECORD
 
 HEADER = 12

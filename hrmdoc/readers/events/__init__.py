@@ -1,0 +1,1 @@
+"""TensorBoard event files: the wire format, framing with checksums, and one event."""

@@ -1,0 +1,1 @@
+"""Tables of any format: headers, cells, and rows that become points."""
