@@ -27,6 +27,8 @@ class Lock:
                 os.close(self._descriptor)
             self._descriptor = -1
 
+    __del__ = release
+
     def __enter__(self) -> Lock:
         return self
 

@@ -84,9 +84,23 @@ def train(words: list[str]) -> int:
     if job.world.chief:
         sys.stdout.write(f"{job.run.path}\n")
     job.world.close()
+    if outcome.lost:
+        sys.stderr.write(_lost(job, outcome))
     if outcome.reason == "signal":
         return 128 + outcome.signal
-    return 1 if outcome.reason == "nonfinite" else 0
+    return 1 if outcome.reason == "nonfinite" or outcome.lost else 0
+
+
+def _lost(job: Job, outcome: Outcome) -> str:
+    """That the last state is not on the disk, and what to do."""
+    from ..state.checkpoint import found
+
+    go_on = f"hrmdoc train resume={job.run.path} goes on from the last checkpoint that is whole"
+    elsewhere = "checkpoint_path=... saves elsewhere"
+    return (
+        f"error: the state of step {outcome.step} was not saved: {outcome.lost}\n"
+        f"  hint: {go_on if found(job.keeper.folder) else elsewhere}\n"
+    )
 
 
 def _start_elsewhere(request: launch.Request, run: Path) -> None:

@@ -29,12 +29,14 @@ Reason = Literal["finished", "early_stopping", "stopped", "signal", "nonfinite"]
 
 @dataclass
 class Outcome:
-    """How a run ended. `signal` is the number of the signal that ended it, else 0."""
+    """How a run ended. `signal` is the number of the signal that ended it, else 0; `lost` says why its last
+    state is not on the disk, or is ""."""
 
     reason: Reason
     step: int
     signal: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
+    lost: str = ""
 
     @property
     def state(self) -> RunState:
@@ -104,7 +106,7 @@ class _Loop:
             job.keeper.save(state, self.journal.lm_loss)
         if job.world.chief:
             job.keeper.look_back(state.step)
-        return Outcome(ended or "finished", state.step, self.signal, self.journal.latest)
+        return Outcome(ended or "finished", state.step, self.signal, self.journal.latest, job.keeper.lost)
 
     def _step(self, step: int, *, log: bool) -> None:
         """Accumulates gradients, clips them, and steps the optimizers at the rates of the schedule."""

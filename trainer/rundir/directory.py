@@ -30,12 +30,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.locks import Lock, acquire
 
 from .files import write_atomic
 from .tb import EventFile, Row
 
 SCHEMA = "hrmdoc.run/1"
 State = Literal["running", "finished", "stopped", "crashed"]
+LOCK = ".lock"
+WAIT_S = 3.0  # a run that is started again may meet the last moments of the one before
 HEARTBEAT_S = 1.0
 BUSY_LIMIT_S = 1800.0  # no model takes longer to compile
 Say = Callable[[str], None]
@@ -73,16 +76,44 @@ def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path
     return path
 
 
+def claim(*folders: Path) -> list[Lock]:
+    """Makes the folders where they are missing and keeps every other trainer out of them, until the locks are
+    released or this process ends.
+
+    Raises:
+        ConfigError: another process trains there, or a folder cannot be written.
+    """
+    locks = []
+    for folder in dict.fromkeys(folder.resolve() for folder in folders):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = acquire(folder / LOCK, WAIT_S)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the run: {error.strerror}", file=folder, hint="choose another run_dir"
+            ) from error
+        if lock is None:
+            raise ConfigError(
+                "another process is training in this folder",
+                file=folder,
+                hint="end that run first, or choose another run_dir (and checkpoint_path)",
+            )
+        locks.append(lock)
+    return locks
+
+
 class RunDir:
     """Writes one run directory.
 
     Args:
         path: the folder; made if missing.
         say: receives each text line of the log as well, for the terminal.
+        locks: what keeps other trainers out, released with `close`.
     """
 
-    def __init__(self, path: Path, say: Say) -> None:
+    def __init__(self, path: Path, say: Say, locks: Iterable[Lock] = ()) -> None:
         self.path = path
+        self._locks = list(locks)
         self.checkpoints, self.control = path / "checkpoints", path / "control"
         self.log_name = "train.log"
         try:
@@ -178,6 +209,12 @@ class RunDir:
         self.scalars.close()
         self.heartbeat(step, state, force=True)
         self.state(state)
+        self.release()
+
+    def release(self) -> None:
+        """Leaves the folder to other trainers."""
+        for lock in self._locks:
+            lock.release()
 
     def _append(self, name: str, line: str) -> None:
         with (self.path / name).open("a", encoding="utf-8") as file:

@@ -26,6 +26,7 @@ class RankLog(RunDir):
     def __init__(self, path: Path, rank: int) -> None:
         self.path, self.checkpoints, self.control = path, path / "checkpoints", path / "control"
         self.scalars = Silent()
+        self._locks = []
         self.log_name = f"rank{rank}.log"
         self._say = lambda line: None  # noqa: ARG005
         self._complained = set()

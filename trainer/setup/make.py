@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.locks import Lock
 
 from ..config import load as configs
 from ..config.overrides import AUTO
@@ -23,7 +24,7 @@ from ..faults import fault_of
 from ..launch.env import world_size
 from ..loop.job import Job
 from ..parallel.world import World, start
-from ..rundir.directory import RunDir, Say
+from ..rundir.directory import RunDir, Say, claim
 from ..rundir.ranklog import RankLog
 from ..rundir.wandb_sink import Tee, WandbSink, project_of, run_of
 from ..state.build import build
@@ -67,9 +68,10 @@ def make_job(config: TrainConfig, source: str | None, say: Say) -> Job:
     state = build(config, plan, data.info, feed, digest, config.global_batch_size // world.size, world)
     fault.built(state)
 
-    place = world.from_first(lambda: places.choose(config, os.environ))
-    run = _open_run(config, place.path, world, say)
-    folder = Path(config.checkpoint_path) if config.checkpoint_path else run.checkpoints
+    locks: list[Lock] = []
+    place = world.from_first(lambda: _claimed(config, locks))
+    run = _open_run(config, place.path, world, say, locks)
+    folder = places.checkpoints(config, run.path)
     keeper = Keeper(
         run,
         folder,
@@ -78,7 +80,11 @@ def make_job(config: TrainConfig, source: str | None, say: Say) -> Job:
         fault.saved,
     )
     if place.resume is not None:
-        keeper.resume(state, place.resume, accept_data=config.data_hash is not None)
+        try:
+            keeper.resume(state, place.resume, accept_data=config.data_hash is not None)
+        except BaseException:
+            run.release()
+            raise
     job = Job(config, plan, run, state, keeper, fault, test, total, _eval_steps(config, data.info), world)
     facts = facts_of(config, plan, source, world) | {
         "data_path": str(path),
@@ -99,11 +105,20 @@ def make_job(config: TrainConfig, source: str | None, say: Say) -> Job:
     return job
 
 
-def _open_run(config: TrainConfig, path: Path, world: World, say: Say) -> RunDir:
+def _claimed(config: TrainConfig, locks: list[Lock]) -> places.Place:
+    """The place of the run, in which no other process trains; the locks that see to it are added to
+    `locks`."""
+    place = places.choose(config, os.environ)
+    shared = [Path(config.checkpoint_path)] if config.checkpoint_path else []
+    locks += claim(place.path, *shared)
+    return place
+
+
+def _open_run(config: TrainConfig, path: Path, world: World, say: Say, locks: list[Lock]) -> RunDir:
     """The run directory as this process sees it, with W&B beside its event file where that is wanted."""
     if not world.chief:
         return RankLog(path, world.rank)
-    run = RunDir(path, say)
+    run = RunDir(path, say, locks)
     if config.wandb:
         name = config.run_name or run_of(config.arch.name, run.path.name)
         project = config.project_name or project_of(config.data_path)

@@ -36,10 +36,14 @@ def choose(config: TrainConfig, env: Mapping[str, str], root: Path = Path("runs"
     """
     own = _own(config, env, root) if config.resume == AUTO or restarted(env) else None
     if own is not None:
-        folder = Path(config.checkpoint_path) if config.checkpoint_path else own / "checkpoints"
-        return Place(own, own) if found(folder) else Place(own, again=True)
+        return Place(own, own) if found(checkpoints(config, own)) else Place(own, again=True)
     resumed = None if config.resume in (None, AUTO) else Path(str(config.resume))
     return Place(_where(config, resumed, root), resumed)
+
+
+def checkpoints(config: TrainConfig, run: Path) -> Path:
+    """Where the checkpoints of the run in the folder `run` lie."""
+    return Path(config.checkpoint_path) if config.checkpoint_path else run / "checkpoints"
 
 
 def _own(config: TrainConfig, env: Mapping[str, str], root: Path) -> Path | None:

@@ -32,6 +32,7 @@ from ..rundir.files import fsync_folder, write_atomic
 SCHEMA = "hrmdoc.checkpoint/1"
 SHARDS, WEIGHTS = "shards", "state.pt"
 NAME = re.compile(r"step_(\d+)")
+STALE_S = 3600.0  # no disk takes longer for the next part of a checkpoint
 RANKED_BY = ("exact_accuracy", "lm_loss")
 State = dict[str, Any]
 
@@ -277,9 +278,26 @@ def prune(folder: Path, keep: int) -> list[Path]:
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
     for path in _entries(folder):
-        if path.name.startswith(".step_"):  # left by a process that was killed while it wrote
+        if path.name.startswith(".step_") and not _being_written(path):
             shutil.rmtree(path, ignore_errors=True)
     return gone
+
+
+def _being_written(part: Path) -> bool:
+    """Whether the process that an unfinished checkpoint is named after is alive, is another one and wrote
+    lately (numbers of processes come again); what a killed one left is of no use."""
+    number = part.suffix[1:]
+    if not number.isdigit() or int(number) == os.getpid():
+        return False
+    try:
+        if time.time() - max(file.stat().st_mtime for file in (part, *part.rglob("*"))) > STALE_S:
+            return False
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # alive, and somebody else's
+        return True
+    return True
 
 
 def all_finite(tensors: Iterator[torch.Tensor]) -> bool:

@@ -71,6 +71,7 @@ class Keeper:
         write: `torch.save`, or a fault's.
         paused: switched by actions.
         last_step: the last step that was to be saved.
+        lost: why the state of that step is not on the disk as it should be, or "".
     """
 
     run: RunDir
@@ -80,6 +81,7 @@ class Keeper:
     saved: Callable[[Path], None] = lambda path: None  # noqa: ARG005
     paused: bool = False
     last_step: int = -1
+    lost: str = ""
 
     def save(
         self,
@@ -89,7 +91,7 @@ class Keeper:
     ) -> bool:
         """Saves the state of this step, unless paused. A disk that refuses is reported and the old
         checkpoints stay. `evaluated` are the test split's metrics, where it was scored at this step."""
-        self.last_step = state.step
+        self.last_step, self.lost = state.step, ""
         if self.paused:
             self.run.event("checkpoint_skipped", state.step, why="checkpoints are paused")
             return False
@@ -118,6 +120,7 @@ class Keeper:
             if parts is not None:
                 parts.call_off()
             what = f"OSError: {error}"  # with its number, as Python says it: by that the diagnosis knows it
+            self.lost = what
             self.run.event("checkpoint_failed", state.step, error=what, errno=error.errno)
             self.run.log(
                 f"warning: checkpoint of step {state.step} not saved: {what}; "
@@ -146,6 +149,8 @@ class Keeper:
             except InputError as error:
                 self.run.event("checkpoint_unusable", step, error=error.what, path=error.file)
                 self.run.log(f"warning: {error.file}: {error.what}")
+                if path.name == f"step_{self.last_step}":
+                    self.lost = error.what
 
     def newest_good(self, state: TrainState, source: Path | None = None) -> dict[str, Any]:
         """The newest good state in `source`; what had to be passed over is reported loudly.

@@ -56,10 +56,11 @@ def test_at_the_end_it_says_what_was_reached_and_what_comes_next(
 def test_a_run_whose_checkpoints_failed_says_that_the_weights_are_lost(
     lab: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(lab.words("max_steps=2", "fault=disk-full:1")) == 0
+    assert main(lab.words("max_steps=2", "fault=disk-full:1")) == 1
     printed = capsys.readouterr().err
     assert "checkpoint of step 2 not saved: OSError: [Errno 28] No space left on device" in printed
-    assert printed.splitlines()[-1] == "  no checkpoint was saved: the weights are lost"
+    assert "  no checkpoint was saved: the weights are lost" in printed.splitlines()
+    assert "error: the state of step 2 was not saved: OSError: [Errno 28]" in printed
 
 
 def test_run_json_says_what_a_diagnosis_needs(lab: Any) -> None:
@@ -175,3 +176,37 @@ def test_without_a_word_a_person_learns_what_to_start_with(
 
 def test_help_is_printed() -> None:
     assert main(["train", "--help"]) == 0
+
+
+def test_a_run_whose_last_state_was_not_saved_ends_with_an_error_and_names_the_one_that_was(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lab.words("max_steps=4", "checkpoint_interval=2", "fault=disk-full:1@4")) == 1
+    printed = capsys.readouterr().err
+    assert "error: the state of step 4 was not saved: OSError: [Errno 28]" in printed
+    assert lab.checkpoints() == ["step_2"]
+
+
+def test_a_run_whose_last_checkpoint_is_damaged_ends_with_an_error(
+    lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lab.words("max_steps=4", "checkpoint_interval=2", "fault=corrupt-checkpoint@4")) == 1
+    assert "error: the state of step 4 was not saved: the checkpoint is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["resume", "checkpoint_path"])
+def test_a_second_trainer_is_kept_out_of_a_folder_until_the_first_has_ended(
+    lab: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("hrmdoc.trainer.rundir.directory.WAIT_S", 0.0)
+    shared = f"checkpoint_path={lab.folder / 'kept'}" if kind == "checkpoint_path" else "max_steps=2"
+    assert main(lab.words("max_steps=2", shared)) == 0
+    first = lab.job(f"resume={lab.folder / 'run'}", "max_steps=4")
+    before = lab.checkpoints(), (lab.folder / "run" / "run.json").read_bytes()
+    words = lab.words(shared, run="other") if kind == "checkpoint_path" else [f"resume={lab.folder / 'run'}"]
+    assert main([*words, "max_steps=6"]) == 2
+    assert "another process is training in this folder" in capsys.readouterr().err
+    assert before == (lab.checkpoints(), (lab.folder / "run" / "run.json").read_bytes())
+    first.run.close(2, "stopped")
+    first.state.feed.close()
+    assert main([*words, "max_steps=6"]) == 0

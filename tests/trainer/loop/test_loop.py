@@ -31,8 +31,8 @@ def test_a_run_ends_at_its_last_step_with_everything_written(lab: Any) -> None:
     outcome = train(lab.job())
     folder = lab.folder / "run"
     assert (outcome.reason, outcome.step, outcome.state) == ("finished", 16, "finished")
-    assert {path.name.split(".")[0] for path in folder.iterdir()} == {
-        "run", "config", "events", "train", "heartbeat", "checkpoints", "control",
+    assert {path.name.strip(".").split(".")[0] for path in folder.iterdir()} == {
+        "run", "config", "events", "train", "heartbeat", "checkpoints", "control", "lock",
     }  # fmt: skip
     assert json.loads((folder / "run.json").read_text())["state"] == "finished"
     assert json.loads((folder / "heartbeat.json").read_text())["step"] == 16

@@ -83,10 +83,21 @@ def test_without_a_good_checkpoint_the_reason_is_told(tmp_path: Path) -> None:
 def test_pruning_keeps_the_newest_and_never_deletes_the_last_good_one(tmp_path: Path) -> None:
     for step in range(1, 6):
         checkpoint.save(tmp_path, step, STATE, finite=step == 1)
-    (tmp_path / ".step_9.1").mkdir()
+    (tmp_path / ".step_9.99999999").mkdir()
     gone = checkpoint.prune(tmp_path, keep=2)
     assert [path.name for path in gone] == ["step_3", "step_2"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step_1", "step_4", "step_5"]
+
+
+def test_pruning_leaves_what_another_live_process_is_writing(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, 1, STATE, finite=True)
+    fresh, stale = tmp_path / f".step_2.{os.getppid()}", tmp_path / f".step_3.{os.getppid()}"
+    for part in (fresh, stale):
+        part.mkdir()
+    os.utime(stale, (0, 0))
+    checkpoint.prune(tmp_path, keep=1)
+    assert fresh.is_dir()
+    assert not stale.exists()
 
 
 def test_the_best_evaluated_checkpoint_outlives_the_newest_ones(tmp_path: Path) -> None:
