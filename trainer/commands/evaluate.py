@@ -48,16 +48,19 @@ own:
   limits   CPU seconds (evaluate.timeout_s), memory (evaluate.memory_mib), no new process or thread, no byte
            into a file, 32 open files; killed by the clock after six times the CPU seconds; nothing it prints
            is kept
-  user     root becomes nobody where Python's files allow it; all capabilities are dropped
+  user     root becomes nobody; all capabilities are dropped, but for the right to read a Python that only
+           root may read, which `files` then bounds
   network  none: an empty network namespace, and no sockets
+  mounts   every file system is read-only (an own mount namespace, Linux 5.12)
   files    reads Python's library and the system's libraries only, writes and lists nothing else (Landlock,
            Linux 5.13)
-  calls    no fork, exec, socket, ptrace, kill, mount and the like (seccomp; x86-64 and arm64)
+  calls    the system calls that computing needs and no others: no fork, exec, socket, kill, no opening for
+           writing, no chmod, chown, utime, setxattr, rename (seccomp; x86-64 and arm64)
 It sees no environment variables and starts in an empty folder. What your kernel or container refuses is named
 under "sandbox": "missing" and warned about; on macOS only `limits` is left, without its bound on memory. It
 does not protect from a hole in the kernel, nor from a program that cheats its own tests (one that returns an
-object equal to everything, or reads the sandbox's own variables, passes). For programs that may be hostile on
-purpose, use a virtual machine.
+object equal to everything, or reads the sandbox's own variables and forges its report, passes). For programs
+that may be hostile on purpose, use a virtual machine.
 """
 FILES = {"--draw": ".svg", "--predictions": ".npz", "--completions": ".jsonl", "--save-completions": ".jsonl"}
 WRITTEN = ("--draw", "--predictions", "--save-completions")

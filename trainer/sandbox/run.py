@@ -24,6 +24,7 @@ CHILD = Path(__file__).with_name("child.py")
 REPORT_BYTES = 65_536  # far more than a report has; what is longer is none
 WALL_PER_CPU = 6  # by the clock a program gets so many times its CPU seconds: a busy machine is not its fault
 
+REPORTED = ("passed", "failed", "error")
 Status = Literal["passed", "failed", "error", "timeout", "died"]
 
 
@@ -127,11 +128,20 @@ def _verdict(said: bytes, word: str, in_time: bool, returncode: int) -> Verdict:
         report: Any = json.loads(said)
     except (ValueError, RecursionError):
         report = None
-    if not isinstance(report, dict) or report.get("word") != word:
+    if not _is_report(report, word):
         if returncode < 0:
             return Verdict("died", f"killed by {signal.Signals(-returncode).name}")
         return Verdict("died", f"left with status {returncode} before the tests were through")
     return Verdict(report["status"], report["detail"], tuple(report["guards"]))
+
+
+def _is_report(found: Any, word: str) -> bool:
+    """Whether this is what the child writes: a program that finds the word may write what it likes."""
+    if not isinstance(found, dict) or found.get("word") != word:
+        return False
+    status, detail, guards = (found.get(key) for key in ("status", "detail", "guards"))
+    known = isinstance(guards, list) and all(guard in GUARDS for guard in guards)
+    return status in REPORTED and isinstance(detail, str) and known
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from hrmdoc.trainer.sandbox import Limits, run, self_test
+from hrmdoc.trainer.sandbox.confine import GUARDS
 
 SMALL = Limits(cpu_s=1, memory_mib=256)
 TESTS = ["assert f(1) == 2", "assert f(2) == 3"]
@@ -203,5 +205,137 @@ def test_a_program_without_tests_is_refused() -> None:
 @linux
 def test_the_self_test_names_every_guard_as_held_or_missing() -> None:
     held, missing = self_test()
-    assert sorted(held + missing) == sorted(("limits", "user", "network", "files", "calls"))
+    assert sorted(held + missing) == sorted(GUARDS)
     assert {"limits", "calls"} <= set(held)
+
+
+ATTRIBUTES = [
+    "os.chmod(p, 0o777)",
+    "os.chmod('f', 0o777, dir_fd=os.open(d, os.O_PATH))",
+    "os.chown(p, os.getuid(), os.getgid())",
+    "os.chown('f', -1, os.getgid(), dir_fd=os.open(d, os.O_PATH))",
+    "os.utime(p, (0, 0))",
+    "os.utime('f', (0, 0), dir_fd=os.open(d, os.O_PATH))",
+    "os.setxattr(p, 'user.x', b'1')",
+    "os.truncate(p, 0)",
+    "os.open(p, os.O_RDONLY | os.O_TRUNC)",
+    "os.open(p, os.O_RDWR)",
+    "os.rename(p, p + '2')",
+    "os.link(p, p + '2')",
+]
+
+
+@pytest.mark.parametrize("owner", ["nobody", "self"])
+@linux
+def test_owner_mode_times_and_attributes_of_files_outside_stay(tmp_path: Path, owner: str) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(0o755)
+    file = tmp_path / "f"
+    file.write_text("word")
+    file.chmod(0o640)
+    if owner == "nobody" and os.geteuid() == 0:
+        os.chown(file, 65_534, 65_534)
+        os.chown(tmp_path, 65_534, 65_534)
+    before, names = file.stat(), os.listxattr(file)
+    for call in ATTRIBUTES:
+        code = f"import os\nd = {str(tmp_path)!r}\np = d + '/f'\n{call}\n{RIGHT}"
+        status, detail = verdict(code)
+        assert (call, status) == (call, "error")
+        assert any(word in detail for word in ("Permission", "Read-only", "NotImplementedError")), detail
+    assert file.stat() == before
+    assert (file.read_text(), os.listxattr(file)) == ("word", names)
+
+
+ALONE = """
+import ctypes, os, sys
+sys.path.insert(0, {folder!r})
+import confine
+assert confine.{guard}(ctypes.CDLL(None, use_errno=True)), "not held"
+for call in (lambda: os.chmod({file!r}, 0o777), lambda: os.utime({file!r}, (0, 0)),
+             lambda: os.chown({file!r}, 1, 1), lambda: open({file!r}, "w")):
+    try:
+        call()
+    except OSError:
+        continue
+    sys.exit("changed")
+"""
+
+
+@linux
+@pytest.mark.parametrize("guard", ["_allow_calls", "_mounts"])
+def test_each_of_two_guards_alone_keeps_files_as_they_are(tmp_path: Path, guard: str) -> None:
+    if guard == "_mounts" and "mounts" not in self_test(SMALL)[0]:
+        pytest.skip("no mount namespace of one's own here")
+    file = tmp_path / "f"
+    file.write_text("word")
+    folder = str(Path(sys.modules["hrmdoc.trainer.sandbox.run"].__file__ or "").parent)
+    script = ALONE.format(folder=folder, guard=guard, file=str(file))
+    if guard == "_mounts" and os.geteuid() != 0:
+        script = script.replace("import confine", "import confine; confine._network(ctypes.CDLL(None))")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert file.read_text() == "word"
+
+
+@linux
+def test_root_becomes_nobody_also_where_only_root_may_read_python(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root becomes another")
+    library = tmp_path / "library"
+    library.mkdir(mode=0o700)
+    (library / "late.py").write_text("x = 3")
+    secret = tmp_path / "secret"
+    secret.write_text("word")
+    secret.chmod(0o600)
+    folder = str(Path(sys.modules["hrmdoc.trainer.sandbox.run"].__file__ or "").parent)
+    script = f"""
+import os, sys
+sys.path[:0] = [{folder!r}, {str(library)!r}]
+from confine import confine
+held = confine(5, 1 << 30, os.getppid())
+import late
+print(late.x, os.geteuid(), "user" in held, "files" in held)
+try:
+    open({str(secret)!r})
+except OSError as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-B", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    if "False" in done.stdout:
+        pytest.skip("no Landlock here")
+    assert done.stdout == "3 65534 True True\nPermissionError\n"
+
+
+FORGED = """
+import gc, json, os
+word = [o["word"] for o in gc.get_objects() if isinstance(o, dict) and "word" in o and "cpu_s" in o]
+import sys
+frame = sys._getframe()
+while frame:
+    word += [v["word"] for v in frame.f_locals.values() if isinstance(v, dict) and "cpu_s" in v]
+    frame = frame.f_back
+for n in range(3, 32):
+    try:
+        os.write(n, json.dumps({{"word": word[0], {more}}}).encode())
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '"status": 5',
+        '"status": "passed"',
+        '"status": "passed", "detail": 3, "guards": []',
+        '"status": "passed", "detail": "", "guards": 4',
+        '"status": "passed", "detail": "", "guards": [[]]',
+        '"status": ["passed"], "detail": "", "guards": []',
+    ],
+)
+def test_a_forged_report_that_is_none_ends_no_scoring(more: str) -> None:
+    assert verdict(FORGED.format(more=more))[0] == "died"
