@@ -46,6 +46,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
     """Derived canonical facts; those already known are not given again."""
     found = (
         dict(_alive(run, facts))
+        | dict(_stood_still(run, facts))
         | dict(_learning_rate(run))
         | typical_facts(facts, book.typical.values())
         | dict(_start(run))
@@ -81,6 +82,20 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     age = _unheard(run, run.last_time) if unwatched and not _last_words(run) else math.nan
     if math.isfinite(age) and _unfinished(run, facts):
         yield "run.silent_for", age
+        yield "run.usual_interval", _interval(run)
+
+
+def _stood_still(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """How long a run that has ended made no progress before its last message: since its last point, or since
+    its start where it has none. The stamps are of one log, so that their zone does not matter."""
+    series = run.progress
+    planned = series is not None and facts.get("run.total_steps") is not None
+    if run.clock is None or not run.clock.closed or (planned and not _unfinished(run, facts)):
+        return
+    begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
+    progress = float(series.times[-1]) if series is not None else max(begun, default=math.nan)
+    if math.isfinite(still := run.last_time - progress):
+        yield "run.silent_before_end", still
         yield "run.usual_interval", _interval(run)
 
 

@@ -25,13 +25,15 @@ _FAMILIES = (
     "deepseek",
 )
 _MODEL_NAMES = ("base_model", "model_name_or_path", "model_name", "pretrained_model_name_or_path")
+_MODEL_WORDS = ("name", "path", "checkpoint", *_MODEL_NAMES)
+_TOKENIZER_NAMES = ("tokenizer", "tokenizer_name", "tokenizer_name_or_path", "tokenizer_path")
 _SIZE = re.compile(r"(?<![\w.])(\d{1,4}(?:\.\d{1,3})?)([bBmM])(?![A-Za-z0-9])")
 _UNITS = {"b": 1e9, "m": 1e6}
 
 
 def derived_facts(known: Mapping[str, Fact]) -> Iterator[Fact]:
     """Facts in canonical words. What is known already is not derived again."""
-    found = {**_family(known), **_named_size(known), **_hrm(known)}
+    found = {**_family(known), **_named_size(known), **_hrm(known), **_tokenizers(known)}
     for key, value in found.items():
         if key not in known:
             yield Fact(key, value)
@@ -45,6 +47,19 @@ def _family(known: Mapping[str, Fact]) -> dict[str, Value]:
         None,
     )
     return {} if match is None else {"model.family": match}
+
+
+def _tokenizers(known: Mapping[str, Fact]) -> dict[str, Value]:
+    """The tokenizers of models that stand side by side in a config (`model_a: {name, tokenizer}`), where
+    they differ. A model of two towers names one tokenizer for each, but no second model."""
+    tokenizers: dict[str, str] = {}
+    for name, fact in known.items():
+        section, _, key = name.rpartition(".")
+        beside = any(f"{section}.{word}" in known for word in _MODEL_WORDS)
+        if section and beside and fact.scope == "config" and key in _TOKENIZER_NAMES and fact.value:
+            tokenizers[section] = str(fact.value)
+    named = list(dict.fromkeys(tokenizers.values()))
+    return {"config.tokenizers": ", ".join(named)} if len(named) > 1 else {}
 
 
 def _named_size(known: Mapping[str, Fact]) -> dict[str, Value]:

@@ -116,7 +116,10 @@ class _Planner:
         key = self._key(change)
         if _names_a_switch(change, key):
             held = {name for name in key.keys if self._places.find(name) is not None}
-            for name, on in switches.settings(key, change.value, held).items():
+            # the one that is on comes last: the file is read again for what that one stands for
+            for name, on in sorted(
+                switches.settings(key, change.value, held).items(), key=lambda one: one[1]
+            ):
                 self._set(change, ConfigKey((name,), "bool"), on)
             return
         key = self._in_own_words(key)

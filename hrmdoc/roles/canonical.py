@@ -176,9 +176,10 @@ class _Config:
 
 
 def _named(switch: str) -> str:
-    """The precision in the name of a switch."""
+    """The precision in the name of a switch; where it names none (`amp`, `use_mixed_precision`), fp16: what
+    autocast takes on CUDA."""
     word = re.search(r"bf16|fp16|fp8", switch.lower())
-    return word[0] if word else "bf16"
+    return word[0] if word else "fp16"
 
 
 def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
