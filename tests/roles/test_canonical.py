@@ -93,7 +93,9 @@ def test_length_and_warm_up_follow_from_each_other() -> None:
         ({"torch_dtype": "torch.bfloat16"}, "bf16"),
         ({"arch.forward_dtype": "bfloat16"}, "bf16"),
         ({"bf16.enabled": False, "fp16.enabled": True}, "fp16"),
-        ({"fsdp.use_mixed_precision": True}, "bf16"),
+        ({"fsdp.use_mixed_precision": True}, "fp16"),
+        ({"fsdp.use_mixed_precision": False}, "fp32"),
+        ({"fp8": True, "bf16": True, "sequence_len": 512, "micro_batch_size": 2, "val_set_size": 0.1}, "fp8"),
         ({"dtype": "auto"}, None),
     ],
 )
