@@ -15,7 +15,7 @@ from hrmdoc.examination.symptom import LADDER
 from hrmdoc.rulebook import EVERY_SYMPTOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Set
+    from collections.abc import Iterable, Iterator, Sequence, Set
 
     from hrmdoc.examination.symptom import Symptom
     from hrmdoc.rulebook import Cause, Rulebook
@@ -98,38 +98,78 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     groups: dict[str, list[Symptom]] = defaultdict(list)
     for symptom in symptoms:
         groups[symptom.group or symptom.id].append(symptom)
-    seen = [symptom for members in groups.values() for symptom in members if symptom.seen]
-    rooted = any(symptom.signature_role in ("root", "confirmation") for symptom in seen)
-    seen_ids = {symptom.id for symptom in seen}
-    late = _consequences(seen, {rule.id for rule in book.symptoms.values() if rule.catch_all})
-    ended = any(
+    among = _Shown.of([symptom for members in groups.values() for symptom in members if symptom.seen], book)
+    shown: list[Clue] = []
+    absent: list[Clue] = []
+    unknown: list[Clue] = []
+    for members in groups.values():
+        if present := [symptom for symptom in members if symptom.seen]:
+            shown += among.finding(present)
+        elif missed := [symptom for symptom in members if among.is_missed(symptom)]:
+            absent.append(_unseen(missed, book))
+        else:
+            unknown.append(_unseen(members, book))
+    return Clues(tuple(shown), tuple(absent), tuple(unknown))
+
+
+def _unseen(members: Sequence[Symptom], book: Rulebook) -> Clue:
+    return Clue(tuple(members), shows=False, leak=max(leak_of(symptom, book) for symptom in members))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the symptoms that show say about all others.
+
+    Attributes:
+        names: their ids.
+        late: those that are consequences of the first failure.
+        rooted: a root is among them, so that cascades say nothing more.
+        ended: a message among them ended the run, so that others may not have come to be printed.
+        fatal: the symptoms of signatures that end a run, whether they show or not.
+    """
+
+    book: Rulebook
+    names: Set[str]
+    late: Set[str]
+    rooted: bool
+    ended: bool
+    fatal: Set[str]
+
+    @classmethod
+    def of(cls, seen: Sequence[Symptom], book: Rulebook) -> _Shown:
+        """The same of these."""
+        roles = ("root", "confirmation")
+        return cls(
+            book,
+            names={symptom.id for symptom in seen},
+            late=_consequences(seen, {rule.id for rule in book.symptoms.values() if rule.catch_all}),
+            rooted=any(symptom.signature_role in roles for symptom in seen),
+            ended=any(_ends(symptom) for symptom in seen),
+            fatal={signature.symptom for signature in book.signatures.values() if signature.fatal},
+        )
+
+    def finding(self, present: Sequence[Symptom]) -> Iterator[Clue]:
+        """The clue that the present members of a group are; none where all are cascades of a root."""
+        telling = _worst([s for s in present if not (self.rooted and s.signature_role == "cascade")])
+        if telling:
+            leak = min(leak_of(symptom, self.book) for symptom in telling)
+            floor = CONSEQUENCE_LEAK if all(symptom.id in self.late for symptom in telling) else 0.0
+            yield Clue(tuple(telling), shows=True, leak=max(leak, floor))
+
+    def is_missed(self, symptom: Symptom) -> bool:
+        """Whether its absence counts against the causes that would bring it about."""
+        if symptom.state != "absent" or not _arises(symptom, self.names, self.book):
+            return False
+        return not ((self.ended or symptom.id in self.fatal) and _is_message(symptom, self.book))
+
+
+def _ends(symptom: Symptom) -> bool:
+    """Whether it is a message that ended the run."""
+    return (
         symptom.signature_role in ("root", "confirmation", "cascade")
         and symptom.state == "present"
         and symptom.severity != "info"
-        for symptom in seen
     )
-    fatal = {signature.symptom for signature in book.signatures.values() if signature.fatal}
-    shown, absent, unknown = [], [], []
-    for members in groups.values():
-        present = [s for s in members if s.seen]
-        evaluated = [
-            s
-            for s in members
-            if s.state == "absent"
-            and not (_is_message(s, book) and (ended or s.id in fatal))
-            and _arises(s, seen_ids, book)
-        ]
-        if present:
-            telling = _worst([s for s in present if not (rooted and s.signature_role == "cascade")])
-            if telling:
-                leak = min(_leak(s, book) for s in telling)
-                floor = CONSEQUENCE_LEAK if all(s.id in late for s in telling) else 0.0
-                shown.append(Clue(tuple(telling), shows=True, leak=max(leak, floor)))
-        elif evaluated:
-            absent.append(Clue(tuple(evaluated), shows=False, leak=max(_leak(s, book) for s in evaluated)))
-        else:
-            unknown.append(Clue(tuple(members), shows=False, leak=max(_leak(s, book) for s in members)))
-    return Clues(tuple(shown), tuple(absent), tuple(unknown))
 
 
 def _worst(members: list[Symptom]) -> list[Symptom]:
@@ -161,7 +201,8 @@ def _arises(symptom: Symptom, seen: Set[str], book: Rulebook) -> bool:
     return rule is None or not rule.presupposes or not seen.isdisjoint(rule.presupposes)
 
 
-def _leak(symptom: Symptom, book: Rulebook) -> float:
+def leak_of(symptom: Symptom, book: Rulebook) -> float:
+    """The probability that it shows although no cause is at work."""
     rule = book.symptoms.get(symptom.id)
     return rule.leak if rule else 0.01
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -78,34 +79,38 @@ def facts(run: Run, matches: Matches, launchers: Collection[str] = ()) -> Iterat
 
 def last_words(run: Run, matches: Matches) -> dict[int, LastWord]:
     """Rank -> the error that it ended with, its own before one that others brought about."""
-    fatal = [
+    fatal = _fatal_lines(run, matches)
+    first: dict[int, LastWord] = {}
+    for word in chain(_of_lines(fatal), _of_events(run, fatal)):
+        if word.rank not in first or _order(word) < _order(first[word.rank]):
+            first[word.rank] = word
+    return first
+
+
+def _fatal_lines(run: Run, matches: Matches) -> list[tuple[Line, bool]]:
+    """The lines that may have ended a rank, each with whether another process brought it about."""
+    return [
         (line, match.signature.role == "cascade" or _is_cascade(line.text))
         for found in matches.values()
         for line, match in found
         if match.signature.fatal and match.signature.role in ("root", "cascade") and not run.outlived(line)
     ]
+
+
+def _of_lines(fatal: Iterable[tuple[Line, bool]]) -> Iterator[LastWord]:
+    for line, cascade in fatal:
+        rank = rank_of(line)
+        if rank is not None:
+            yield LastWord(rank, cascade, line.time, line.file, line.line)
+
+
+def _of_events(run: Run, fatal: Iterable[tuple[Line, bool]]) -> Iterator[LastWord]:
+    """The exceptions of ranks; one that a line reports too is a cascade where that line is."""
     known: dict[tuple[str, int | None], bool] = {(line.file, line.line): cascade for line, cascade in fatal}
-    words = [
-        LastWord(rank, cascade, line.time, line.file, line.line)
-        for line, cascade in fatal
-        if (rank := rank_of(line)) is not None
-    ]
-    words += [
-        LastWord(
-            event.rank,
-            known.get((event.file, event.line), _is_cascade(event.detail)),
-            event.time,
-            event.file,
-            event.line,
-        )
-        for event in run.events
-        if event.kind == "exception" and event.rank is not None and not run.outlived(event)
-    ]
-    first: dict[int, LastWord] = {}
-    for word in words:
-        if word.rank not in first or _order(word) < _order(first[word.rank]):
-            first[word.rank] = word
-    return first
+    for event in run.events:
+        if event.kind == "exception" and event.rank is not None and not run.outlived(event):
+            cascade = known.get((event.file, event.line), _is_cascade(event.detail))
+            yield LastWord(event.rank, cascade, event.time, event.file, event.line)
 
 
 def silent_ranks(run: Run, words: Mapping[int, LastWord], launched: Matches) -> list[int]:
@@ -115,17 +120,23 @@ def silent_ranks(run: Run, words: Mapping[int, LastWord], launched: Matches) -> 
     silent are more than the others, or where an exception might be that of any rank; those among `launched`
     are of none.
     """
-    launchers = {(line.file, line.line) for found in launched.values() for line, _ in found}
-    if any(
-        e.kind == "exception" and e.rank is None and (e.file, e.line) not in launchers for e in run.events
-    ):
+    bereft = bool(words) and all(word.cascade for word in words.values())
+    if not bereft or _rankless_exception(run, launched):
         return []
     seen = run.ranks
     if len(words) > 1 and len({word.file for word in words.values()}) == 1:
         seen = list(range(max(_world(run), max(words) + 1, *(rank + 1 for rank in seen))))
     silent = [rank for rank in seen if rank not in words]
-    bereft = bool(words) and all(word.cascade for word in words.values())
-    return silent if bereft and len(silent) <= len(words) else []
+    return silent if len(silent) <= len(words) else []
+
+
+def _rankless_exception(run: Run, launched: Matches) -> bool:
+    """Whether an exception might be that of any rank."""
+    launchers = {(line.file, line.line) for found in launched.values() for line, _ in found}
+    return any(
+        one.kind == "exception" and one.rank is None and (one.file, one.line) not in launchers
+        for one in run.events
+    )
 
 
 def levels(run: Run, role: str) -> dict[int, float]:

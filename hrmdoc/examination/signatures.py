@@ -28,12 +28,11 @@ _NEAR_THE_END = 50
 """Lines: an exception without a traceback is what ended the program only when hardly anything was printed
 after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
-_SOURCE = (
-    patterns.lazy(  # quoted source (a dump, a diff, the output of grep): it names an error, none happened
-        r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
-        r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
-        r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
-    )
+# quoted source (a dump, a diff, the output of grep): it names an error, none happened
+_SOURCE = patterns.lazy(
+    r"(?:[-+>] {0,40}|(?:[\w.-]{1,80}[/\\]){0,20}[\w.-]{1,80}\.py[:-]\d{1,7}[:-] {0,40})?"
+    r"(?:raise |except[ :]|assert |elif |throw |# |//|\"\"\"|'''|if\s.{1,160}:\s*$|print\("
+    r"|(?:warnings|logger|logging|log)\.\w{1,20}\()"
 )
 _RAISED = patterns.lazy(r"[\w.]{0,200}(?:Error|Exception|Interrupt|SystemExit|Timeout): ")
 _NOWHERE = Place()
@@ -159,38 +158,50 @@ class Session:
         """
         first, place, reported = self._ended.get((line.file, line.rank), (None, _NOWHERE, set[str]()))
         if first is not None and _unfolded(line, first):
-            found = [one for one in self._matcher.match(line, place) if one.signature.symptom not in reported]
-            found = [one for one in found if not one.signature.fallback and not one.signature.desync]
-            reported.update(one.signature.symptom for one in found)
-            if found:
-                self._unsure = [pair for pair in self._unsure if pair[0] is not first]
-                self._no_message = [pair for pair in self._no_message if pair[0] is not first]
-            return found
+            return self._in_whole(line, first, place, reported)
         place = self._tracebacks.take(line)
         if place.inside:
             return []
         found = self._matcher.match(line, place)
         if place.frames is not None or _RAISED.match(line.text):
             self._ended[line.file, line.rank] = line, place, {one.signature.symptom for one in found}
-        raised = (
-            HEADER in (place.frames or ())[:1]
-        )  # the head of the traceback was seen, so it was raised beyond doubt
-        if found and found[0].signature.fallback and not found[0].signature.traceback and not raised:
-            self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found[0])]
-            return []
-        if found and found[0].signature.fallback and line.text.rstrip().endswith(":"):
-            self._no_message = [
-                *self._no_message[1 - _NEAR_THE_END :],
-                (line, found[0]),
-            ]  # what it says stands below, or nowhere
+        if found and found[0].signature.fallback and self._put_off(line, found[0], place):
             return []
         if any(one.signature.fatal and not one.signature.fallback for one in found):
             self._fatal[line.file] = line.line
-        return [
-            match
-            for match in found
-            if not match.signature.desync or self._collectives.take(rank_of(line), match.groups)
+        return [match for match in found if self._counts(line, match)]
+
+    def _counts(self, line: Line, match: SignatureMatch) -> bool:
+        """Whether a line about a collective disagrees with one of another rank; other lines count always."""
+        return not match.signature.desync or self._collectives.take(rank_of(line), match.groups)
+
+    def _in_whole(self, line: Line, first: Line, place: Place, reported: set[str]) -> list[SignatureMatch]:
+        """What the whole message says beyond its `first` line, whose symptoms were `reported`."""
+        found = [
+            one
+            for one in self._matcher.match(line, place)
+            if one.signature.symptom not in reported
+            and not one.signature.fallback
+            and not one.signature.desync
         ]
+        reported.update(one.signature.symptom for one in found)
+        if found:
+            self._unsure = [pair for pair in self._unsure if pair[0] is not first]
+            self._no_message = [pair for pair in self._no_message if pair[0] is not first]
+        return found
+
+    def _put_off(self, line: Line, found: SignatureMatch, place: Place) -> bool:
+        """Whether it is only known at the end of the run if an exception that no other signature takes
+        counts."""
+        # where the head of the traceback was seen, it was raised beyond doubt
+        raised = HEADER in (place.frames or ())[:1]
+        if not found.signature.traceback and not raised:
+            self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found)]
+            return True
+        if line.text.rstrip().endswith(":"):  # what it says stands below, or nowhere
+            self._no_message = [*self._no_message[1 - _NEAR_THE_END :], (line, found)]
+            return True
+        return False
 
     def close(self, lines: int) -> list[tuple[Line, SignatureMatch]]:
         """What is known only now that the run, of so many `lines`, is over.

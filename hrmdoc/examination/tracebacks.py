@@ -108,6 +108,8 @@ class Place:
     quoted: str = ""
 
 
+_Stream = tuple[str, int | None]
+"""A file and the rank that wrote into it."""
 _OUTSIDE = Place()
 _INSIDE = Place(inside=True)
 
@@ -120,52 +122,49 @@ class TracebackTracker:
     """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, int | None], _Open] = {}
-        self._harmless: dict[
-            tuple[str, int | None], bool
-        ] = {}  # Python said that a traceback ends nothing; False once it came
+        self._open: dict[_Stream, _Open] = {}
+        # Python said that a traceback ends nothing; False once it came
+        self._harmless: dict[_Stream, bool] = {}
 
     def take(self, line: Line) -> Place:
         """Where `line` stands."""
-        text = strip_ansi(line.text[:4096])
-        key, body = (line.file, rank_of(line)), without_prefix(text)
-        indent = len(body) - len(body.lstrip())
+        key, body = (line.file, rank_of(line)), without_prefix(strip_ansi(line.text[:4096]))
         if any(mark in body for mark in HARMLESS_TRACEBACKS):
             self._harmless[key] = True
             return _INSIDE
         if HEADER in body:
-            harmless = self._harmless.pop(key, False)
-            if harmless:
-                self._harmless[key] = False
-            self._open[key] = _Open(indent, line.line, line, harmless, frames=[HEADER])
+            self._begin(key, line, body)
             return _INSIDE
         opened = self._open.get(key)
-        if opened is None and indent and _FRAME.match(body.lstrip()):
-            if key in self._harmless:  # the call stack of a message that could not be logged
-                return _INSIDE
-            opened = self._open[key] = _Open(
-                0, line.line, line, level=indent
-            )  # the log begins inside a traceback, or its head was cut off
         if opened is None:
-            return _OUTSIDE
+            return self._without_head(key, line, body)
         if line.line - opened.line > _FORGET_AFTER:
             del self._open[key]
             return _OUTSIDE
-        ends = indent <= opened.level and _RAISED.match(body.lstrip())
-        if (
-            not body.strip()
-            or (indent > opened.indent and not ends)
-            or body.lstrip().startswith(_INSIDE_MARKS)
-        ):
+        if _goes_on(opened, body):
             self._keep_frame(opened, body)
             return _INSIDE
-        if _NAMED.match(
-            body.lstrip()
-        ):  # else a mark of lines that were cut out, or a rule: what ends it may still come
+        if _NAMED.match(body.lstrip()):
+            # else a mark of lines that were cut out, or a rule: what ends it may still come
             del self._open[key]
-        if opened.harmless:
-            return _INSIDE
-        return Place(frames=tuple(opened.frames), quoted=opened.quoted)
+        return _INSIDE if opened.harmless else Place(frames=tuple(opened.frames), quoted=opened.quoted)
+
+    def _begin(self, key: _Stream, line: Line, body: str) -> None:
+        harmless = self._harmless.pop(key, False)
+        if harmless:
+            self._harmless[key] = False
+        self._open[key] = _Open(_indent(body), line.line, line, harmless, frames=[HEADER])
+
+    def _without_head(self, key: _Stream, line: Line, body: str) -> Place:
+        """Where a line stands behind which no traceback began: the log begins inside one, or its head was
+        cut off."""
+        indent = _indent(body)
+        if not indent or not _FRAME.match(body.lstrip()):
+            return _OUTSIDE
+        if key not in self._harmless:  # else the call stack of a message that could not be logged
+            opened = self._open[key] = _Open(0, line.line, line, level=indent)
+            self._keep_frame(opened, body)
+        return _INSIDE
 
     def close(self) -> list[Line]:
         """The first lines of the tracebacks that nothing ended: there the log was cut off."""
@@ -177,9 +176,20 @@ class TracebackTracker:
     def _keep_frame(opened: _Open, body: str) -> None:
         found = _FRAME.search(body) or _BOXED.search(body)
         if found and len(opened.frames) == 1 and opened.frames[0] == HEADER:
-            margin = len(body) - len(body.lstrip()) - 2  # a paste may have left the head alone at the margin
+            margin = _indent(body) - 2  # a paste may have left the head alone at the margin
             opened.indent = max(opened.indent, margin if body.lstrip().startswith('File "') else 0)
         if found and len(opened.frames) < _MOST_FRAMES:
             opened.frames.append(f"{found['file']} {found['function']}")
         if found or not opened.quoted:
             opened.quoted = "" if found else body.strip()
+
+
+def _indent(body: str) -> int:
+    return len(body) - len(body.lstrip())
+
+
+def _goes_on(opened: _Open, body: str) -> bool:
+    """Whether a line is still inside the traceback: nothing, a frame, or source that it quotes."""
+    text, indent = body.lstrip(), _indent(body)
+    ends = indent <= opened.level and _RAISED.match(text)
+    return not text or (indent > opened.indent and not ends) or text.startswith(_INSIDE_MARKS)

@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc import measures
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.examination.tracks import PHASES, Rewinds, paired, paired_by_run, phases
+from hrmdoc.examination.tracks import PHASES, paired, paired_by_run, phases
 from hrmdoc.measures.trigger import Episode, Trigger
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
@@ -24,6 +25,7 @@ from hrmdoc.rulebook import When
 
 UNITS = {"epoch": "epoch", "index": "point", "sample": "sample"}
 """What a step of an axis is called; `step` where it is none of these."""
+_PLAN = ("schedule.warmup_steps", "run.total_steps")
 
 
 class DetectorNode:
@@ -56,6 +58,30 @@ def strongest(findings: Sequence[Finding]) -> Finding:
     return best
 
 
+class _Source(NamedTuple):
+    """Where the points of a detector come from.
+
+    Attributes:
+        series: the best series of its role.
+        other: that of the role it is compared with.
+        fresh: where another run begins in the same file.
+        wraps: the steps count batches of an epoch.
+        alike: both series hold as many runs, so that each is compared with its own.
+        planned: steps of the warm-up and of the run, where the rule speaks of phases.
+    """
+
+    series: Series
+    other: Series | None
+    fresh: tuple[int, ...]
+    wraps: bool
+    alike: bool
+    planned: tuple[Any, ...]
+
+    def without_falls(self) -> tuple[object, ...]:
+        """What must stay the same for scores to be gone on with; runs may be added behind."""
+        return self.series, self.other, self.alike, self.planned
+
+
 class _Watch:
     """One detector on one role."""
 
@@ -63,7 +89,7 @@ class _Watch:
         self._when = when
         self._role = role
         self._phases = phase_names
-        self._identity: tuple[object, ...] = ()
+        self._source: _Source | None = None
         self._reset()
 
     def _reset(self) -> None:
@@ -82,48 +108,44 @@ class _Watch:
     def look(self, scene: Scene) -> Finding:
         series = scene.run.best(self._role)
         other = scene.run.best(self._when.against) if self._when.against else None
-        missing = tuple(r for r, s in ((self._role, series), (self._when.against, other)) if r and s is None)
-        if series is None or (self._when.against and other is None):
+        missing = self._missing(series, other)
+        if series is None or missing:
             return Finding("not_evaluated", role=self._role, missing=missing)
-        if other is not None and other is series:
-            return Finding("not_evaluated", role=self._role, missing=(f"a {self._when.against} of its own",))
-        falls = scene.falls(series)
-        warmup, total = scene.facts.get("schedule.warmup_steps"), scene.facts.get("run.total_steps")
-        there = scene.falls(other).fresh if other is not None else ()
-        alike = bool(there) and len(there) == len(falls.fresh)
-        identity = (
-            series,
-            other,
-            falls.fresh,
-            falls.wraps,
-            alike,
-            *((warmup, total) if self._phases else ()),
-        )
-        if identity != self._identity and (self._taken or not self._identity):
-            stale = self._identity[:2] != identity[:2] or any(
-                i < self._taken for i in falls.fresh if i not in self._offsets
-            )
-            if stale or self._identity[4:] != identity[4:] or (falls.wraps and len(self._offsets) > 1):
-                self._reset()
-        self._identity = identity
-        self._feed(series, other, falls, there if alike else (), scene, warmup, total)
+        source = self._source_of(scene, series, other)
+        if self._outdated(source):
+            self._reset()
+        self._source = source
+        self._feed(source, scene)
         return self._finding(series)
 
-    def _feed(
-        self,
-        series: Series,
-        other: Series | None,
-        falls: Rewinds,
-        there: tuple[int, ...],
-        scene: Scene,
-        warmup: Any,
-        total: Any,
-    ) -> None:
+    def _missing(self, series: Series | None, other: Series | None) -> tuple[str, ...]:
+        if other is not None and other is series:
+            return (f"a {self._when.against} of its own",)
+        asked = ((self._role, series), (self._when.against, other))
+        return tuple(role for role, one in asked if role and one is None)
+
+    def _source_of(self, scene: Scene, series: Series, other: Series | None) -> _Source:
+        falls = scene.falls(series)
+        beside = scene.falls(other).fresh if other is not None else ()
+        alike = bool(beside) and len(beside) == len(falls.fresh)
+        planned = tuple(scene.facts.get(key) for key in _PLAN) if self._phases else ()
+        return _Source(series, other, falls.fresh, falls.wraps, alike, planned)
+
+    def _outdated(self, source: _Source) -> bool:
+        """Whether the scores so far come from other points than those of `source`."""
+        known = self._source
+        if known is None or known == source or not self._taken:
+            return False
+        begun = any(index < self._taken for index in source.fresh if index not in self._offsets)
+        joined = source.wraps and len(self._offsets) > 1
+        return begun or joined or known.without_falls() != source.without_falls()
+
+    def _feed(self, source: _Source, scene: Scene) -> None:
+        series, other, fresh = source.series, source.other, source.fresh
         values: FloatArray = series.values
-        fresh = falls.fresh
-        steps = np.arange(len(values), dtype=np.int64) if falls.wraps else series.steps
-        if other is not None and there:
-            own, beside = (steps, values, fresh), (other.steps, other.values, there)
+        steps = np.arange(len(values), dtype=np.int64) if source.wraps else series.steps
+        if other is not None and source.alike:
+            own, beside = (steps, values, fresh), (other.steps, other.values, scene.falls(other).fresh)
             values = paired_by_run(own, beside, closed=scene.closed)
         elif other is not None:
             values = paired(steps, values, other.steps, other.values, closed=scene.closed)
@@ -139,13 +161,14 @@ class _Watch:
             if end > begin:
                 scores = self._detector.update(steps[begin:end], values[begin:end])
                 if self._phases:
-                    inside = np.isin(
-                        phases(steps[begin:end], warmup, total), [PHASES.index(p) for p in self._phases]
-                    )
-                    scores = np.where(inside, scores, np.nan)
+                    scores = np.where(self._in_phase(steps[begin:end], source), scores, np.nan)
                 early = np.arange(begin, end) - self._offsets[-1] < self._when.min_points - 1
                 self._triggers[-1].update(np.where(early, np.nan, scores))
         self._taken = stop
+
+    def _in_phase(self, steps: NDArray[np.int64], source: _Source) -> NDArray[np.bool_]:
+        """Which of the steps lie in a phase that the rule speaks of."""
+        return np.isin(phases(steps, *source.planned), [PHASES.index(name) for name in self._phases])
 
     def _finding(self, series: Series) -> Finding:
         trigger = self._triggers[-1]
