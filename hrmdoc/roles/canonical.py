@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
-from hrmdoc.record.records import Fact, Value
+from hrmdoc.record.records import Fact
+from hrmdoc.roles.follows import derive
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, loose, nested
+from hrmdoc.roles.values import at, converted
 from hrmdoc.text.precisions import precision_of
 
 if TYPE_CHECKING:
@@ -17,22 +18,10 @@ if TYPE_CHECKING:
     from hrmdoc.record.run import Run
     from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
 
-_ENOUGH_CONFIG = (
-    3  # a framework's defaults hold where so many of its keys were seen: then what is not set is default
-)
+_ENOUGH_CONFIG = 3
+"""A framework's defaults hold where so many of its keys were seen: then what is not set is default."""
 _FSDP = re.compile(r"fsdp(?:_config)?(?:\.|\[|$)")
 _ZERO_STAGE = re.compile(r"zero[-_]?(?:stage)?[-_]?([0-3])")
-_OFF = frozenset({"none", "null", "false", "off", ""})
-_POSITIVE = frozenset(
-    {
-        "run.total_steps",
-        "run.epochs",
-        "data.batch_size",
-        "data.micro_batch_size",
-        "data.grad_accum",
-        "world_size",
-    }
-)
 
 
 def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
@@ -52,12 +41,10 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     frameworks = chain(name, book)
     found = config.read_all(frameworks, book.frameworks.get("generic")) | found
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
-        rewarded = any(key.startswith("rl.") for key in found) or run.best("rl.reward") is not None
-        unsaid = ("optimizer.lr",) if run.best("lr") is not None else ()
-        _defaults(found, frameworks[0], without=unsaid if rewarded else (*unsaid, "rl."))
+        _defaults(found, frameworks[0], _without_default(run, found))
     _logged(run, found)
     _sharding(found, (key for scope, key in run.facts if scope == "config"))
-    _derive(found)
+    derive(found)
     return found
 
 
@@ -68,7 +55,7 @@ def _sharding(found: dict[str, Fact], keys: Iterable[str]) -> None:
     named = found.get("parallel.deepspeed")
     stage = None if named is None else _ZERO_STAGE.search(str(named.value).lower())
     if named is not None and stage is not None and "parallel.zero_stage" not in found:
-        found["parallel.zero_stage"] = _at(named, "parallel.zero_stage", int(stage[1]))
+        found["parallel.zero_stage"] = at(named, "parallel.zero_stage", int(stage[1]))
 
 
 def settings_of(
@@ -98,13 +85,8 @@ def _file_of(run: Run, key: str) -> str:
 
 def _stated(fact: Fact) -> Fact:
     if fact.key == "precision" and isinstance(fact.value, str):
-        return _at(fact, fact.key, precision_of(fact.value) or fact.value)
+        return at(fact, fact.key, precision_of(fact.value) or fact.value)
     return fact
-
-
-def _at(source: Fact, key: str, value: Value) -> Fact:
-    """A canonical fact that stands where `source` stands."""
-    return Fact(key, value, "run", source.file, source.line)
 
 
 class _Config:
@@ -142,16 +124,16 @@ class _Config:
             return self._switches(spelling)
         for name in spelling.keys:
             fact = self.get(name)
-            if fact is not None and (value := _converted(key, fact.value, spelling)) is not None:
-                return _at(fact, key, value)
+            if fact is not None and (value := converted(key, fact.value, spelling)) is not None:
+                return at(fact, key, value)
         return None
 
     def read_nested(self, key: str, spelling: ConfigKey) -> Fact | None:
         """The canonical fact behind a common name in any section; None where several sections say several
         things."""
         facts = [self._exact[path] for path in nested(spelling.keys, self._exact)]
-        values = {_converted(key, fact.value, spelling) for fact in facts}
-        return _at(facts[0], key, value) if len(values) == 1 and (value := values.pop()) is not None else None
+        values = {converted(key, fact.value, spelling) for fact in facts}
+        return at(facts[0], key, value) if len(values) == 1 and (value := values.pop()) is not None else None
 
     def contradiction(self, precision: Fact, spelling: ConfigKey) -> Fact | None:
         """`precision.also`: half precision of the other kind that a switch of the same file turns on too."""
@@ -160,7 +142,7 @@ class _Config:
             if fact is not None and fact.value is True and fact.file == precision.file:
                 word = _named(fact.key)
                 if {word, precision.value} == {"bf16", "fp16"}:
-                    return _at(fact, "precision.also", word)
+                    return at(fact, "precision.also", word)
         return None
 
     def _switches(self, spelling: ConfigKey) -> Fact | None:
@@ -169,10 +151,10 @@ class _Config:
         for fact in held:
             named = precision_of(str(fact.value))
             if fact.value is True or str(fact.value).lower() in ("true", "1"):
-                return _at(fact, "precision", _named(fact.key))
+                return at(fact, "precision", _named(fact.key))
             if named and not isinstance(fact.value, bool) and fact.value not in (0, 1):
-                return _at(fact, "precision", named)
-        return _at(held[0], "precision", "fp32") if held else None
+                return at(fact, "precision", named)
+        return at(held[0], "precision", "fp32") if held else None
 
 
 def _named(switch: str) -> str:
@@ -182,126 +164,19 @@ def _named(switch: str) -> str:
     return word[0] if word else "fp16"
 
 
-def _converted(key: str, value: Value, spelling: ConfigKey) -> Value:
-    """A framework's value in canonical units and type; None when it says nothing."""
-    if spelling.words and str(value) in spelling.words:
-        said: Value = spelling.words[str(value)]
-        return said
-    if key == "precision":
-        return precision_of(str(value))
-    if key == "optimizer.grad_clip" and (value is None or value is False or str(value).lower() in _OFF):
-        return 0.0
-    if value is None or (
-        isinstance(value, str) and value.strip().lower() in ("none", "null", "", "auto", "???")
-    ):
-        return None
-    if spelling.type == "str":
-        return str(value)
-    if spelling.type == "bool":
-        return value if isinstance(value, bool) else str(value).lower() not in ("false", "0", "off", "no")
-    number = _number(value)
-    if number is None or (key in _POSITIVE and number <= 0):
-        return None
-    number *= spelling.scale
-    return int(number) if spelling.type == "int" and number.is_integer() else number
-
-
-def _number(value: Value) -> float | None:
-    try:
-        number = float(value) if value is not None and not isinstance(value, bool) else math.nan
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def _without_default(run: Run, found: Mapping[str, Fact]) -> tuple[str, ...]:
+    """How the keys begin whose defaults say nothing of this run: a program may have changed what is logged,
+    and settings of rewards mean nothing where there are none."""
+    logged = ("optimizer.lr",) if run.best("lr") is not None else ()
+    rewarded = any(key.startswith("rl.") for key in found) or run.best("rl.reward") is not None
+    return logged if rewarded else (*logged, "rl.")
 
 
 def _defaults(found: dict[str, Fact], framework: Framework, without: tuple[str, ...]) -> None:
-    """Adds what the framework does when its config says nothing, but for keys that begin so: a program may
-    have changed what is logged, and settings of rewards mean nothing where there are none."""
+    """Adds what the framework does when its config says nothing, but for keys that begin like those."""
     for key, value in framework.defaults.items():
         own = next(
             (name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key
         )
         if own not in found and not own.startswith(without) and isinstance(value, str | int | float | bool):
             found[own] = Fact(own, value)
-
-
-def _derive(found: dict[str, Fact]) -> None:
-    """Adds what follows from other facts, standing where its first source stands."""
-    _batch(found)
-    _length(found)
-    _warmup(found)
-    _size(found)
-
-
-def _numeric(found: Mapping[str, Fact], *keys: str) -> list[float] | None:
-    values = [_number(found[key].value) if key in found else None for key in keys]
-    return (
-        [value for value in values if value is not None]
-        if all(value is not None for value in values)
-        else None
-    )
-
-
-def _add(found: dict[str, Fact], key: str, value: float, source: str) -> None:
-    if key not in found and math.isfinite(value) and value > 0:
-        found[key] = _at(found[source], key, int(value) if float(value).is_integer() else value)
-
-
-def _batch(found: dict[str, Fact]) -> None:
-    """global batch = micro batch x accumulation x ranks. One own key that serves as both is the micro
-    batch."""
-    whole, micro = found.get("data.batch_size"), found.get("data.micro_batch_size")
-    same = whole and micro and (whole.value, whole.file, whole.line) == (micro.value, micro.file, micro.line)
-    if micro and (whole is None or same):
-        ranks = _numeric(found, "world_size") or [1.0]
-        accumulated = _numeric(found, "data.grad_accum") or [1.0]
-        if size := _numeric(found, "data.micro_batch_size"):
-            found.pop("data.batch_size", None)
-            _add(found, "data.batch_size", size[0] * accumulated[0] * ranks[0], "data.micro_batch_size")
-    elif whole and micro is None:
-        ranks, accumulated = (
-            _numeric(found, "world_size") or [1.0],
-            _numeric(found, "data.grad_accum") or [1.0],
-        )
-        if size := _numeric(found, "data.batch_size"):
-            _add(
-                found,
-                "data.micro_batch_size",
-                max(1.0, size[0] // (accumulated[0] * ranks[0])),
-                "data.batch_size",
-            )
-
-
-def _length(found: dict[str, Fact]) -> None:
-    """Steps of an epoch and of the run, number of samples: any from the others."""
-    if values := _numeric(found, "data.samples", "data.batch_size"):
-        _add(found, "run.steps_per_epoch", max(1.0, values[0] // values[1]), "data.samples")
-    if values := _numeric(found, "run.epochs", "run.steps_per_epoch"):
-        _add(found, "run.total_steps", float(int(values[0] * values[1])), "run.epochs")
-    if values := _numeric(found, "run.total_steps", "run.epochs"):
-        _add(found, "run.steps_per_epoch", max(1.0, values[0] // values[1]), "run.total_steps")
-    if values := _numeric(found, "run.steps_per_epoch", "data.batch_size"):
-        _add(found, "data.samples", values[0] * values[1], "run.steps_per_epoch")
-
-
-def _size(found: dict[str, Fact]) -> None:
-    """Weights of a transformer by its width, depth and vocabulary: a block has 12 widths squared (Kaplan et
-    al. 2020, table 1). HRM's modules are counted by its own formula."""
-    framework = found.get("run.framework")
-    sizes = _numeric(found, "model.hidden_size", "model.layers", "model.num_heads")
-    if sizes and (framework is None or framework.value != "hrm"):
-        vocabulary = _numeric(found, "data.vocab_size") or [0.0]
-        width, layers, _ = sizes
-        _add(found, "model.parameters", 12 * layers * width**2 + vocabulary[0] * width, "model.hidden_size")
-
-
-def _warmup(found: dict[str, Fact]) -> None:
-    total = _numeric(found, "run.total_steps")
-    ratio, steps = _numeric(found, "schedule.warmup_ratio"), _numeric(found, "schedule.warmup_steps")
-    if total and ratio and ratio[0] > 0 and (steps is None or steps[0] == 0):
-        found.pop("schedule.warmup_steps", None)
-        _add(found, "schedule.warmup_steps", float(math.ceil(total[0] * ratio[0])), "schedule.warmup_ratio")
-    elif total and steps and ratio is None:
-        found["schedule.warmup_ratio"] = _at(
-            found["schedule.warmup_steps"], "schedule.warmup_ratio", steps[0] / total[0]
-        )

@@ -31,19 +31,20 @@ def detect(run: Run, book: Rulebook) -> Detected:
     stated = run.fact("run.framework")
     if stated is not None and stated.value in book.frameworks and stated.value not in _BASES:
         return Detected(str(stated.value), f"{stated.file or 'the run'} names it")
-    evidence = _Evidence(run)
-    counted = [
-        (found, one.id)
-        for one in book.frameworks.values()
-        if (found := [m for m in one.markers if evidence.holds(m)])
-    ]
-    if counted:
-        found, name = max(counted, key=lambda pair: (len(pair[0]), pair[1] not in _BASES, pair[1]))
-        if stated is None or name not in _BASES:
-            return Detected(name, f"it shows {', '.join(_plain(marker) for marker in found[:3])}")
+    name, found = _most_marked(run, book)
+    if name and (stated is None or name not in _BASES):
+        return Detected(name, f"it shows {', '.join(_plain(marker) for marker in found[:3])}")
     if stated is not None and isinstance(stated.value, str):
         return Detected(stated.value, f"{stated.file or 'the run'} names it")
     return Detected(None, "no framework left a mark")
+
+
+def _most_marked(run: Run, book: Rulebook) -> tuple[str, list[str]]:
+    """The framework of which the run shows the most markers, and those; "" where it shows none of any."""
+    evidence = _Evidence(run)
+    counted = [(one.id, [m for m in one.markers if evidence.holds(m)]) for one in book.frameworks.values()]
+    name, found = max(counted, key=lambda pair: (len(pair[1]), pair[0] not in _BASES, pair[0]))
+    return (name, found) if found else ("", [])
 
 
 def markers_of(run: Run, framework: Framework) -> int:

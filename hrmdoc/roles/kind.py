@@ -61,17 +61,8 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
     if by_settings := _by_settings(facts):
         return by_settings
     roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
-    for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
-        role = next(
-            (
-                role
-                for role in sorted(roles)
-                if role.startswith(prefix) and not _elsewhere_too(role, roles[role])
-            ),
-            None,
-        )
-        if role:
-            return _named(kind), f"it logs {roles[role]}"
+    if by_roles := _by_roles(roles):
+        return by_roles
     framework = facts.get("run.framework")
     words = {part for key in run.series for part in _words(key.metric)}
     usual = facts.get("run.framework_kind")
@@ -90,6 +81,15 @@ def _by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:
             return _named(kind), f"its config says {algorithm}"
     if facts.get("rl.num_generations"):
         return "rl", "its config asks for several generations a prompt"
+    return None
+
+
+def _by_roles(roles: Mapping[str, str]) -> tuple[Kind, str] | None:
+    """What metrics say that only one kind of training has. `roles`: role -> metric."""
+    for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
+        for role in sorted(roles):
+            if role.startswith(prefix) and not _elsewhere_too(role, roles[role]):
+                return _named(kind), f"it logs {roles[role]}"
     return None
 
 

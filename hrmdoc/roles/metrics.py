@@ -12,113 +12,24 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hrmdoc.record.series import RoleGuess
+from hrmdoc.roles.names import (
+    EVAL,
+    GROUPS,
+    ONE_OF_MANY,
+    TRAIN,
+    by_form,
+    by_last_word,
+    normalised,
+    parted,
+    stripped,
+)
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
     from hrmdoc.rulebook import Framework, Rulebook
 
-_SEPARATORS = patterns.lazy(r"[\s/._:\\|-]+")
-_HUMPS = patterns.lazy(r"(?<=[a-z])(?=[A-Z][a-z])")
-_GLUED = patterns.lazy(
-    r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE
-)
-_UNIT = patterns.lazy(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
-_EVAL = frozenset(
-    {
-        "eval",
-        "evaluation",
-        "evaluate",
-        "cv",
-        "val",
-        "vali",
-        "va",
-        "valid",
-        "validation",
-        "validate",
-        "dev",
-        "heldout",
-    },
-)
-_TEST = frozenset({"test", "testing"})
-_TRAIN = frozenset({"train", "training", "trn", "tr", "learn"})
-_AVERAGED = frozenset(
-    {"avg", "average", "mean", "running", "smoothed", "ema", "epoch", "global", "overall", "reduced"}
-)
-_AROUND = frozenset(
-    "final metrics metric step batch iter current logs log last history all set curve values list (%)".split()  # noqa: SIM905
-)
-_ONE_OF_MANY = {
-    "losses": "loss",
-    "accs": "acc",
-    "accuracies": "accuracy",
-    "perplexities": "perplexity",
-    "ppls": "ppl",
-    "lrs": "lr",
-    "rates": "rate",
-    "returns": "return",
-}
-"""Lists that a program fills epoch by epoch are often named in the plural."""
-_GROUPS = frozenset(
-    {"perf", "performance", "optim", "optimizer", "opt", "system", "sys", "timing", "speed", "debug", "stats"}
-)
-"""First words that sort metrics into groups and say nothing else."""
-_NO_CURVE = frozenset(
-    {
-        "best",
-        "min",
-        "max",
-        "std",
-        "var",
-        "lowest",
-        "highest",
-        "patience",
-        "delta",
-        "improvement",
-        "target",
-        "previous",
-    }
-)
-_PART_OF_LOSS = frozenset(
-    """
-    kl aux auxiliary z balance balancing load reg regularization penalty l1 l2 commit commitment vq disc
-    discriminator gen generator g d adv adversarial gan contrastive entropy value vf policy pg critic actor
-    router moe distill teacher distillation weight ortho orthogonal sparsity smooth consistency perceptual
-    lpips style content cycle identity box cls dfl obj objectness rpn mask bbox giou iou seg pose kobj dice
-    boundary temporal spatial physics halt continue ponder codebook diversity alignment cfm sft chosen
-    rejected mtp
-    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
-)
-_LAST_WORD = {
-    "loss": "train.loss",
-    "nll": "train.loss",
-    "nloglik": "train.loss",
-    "crossentropy": "train.loss",
-    "acc": "train.accuracy",
-    "accuracy": "train.accuracy",
-    "perplexity": "perplexity",
-    "ppl": "perplexity",
-    "reward": "rl.reward",
-    "rewards": "rl.reward",
-    "return": "rl.reward",
-    "gradnorm": "grad_norm",
-    "lr": "lr",
-}
-_AT = patterns.lazy(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
-"""Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for
-recall."""
-_ERRORS = frozenset({"error", "err"})
 _EVAL_ROLES = {"perplexity": "eval.perplexity"}
-
-
-def normalised(name: str) -> str:
-    """`name` in lower case, its separators as underscores, without a unit in brackets."""
-    return _SEPARATORS.sub("_", _UNIT.sub("", name.strip().lower())).strip("_")
-
-
-def _parted(metric: str) -> str:
-    """`TrainLoss` and `valacc` with a separator between their words; other names as they are."""
-    return _GLUED.sub(r"\1_", _HUMPS.sub("_", metric))
 
 
 def evaluated(role: str) -> str | None:
@@ -188,31 +99,33 @@ class RoleMap:
         for pattern, guess in self._patterns:
             if pattern.search(metric):
                 return guess
+        return self._in_group(name) or self._by_words(metric, name)
+
+    def _in_group(self, name: str) -> RoleGuess | None:
+        """The role of a known name behind a first word that says which part of the data, or which group of
+        metrics, it belongs to."""
         words = [word for word in name.split("_") if word]
-        if (
-            len(words) > 1
-            and words[0] in _EVAL | _TRAIN
-            and (whole := self._exact.get("_".join(words[1:])))
-            and whole.role
-        ):
-            role = whole.role if words[0] in _TRAIN else evaluated(whole.role)
+        whole = self._exact.get("_".join(words[1:])) if len(words) > 1 else None
+        if whole is None:
+            return None
+        if whole.role and words[0] in EVAL | TRAIN:
+            role = whole.role if words[0] in TRAIN else evaluated(whole.role)
             if role:
                 return RoleGuess(role, whole.guessed)
-        if len(words) > 1 and words[0] in _GROUPS and (whole := self._exact.get("_".join(words[1:]))):
-            return whole
-        part, rest, averaged = _stripped(words)
-        rest = [_ONE_OF_MANY.get(word, word) for word in rest]
+        return whole if words[0] in GROUPS else None
+
+    def _by_words(self, metric: str, name: str) -> RoleGuess:
+        """The role of what remains of a name once words around it are taken away."""
+        part, rest, averaged = stripped([word for word in name.split("_") if word])
+        rest = [ONE_OF_MANY.get(word, word) for word in rest]
         found = self._in_part(part, rest, averaged) if rest else RoleGuess(None)
-        parted = _parted(metric) if found.role is None else metric
-        return found if parted == metric else self._known(parted)
+        apart = parted(metric) if found.role is None else metric
+        return found if apart == metric else self._known(apart)
 
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
         """The role of the words that remain, on the part of the data that the others told."""
-        found = self._exact.get("_".join(words)) or self._exact.get("".join(words)) or _by_last_word(words)
-        if found is None and part in ("eval", "test") and words[-1] in _ERRORS and not set(words) & _NO_CURVE:
-            return RoleGuess("eval.error", guessed=True)
-        if found is None and "@" in words[-1] and _AT.match(words[-1]):
-            found = RoleGuess("train.score", guessed=True)
+        known = self._exact.get("_".join(words)) or self._exact.get("".join(words))
+        found = known or by_last_word(words) or by_form(part, words)
         if found is None or found.role is None:
             return RoleGuess(None)
         role = found.role if part in ("", "train") else evaluated(found.role)
@@ -248,38 +161,3 @@ def _tables(
             else:
                 exact.setdefault(normalised(name), guess)
     return exact, by_pattern
-
-
-def _stripped(words: list[str]) -> tuple[str, list[str], bool]:
-    """The part of the data, the words that name the metric, and whether it is an average beside a finer
-    curve."""
-    part, averaged = "", False
-    rest: list[str] = []
-    for before, word in zip(("", *words), words, strict=False):
-        if word.isdigit() and before in _EVAL:  # the second of several evaluation sets
-            averaged = True
-        elif word in _EVAL and not part:
-            part = "eval"
-        elif word in _TEST and not part:
-            part = "test"
-        elif word in _TRAIN and not part:
-            part = "train"
-        elif word in _AVERAGED:
-            averaged = True
-        elif word not in _AROUND:
-            rest.append(word)
-    return part, rest, averaged
-
-
-def _by_last_word(words: list[str]) -> RoleGuess | None:
-    """A guess: `my_model_loss` is a loss, `kl_loss` only a part of one, `best_loss` no curve at all."""
-    role = _LAST_WORD.get(words[-1])
-    before = set(words[:-1])
-    if (
-        role is None
-        or before & _NO_CURVE
-        or (role == "train.loss" and before & _PART_OF_LOSS)
-        or len(words) > 6
-    ):
-        return None
-    return RoleGuess(role, guessed=True)

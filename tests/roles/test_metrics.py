@@ -10,7 +10,7 @@ from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import RoleMap, settle
-from hrmdoc.roles.metrics import normalised
+from hrmdoc.roles.names import normalised
 
 BOOK = rulebook.load()
 ROLE = RoleMap(BOOK)
