@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook import LinesWhen, Rulebook, SymptomRule, When
+from hrmdoc.rulebook import LinesWhen, Rulebook, SymptomRule, When, loading
 
 REMEDY = """id: own
 title: {title}
@@ -26,7 +26,7 @@ verify: {{gone: [loss-spike]}}
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small folder of rules that takes the place of the built-in one, and a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(rulebook, "data_dir", lambda name: tmp_path / name)
+    monkeypatch.setattr(loading, "data_dir", lambda name: tmp_path / name)
     for folder in rulebook.FOLDERS:
         (tmp_path / "rules" / folder).mkdir(parents=True)
     (tmp_path / "rules/remedies/own.yaml").write_text(REMEDY.format(title="One"))
@@ -43,7 +43,7 @@ def titles(book: Rulebook) -> list[str]:
 
 def test_rules_that_were_checked_are_not_parsed_again(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = rulebook.load()
-    monkeypatch.setattr(rulebook, "parse", None)
+    monkeypatch.setattr(loading, "parse_all", None)
     assert rulebook.load() == first
     assert titles(first) == ["One"]
 
@@ -87,10 +87,10 @@ def test_a_cache_that_cannot_be_written_is_no_error(rules: Path) -> None:
 
 
 def test_few_states_are_kept(rules: Path) -> None:
-    for number in range(rulebook.STATES_KEPT + 3):
+    for number in range(loading.STATES_KEPT + 3):
         (rules / "remedies/own.yaml").write_text(REMEDY.format(title=f"Title {number}"))
         rulebook.load()
-    assert len(cached(rules)) == rulebook.STATES_KEPT
+    assert len(cached(rules)) == loading.STATES_KEPT
 
 
 def test_a_folder_that_is_not_there_is_told(rules: Path) -> None:

@@ -1,0 +1,95 @@
+"""The rulebook as a whole: every name in it points somewhere, and everything in it is of use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from hrmdoc.errors import RuleError
+from hrmdoc.paths import data_dir
+from hrmdoc.rulebook import relations
+from hrmdoc.rulebook.alternatives import unshown
+from hrmdoc.rulebook.expressions import compile_expression
+from hrmdoc.rulebook.schema import EVERY_SYMPTOM, Cause, Given, Remedy, Rulebook
+
+
+def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
+    """Names that point nowhere, one message each; empty when the rulebook is whole.
+
+    Args:
+        own: symptoms of a user's own; they are reported whether or not a cause accounts for them.
+    """
+    return [
+        *_of_signatures(book),
+        *_of_lines(book),
+        *relations.problems(book.symptoms),
+        *(f"cause {one.id}: {problem}" for one in book.causes.values() for problem in _of_cause(one, book)),
+        *(f"remedy {one.id}: {flaw}" for one in book.remedies.values() for flaw in _of_remedy(one, book)),
+        *_unused(book, own),
+        *_unwritten(book),
+    ]
+
+
+def _of_signatures(book: Rulebook) -> Iterator[str]:
+    for one in book.signatures.values():
+        if one.symptom not in book.symptoms:
+            yield f"signature {one.id}: no symptom {one.symptom!r}"
+        for part in unshown(one):
+            yield f"signature {one.id}: no example that this alternative alone matches: {part}"
+
+
+def _of_lines(book: Rulebook) -> Iterator[str]:
+    """Symptoms of log lines that no line can open, or that name an unknown signature as their end."""
+    named = {one.symptom for one in book.signatures.values()}
+    for rule in book.symptoms.values():
+        if rule.when.lines is not None and rule.id not in named:
+            yield f"symptom {rule.id}: no signature names it"
+        for part in rule.when.walk():
+            over = part.lines.got_over if part.lines else ""
+            if over and over not in book.signatures:
+                yield f"symptom {rule.id}: no signature {over!r}"
+
+
+def _of_cause(cause: Cause, book: Rulebook) -> Iterator[str]:
+    known = {*book.symptoms, EVERY_SYMPTOM}
+    yield from (f"no symptom {name!r}" for name in cause.produces if name not in known)
+    yield from (f"no remedy {name!r}" for name in cause.remedies if name not in book.remedies)
+    for given in cause.given:
+        yield from _flaws(given, book)
+
+
+def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
+    """What is wrong with a circumstance of a cause."""
+    asked = compile_expression(given.check).symptoms
+    yield from (f"no symptom {name!r}" for name in (*asked, *given.about) if name not in book.symptoms)
+    if given.odds <= 0:
+        yield f"odds are above 0, not {given.odds:g}"
+
+
+def _of_remedy(remedy: Remedy, book: Rulebook) -> Iterator[str]:
+    yield from (f"no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms)
+    yield from (error for fit in remedy.fits if (error := _uncompiled(fit.check)))
+
+
+def _uncompiled(check: str) -> str:
+    """Why a check is no expression; empty when it is one."""
+    try:
+        compile_expression(check)
+    except RuleError as error:
+        return str(error)
+    return ""
+
+
+def _unused(book: Rulebook, own: Collection[str]) -> Iterator[str]:
+    """Remedies that no cause offers, and symptoms that no cause accounts for."""
+    offered = {name for cause in book.causes.values() for name in cause.remedies}
+    yield from (f"remedy {name}: no cause offers it" for name in book.remedies if name not in offered)
+    known = {symptom for cause in book.causes.values() for symptom in cause.produces} | {*own}
+    yield from (f"symptom {name}: no cause produces it" for name in book.symptoms if name not in known)
+
+
+def _unwritten(book: Rulebook) -> Iterator[str]:
+    """Rules that link to a page of the playbooks that is not there."""
+    pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
+    for one in (*book.symptoms.values(), *book.causes.values()):
+        if one.playbook.split("#")[0] not in pages:
+            yield f"{one.id}: no playbook {one.playbook!r}"
