@@ -293,9 +293,9 @@ def analyze(
     paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
     if not paths:
         raise InputError("no path given")
-    patient = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
-    patient.read(paths)
-    return patient.look(closed=True)
+    session = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
+    session.read(paths)
+    return session.look(closed=True)
 
 
 def run_state(
@@ -303,18 +303,22 @@ def run_state(
 ) -> RunState:
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
-    ends = [event for event in run.events if event.kind == "end"]
-    if ends:
-        return "crashed" if "crash" in ends[-1].detail or "exception" in ends[-1].detail else "finished"
+    end = next((event for event in reversed(run.events) if event.kind == "end"), None)
+    if end is not None:
+        return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
     present = [symptom for symptom in symptoms if symptom.state == "present"]
     if _broke_off(run, present):
         return "crashed"
-    total, series = situation.facts.get("run.total_steps"), run.progress
-    if series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1:
+    if _came_to_its_last_step(run, situation.facts.get("run.total_steps")):
         return "finished"
     became = {rule.run_state for symptom in present if (rule := book.symptoms.get(symptom.id))}
     states: tuple[RunState, ...] = ("hung", "stopped")
     return next((state for state in states if state in became), "unknown" if closed else "running")
+
+
+def _came_to_its_last_step(run: Run, total: object) -> bool:
+    series = run.progress
+    return series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1
 
 
 def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
