@@ -226,10 +226,9 @@ class AnalysisSession:
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
     def checks(self) -> Analysis:
-        """Examines facts alone, before there is a run: the rules that are a check over facts, and nothing
-        else."""
+        """Examines facts alone, before there is a run: the rules that are checks, and nothing else."""
         analysis = self.look(closed=True, prescriptions=False)
-        rules = {rule.id for rule in self.book.symptoms.values() if rule.when.check is not None}
+        rules = {rule.id for rule in self.book.symptoms.values() if rule.when.only_checks}
         asked = [symptom for symptom in analysis.symptoms if symptom.id in rules]
         found = [analysis.severity(symptom) for symptom in asked if symptom.state == "present"]
         levels: tuple[Verdict, ...] = ("critical", "warning", "info")

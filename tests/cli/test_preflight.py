@@ -27,6 +27,15 @@ def test_preflight_names_the_line_of_a_config_that_cannot_work(hrmdoc: Command, 
     assert "heads-do-not-divide-hidden" not in hrmdoc("preflight", "c.yaml").out
 
 
+def test_preflight_sees_what_several_checks_say_together(hrmdoc: Command, apart: Path) -> None:
+    config = "learning_rate: {}\nper_device_train_batch_size: 8\noptim: adamw_torch\nseed: 1\n"
+    (apart / "hf.yaml").write_text(config.format("1e-3"))
+    assert "lr-extreme" not in hrmdoc("preflight", "hf.yaml").out
+    (apart / "hf.yaml").write_text(config.format(5.0))
+    done = hrmdoc("preflight", "hf.yaml")
+    assert (done.status, "lr-extreme" in done.out, "hf.yaml:1" in done.out) == (1, True, True)
+
+
 def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Command, apart: Path) -> None:
     (apart / "hf.yaml").write_text(
         "learning_rate: 2e-5\nper_device_train_batch_size: 8\nseed: 1\nmax_grad_norm: 1.0\n"

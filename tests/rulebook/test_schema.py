@@ -27,3 +27,9 @@ def test_detectors_are_changed_however_deep_they_stand_and_nothing_else_is() -> 
 
 def test_a_condition_is_walked_from_the_outside_in() -> None:
     assert [one.form() for one in NESTED.walk()] == ["all", "any", "detector", "check", "absent", "detector"]
+
+
+def test_conditions_are_checks_alone_where_no_part_of_them_watches_a_metric_or_a_log() -> None:
+    check = When(check="precision == 'fp16'")
+    assert When(any=(check, When(absent=When(all=(check, check))))).only_checks
+    assert not NESTED.only_checks

@@ -82,6 +82,11 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
         """The conditions that `all`, `any` or `absent` joins; none for the other forms."""
         return (*(self.all or ()), *(self.any or ()), *((self.absent,) if self.absent else ()))
 
+    @property
+    def only_checks(self) -> bool:
+        """Whether it is made of expressions alone, however they are joined."""
+        return all(part.check is not None for part in self.walk() if not part.parts)
+
     def walk(self) -> Iterator[When]:
         """This condition and everything inside it."""
         yield self
