@@ -90,6 +90,6 @@ def _unused(book: Rulebook, own: Collection[str]) -> Iterator[str]:
 def _unwritten(book: Rulebook) -> Iterator[str]:
     """Rules that link to a page of the playbooks that is not there."""
     pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
-    for one in (*book.symptoms.values(), *book.causes.values()):
-        if one.playbook.split("#")[0] not in pages:
-            yield f"{one.id}: no playbook {one.playbook!r}"
+    linked = [(one.id, one.playbook) for one in book.symptoms.values()]
+    linked += [(one.id, one.playbook) for one in book.causes.values()]
+    yield from (f"{name}: no playbook {page!r}" for name, page in linked if page.split("#")[0] not in pages)

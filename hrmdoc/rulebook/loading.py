@@ -59,13 +59,6 @@ def load(extra: Iterable[Path] = ()) -> Rulebook:
         return book
 
 
-class _Checked(Struct):
-    """Checked rules as they are kept: `state` tells the files that they were made from."""
-
-    state: bytes
-    book: Rulebook
-
-
 def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
     if not root.is_dir():
         raise RuleError("the rule folder does not exist", file=root)
