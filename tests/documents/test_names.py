@@ -43,6 +43,8 @@ TRAINER = Path(__file__).parents[2] / "trainer"
         ("eval/exact_accuracy", "eval.exact_accuracy"),
         ("train/lr", "lr"),
         ("final_metrics.val_loss", "eval.loss"),
+        ("system.memory", "host.memory"),
+        ("system/gpu.0.memoryAllocated", "gpu.memory"),
     ],
 )
 def test_metric_names_of_the_documents_map_to_their_roles(metric: str, role: str) -> None:
