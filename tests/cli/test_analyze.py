@@ -271,3 +271,32 @@ def test_oddities_without_harm_are_named_and_good_signs_are_none(hrmdoc: Command
     assert "1 harmless oddity: lr-above-typical" in done.out
     assert "lr-above-typical" in done.out
     assert "learns-well" not in done.out
+
+
+def _trained_at(rate: float, losses: list[float], evaluations: list[float]) -> str:
+    """What a trainer prints whose default is AdamW and whose log names no optimizer."""
+    lines = []
+    for at, loss in enumerate(losses):
+        left = rate * (1 - at / len(losses))
+        lines.append(
+            f"{{'loss': {loss:.4f}, 'grad_norm': 1.1{at % 7}, 'learning_rate': {left:.5f}, 'epoch': {at / 6:.2f}}}\n"
+        )
+        if at % 6 == 5:
+            lines.append(f"{{'eval_loss': {evaluations[at // 6]:.4f}, 'epoch': {(at + 1) / 6:.2f}}}\n")
+    return "".join(lines)
+
+
+def test_a_rate_far_too_high_is_reported_though_the_loss_comes_down_from_where_it_was_thrown(
+    hrmdoc: Command, apart: Path
+) -> None:
+    path = apart / "train.log"
+    path.write_text(_trained_at(3.0, [23.2 - 0.84 * i for i in range(24)], [0.77, 8.1, 3.2, 0.75]))
+    done = hrmdoc("analyze", path)
+    assert done.status == 1
+    assert "Learning rate is far beyond what its optimizer can take" in done.out
+
+
+def test_a_high_rate_with_which_the_run_learns_is_no_alarm(hrmdoc: Command, apart: Path) -> None:
+    path = apart / "train.log"
+    path.write_text(_trained_at(1.0, [2.3 * 0.88**i for i in range(24)], [1.2, 0.6, 0.3, 0.2]))
+    assert hrmdoc("analyze", path).status == 0
