@@ -278,9 +278,8 @@ def _trained_at(rate: float, losses: list[float], evaluations: list[float]) -> s
     lines = []
     for at, loss in enumerate(losses):
         left = rate * (1 - at / len(losses))
-        lines.append(
-            f"{{'loss': {loss:.4f}, 'grad_norm': 1.1{at % 7}, 'learning_rate': {left:.5f}, 'epoch': {at / 6:.2f}}}\n"
-        )
+        row = {"loss": round(loss, 4), "grad_norm": 1.1, "learning_rate": left, "epoch": round(at / 6, 2)}
+        lines.append(f"{row}\n")
         if at % 6 == 5:
             lines.append(f"{{'eval_loss': {evaluations[at // 6]:.4f}, 'epoch': {(at + 1) / 6:.2f}}}\n")
     return "".join(lines)
