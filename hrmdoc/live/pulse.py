@@ -18,6 +18,9 @@ from collections.abc import Callable, Iterable
 from hrmdoc.record.records import Tick
 from hrmdoc.record.run import Run
 
+_LONG_GONE_S = 86_400.0
+"""What had not grown for so long when the watch began is no run that anybody waits for: it has ended without
+a word, or hung long ago."""
 _ARRIVALS = 50
 _ENOUGH = 4
 """Arrivals of points, from which on the usual pause between two of them is known."""
@@ -74,6 +77,8 @@ class Pulse:
             return
         first, self._progress = self._progress is None, mark
         self._moved = max(self._felt, self._written(where))
+        if first and self._steady() - self._moved > _LONG_GONE_S:
+            self._moved = math.nan
         if series is not None and not first:
             self._arrivals.append((self._moved, len(series)))
 

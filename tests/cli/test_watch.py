@@ -49,6 +49,14 @@ def test_a_growing_log_with_local_times_is_no_stall_and_an_old_one_is(
     assert "✗ CRITICAL  No progress" in old.out
 
 
+def test_a_log_of_the_day_before_yesterday_is_no_run_that_stands_still(spawn: Command, apart: Path) -> None:
+    log = apart / "train.log"
+    log.write_text("".join(f"step {step} loss {2 - step / 100:.3f}\n" for step in range(60)))
+    aged(log, 2 * 86400)
+    done = spawn("watch", "--once", log)
+    assert (done.status, "No progress" in done.out) == (0, False), done.out
+
+
 @pytest.mark.parametrize(("gap", "seen"), [(5400, True), (3600, False), (0, False)])
 def test_an_hour_and_more_without_progress_is_seen_afterwards_and_summer_time_is_none(
     hrmdoc: Command, apart: Path, gap: int, seen: bool
