@@ -40,7 +40,8 @@ def replace_file(path: Path, text: str) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        with open(number, "w", encoding="utf-8") as file:
+        # A name of a file may hold any bytes; what stands for one that is no UTF-8 is an escape in JSON.
+        with open(number, "w", encoding="utf-8", errors="backslashreplace") as file:
             os.fchmod(number, 0o666 & ~_umask())
             file.write(text)
         os.replace(temporary, path)

@@ -7,12 +7,14 @@ newest is followed. Polling sizes works on every file system; events only wake i
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError
@@ -20,6 +22,9 @@ from hrmdoc.readers import Source
 from hrmdoc.readers.base import Opened
 from hrmdoc.record.records import Damage
 from hrmdoc.record.run import Run
+
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
 
 BLOCK = 1 << 20
 _BEGIN = 512
@@ -166,6 +171,9 @@ class Follower:
                 followed.gone = True
                 self._note(path, f"has vanished: {error.strerror}")
             return
+        if not stat.S_ISREG(status.st_mode):
+            self._note(path, "is no regular file any more and is not read")
+            return
         followed.gone = False
         stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if followed.whole else ())
         if stamp == followed.stamp and status.st_ino == followed.inode:
@@ -176,7 +184,7 @@ class Follower:
             self._restart(followed)
         followed.inode, followed.stamp = status.st_ino, stamp
         try:
-            with Path(path).open("rb") as file:
+            with _open_regular(path) as file:
                 begin = file.read(_BEGIN)
                 if not begin.startswith(followed.begin):
                     self._replace(followed)
@@ -215,6 +223,19 @@ class Follower:
             self._run.add(Damage(path, None, what))
 
 
+def _open_regular(path: str) -> BinaryIO:
+    """The file for reading; a pipe or device that has taken its place meanwhile neither blocks nor floods.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return open(descriptor, "rb")
+
+
 def _journal(path: str) -> tuple[int, ...]:
     """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there
     is none."""
@@ -249,14 +270,20 @@ class Waker:
                     changed.set()
 
         self._handler = Handler()
-        self._observer = Observer()
-        self._observer.start()
+        self._observer: BaseObserver | None = None
+        with suppress(OSError, RuntimeError):  # no instance or thread is left: waiting alone finds everything
+            observer = Observer()
+            observer.start()
+            self._observer = observer
 
     def listen(self, folders: Iterable[str]) -> None:
         """Wakes for changes in these folders too."""
+        if self._observer is None:
+            return
         for folder in set(folders) - self._folders:
             self._folders.add(folder)
-            with suppress(OSError):  # polling alone finds everything, within its interval
+            # Polling alone finds everything, within its interval; not every name of a folder is UTF-8.
+            with suppress(OSError, RuntimeError, UnicodeError):
                 self._observer.schedule(self._handler, folder)
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -277,5 +304,6 @@ class Waker:
 
     def close(self) -> None:
         """Stops listening."""
-        self._observer.stop()
-        self._observer.join(timeout=2)
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=2)

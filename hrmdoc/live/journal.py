@@ -11,9 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hrmdoc.locks import Lock, acquire
+
 
 class Journal:
-    """A file of JSON objects, one a line.
+    """A file of JSON objects, one a line. Of several processes that keep the same one, the first writes until
+    it ends: they see the same run, and each entry shall stand there once.
 
     Args:
         path: the file; None keeps nothing. A link in its place is not followed, since who prepared the folder
@@ -23,6 +26,23 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._waiting = b""
+        self._lock: Lock | None = None
+
+    def is_mine(self) -> bool:
+        """Whether this process writes it; true where no file is kept, or nothing can be locked."""
+        if self._path is None or self._lock is not None:
+            return True
+        try:
+            self._lock = acquire(self._path)
+        except OSError:
+            return True
+        return self._lock is not None
+
+    def close(self) -> None:
+        """Lets another process write it."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """What stands there, the oldest first; a torn or foreign line is passed over."""
@@ -41,8 +61,12 @@ class Journal:
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
         """Adds entries. On a full or vanished disk they wait for the next ones; nothing that writes to the
         journal ends."""
-        self._waiting += "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
+        text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+        self._waiting += text.encode(errors="backslashreplace")  # the name of a file may hold any bytes
         if self._path is None or not self._waiting:
+            return
+        if not self.is_mine():
+            self._waiting = b""
             return
         with suppress(OSError):
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

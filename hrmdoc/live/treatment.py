@@ -78,10 +78,15 @@ class Treatment:
         record: Path | None,
         send: Callable[..., actions.Answer] = actions.send,
     ) -> None:
-        self._journal = Journal(record)
-        self.taken = list(_recorded(record))
+        self._journal, self._record = Journal(record), record
         self._policy, self._run, self._send = policy, run, send
-        self._gate = Gate(policy)
+        self._leads = self._journal.is_mine()
+        self._recall()
+
+    def _recall(self) -> None:
+        """Takes in what was done before, by whichever watch."""
+        self.taken = list(_recorded(self._record))
+        self._gate = Gate(self._policy)
         for action in self.taken:
             self._count(action)
 
@@ -92,6 +97,12 @@ class Treatment:
             now: the wall clock, Unix seconds.
             closed: the run has ended; then its config may be patched, and no action is sent.
         """
+        if not self._journal.is_mine():
+            self._leads = False  # another watch treats this run
+            return []
+        if not self._leads:
+            self._leads = True
+            self._recall()
         news = self._judged(analysis, now, closed=closed)
         if analysis.verdict in ("warning", "critical"):
             new = self._write(analysis, now) if closed else self._act(analysis, now)

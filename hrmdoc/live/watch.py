@@ -160,8 +160,8 @@ class Watch:
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
 
-            if not replace_file(self.folder / "diagnosis.json", dumps(analysis)):
-                self.folder = None
+            # What a full disk refuses is written at a later look.
+            replace_file(self.folder / "diagnosis.json", dumps(analysis))
         return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
 
     def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,3 +54,38 @@ def test_files_found_later_are_listened_to(tmp_path: Path) -> None:
     (tmp_path / "logs" / "train.log").write_text("step 1 loss 2.0\n")
     follower.find()
     assert follower.folders == {str(tmp_path), str(tmp_path / "logs")}
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless device"])
+def test_a_log_replaced_by_what_is_no_file_is_noted_and_not_read(tmp_path: Path, kind: str) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("step 1 loss 2.0\nstep 2 loss 1.9\n")
+    run = Run()
+    follower = Follower([str(log)], run, lambda _: ())
+    follower.poll()
+    log.unlink()
+    if kind == "pipe":
+        os.mkfifo(log)
+    else:
+        log.symlink_to("/dev/zero")
+    follower.poll()
+    assert [damage.what for damage in run.damages] == ["is no regular file any more and is not read"]
+    log.unlink()
+    log.write_text("step 1 loss 2.0\nstep 2 loss 1.9\nstep 3 loss 1.8\n")
+    before = run.points
+    follower.poll()
+    assert run.points > before
+
+
+@pytest.mark.parametrize("where", ["Observer", "api.BaseObserver.start", "api.EventEmitter.start"])
+def test_where_file_events_are_exhausted_one_waits_the_interval_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise OSError(24, "inotify instance limit reached")
+
+    monkeypatch.setattr(f"watchdog.observers.{where}", exhausted)
+    waker = Waker()
+    waker.listen([str(tmp_path)])
+    assert waited(waker, 0.3) >= 0.3
+    waker.close()

@@ -135,6 +135,18 @@ def test_what_was_done_is_remembered_beside_the_run(run: Path, tmp_path: Path) -
     assert trainer.asked == []
 
 
+def test_of_two_watches_one_acts_and_the_other_goes_on_once_that_has_ended(run: Path, tmp_path: Path) -> None:
+    record, trainer = tmp_path / "actions.jsonl", Trainer()
+    first, second = Treatment(ANY, run, record, trainer), Treatment(ANY, run, record, trainer)
+    sickness = look(run, sick(50))
+    assert second.look(sickness, 100.0) == []
+    assert len(first.look(sickness, 100.0)) == 1
+    del first
+    assert second.look(sickness, 1000.0) == [], "it knows what the first one did"
+    assert [action.remedy for action in second.taken] == ["roll-back"]
+    assert len(trainer.asked) == 1
+
+
 def test_what_an_older_watch_did_is_known_by_its_former_names(run: Path, tmp_path: Path) -> None:
     record = tmp_path / "actions.jsonl"
     Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)

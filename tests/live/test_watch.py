@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,3 +216,27 @@ def test_only_the_config_of_a_run_that_has_ended_is_patched(
     actions = [action for look in (followed.look(), *followed.end()) for action in look.actions]
     assert [action.status for action in actions] == (["written"] if patched else [])
     assert (config.read_bytes() != before) is patched
+
+
+def test_a_file_whose_name_is_no_utf8_is_watched_and_its_diagnosis_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "running"}')
+    (folder / os.fsdecode(b"train\xff.log")).write_text(points(0, 50) + points(50, 60, "nan"))
+    followed = Followed(folder)
+    followed.until("loss-nonfinite")
+    followed.end()
+    assert json.loads((folder / "diagnosis.json").read_text())["verdict"] == "critical"
+
+
+def test_two_watches_of_one_run_record_an_incident_once(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(points(0, 50) + points(50, 60, "nan"))
+    first, second = Followed(log), Followed(log)
+    first.until("loss-nonfinite")
+    second.until("loss-nonfinite")
+    (kept,) = (tmp_path / "state").rglob("incidents.jsonl")
+    opened = list(map(json.loads, kept.read_text().splitlines()))
+    assert [entry["symptom"] for entry in opened].count("loss-nonfinite") == 1
+    first.end()
+    second.end()
