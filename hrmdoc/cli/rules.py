@@ -52,18 +52,21 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
 
 @command.command("check")
 @click.argument("folder", required=False, type=Folder)
-@click.option("--strict", is_flag=True, help="Refuse checks that are too long for one claim, too.")
+@click.option("--strict", is_flag=True, help="Refuse checks of your own that are too long for one claim.")
 def check(folder: Path | None, *, strict: bool) -> int:
-    """Check that rules are well formed and that every name points somewhere."""
+    """Check that rules are well formed, that every name points somewhere, and that no check is several
+    claims."""
     from hrmdoc import rulebook
-    from hrmdoc.rulebook.brevity import wordy
+    from hrmdoc.rulebook.brevity import wordy_in
 
     book = rulebook.load([folder] if folder else [])
-    problems = rulebook.check(book, own=book.symptoms.keys() - rulebook.load().symptoms.keys())
-    if strict:
-        problems += wordy(book.symptoms.values())
+    problems = rulebook.check(book, own=_own_symptoms(book) if folder else ())
+    long = wordy_in(folder) if folder else []
+    problems += long if strict else []
     for problem in problems:
         click.echo(problem)
+    for flaw in () if strict else long:
+        click.echo(f"warning: {flaw}", err=True)
     counts = {
         name: len(getattr(book, name))
         for name in ("symptoms", "causes", "remedies", "signatures", "frameworks")
@@ -130,11 +133,16 @@ def _with_examples(book: Rulebook, folder: Path | None) -> tuple[list[str], list
         return list(book.signatures), list(book.symptoms)
     from hrmdoc import rulebook
 
-    known = rulebook.load()
-    return (
-        [name for name, one in book.signatures.items() if one != known.signatures.get(name)],
-        [name for name, one in book.symptoms.items() if one != known.symptoms.get(name)],
-    )
+    known = rulebook.load().signatures
+    return [name for name, one in book.signatures.items() if one != known.get(name)], _own_symptoms(book)
+
+
+def _own_symptoms(book: Rulebook) -> list[str]:
+    """The symptoms that the user's folder adds or states otherwise."""
+    from hrmdoc import rulebook
+
+    known = rulebook.load().symptoms
+    return [name for name, one in book.symptoms.items() if one != known.get(name)]
 
 
 def _case_files(folder: Path | None, *, required: bool) -> list[Path]:

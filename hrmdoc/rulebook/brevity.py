@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
+from hrmdoc.rulebook.conditions import Route, parts
+from hrmdoc.rulebook.parsing import parse
+from hrmdoc.rulebook.rulefile import line_of
 from hrmdoc.rulebook.schema import SymptomRule
 
 LONGEST_CHECK = 160
 MOST_CLAUSES = 5
 
 
-def wordy(rules: Iterable[SymptomRule]) -> list[str]:
-    """One message for each check that is too long to be one claim."""
-    return [
-        f"symptom {rule.id}: {problem}"
-        for rule in rules
-        for part in rule.when.walk()
-        if part.check
-        for problem in _flaws(part.check)
-    ]
+def wordy(rule: SymptomRule) -> Iterator[tuple[Route, str]]:
+    """Each check of a rule that is too long to be one claim: the keys that lead to it, and the fault."""
+    for route, part in parts(rule.when, ("when",)):
+        if part.check is not None:
+            yield from (((*route, "check"), flaw) for flaw in _flaws(part.check))
+
+
+def wordy_in(folder: Path) -> list[str]:
+    """The same of a user's rule folder, one message each with file and line.
+
+    Raises:
+        RuleError: a rule cannot be read or is wrong.
+    """
+    found = []
+    for path in sorted((folder / "symptoms").glob("*.yaml")):
+        blob = path.read_bytes()
+        rule = parse(path, blob)
+        if isinstance(rule, SymptomRule):
+            found += [f"{path}:{line_of(path, blob, route)}: {flaw}" for route, flaw in wordy(rule)]
+    return found
 
 
 def clauses(check: str) -> int:

@@ -8,20 +8,24 @@ from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
 from hrmdoc.rulebook import relations
 from hrmdoc.rulebook.alternatives import unshown
+from hrmdoc.rulebook.brevity import wordy
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.schema import EVERY_SYMPTOM, Cause, Given, Remedy, Rulebook
 
 
 def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
-    """Names that point nowhere, one message each; empty when the rulebook is whole.
+    """Names that point nowhere and checks that are several claims, one message each; empty when the rulebook
+    is whole.
 
     Args:
-        own: symptoms of a user's own; they are reported whether or not a cause accounts for them.
+        own: symptoms of a user's own; no cause needs to account for them, and how long their checks are is up
+            to the user.
     """
     return [
         *_of_signatures(book),
         *_of_lines(book),
         *relations.problems(book.symptoms),
+        *_long(book, own),
         *(f"cause {one.id}: {problem}" for one in book.causes.values() for problem in _of_cause(one, book)),
         *(f"remedy {one.id}: {flaw}" for one in book.remedies.values() for flaw in _of_remedy(one, book)),
         *_unused(book, own),
@@ -47,6 +51,13 @@ def _of_lines(book: Rulebook) -> Iterator[str]:
             over = part.lines.got_over if part.lines else ""
             if over and over not in book.signatures:
                 yield f"symptom {rule.id}: no signature {over!r}"
+
+
+def _long(book: Rulebook, own: Collection[str]) -> Iterator[str]:
+    """Checks of built-in rules that are more than one claim."""
+    for rule in book.symptoms.values():
+        if rule.id not in own:
+            yield from (f"symptom {rule.id}: {flaw}" for _, flaw in wordy(rule))
 
 
 def _of_cause(cause: Cause, book: Rulebook) -> Iterator[str]:

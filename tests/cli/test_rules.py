@@ -37,14 +37,14 @@ def test_a_check_that_asks_for_an_unstated_symptom_is_refused_in_its_line(
         ("not (1 > 2 and (3 if 4 > 5 or 6 > 7 else 8) > 9) or 10 > 11 or 12 > 13", 7),
     ],
 )
-def test_a_check_of_many_clauses_is_refused_where_that_is_asked(
+def test_an_own_check_of_many_clauses_is_a_warning_and_refused_where_that_is_asked(
     hrmdoc: Command, apart: Path, check: str, clauses: int | None
 ) -> None:
     own_rule(apart, check)
-    told = hrmdoc("rules", "check", "--strict", "mine").out
-    assert (f"my-doubt: a check of {len(check)} characters and {clauses} clauses is more" in told) == bool(
-        clauses
-    )
+    flaw = f"my-doubt.yaml:4: a check of {len(check)} characters and {clauses} clauses is more"
+    warned, refused = hrmdoc("rules", "check", "mine"), hrmdoc("rules", "check", "--strict", "mine")
+    assert (warned.status, flaw in warned.err) == (0, bool(clauses))
+    assert (refused.status, flaw in refused.out) == ((1, True) if clauses else (0, False))
 
 
 def test_the_cases_of_one_rule_run_alone(hrmdoc: Command) -> None:

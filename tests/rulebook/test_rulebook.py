@@ -115,6 +115,13 @@ def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
     assert rulebook.check(book, own={"mine"}) == []
 
 
+def test_a_built_in_check_that_is_several_claims_is_refused_and_one_of_the_users_own_is_not() -> None:
+    check = " or ".join(f"lr > {number}" for number in range(6))
+    book = Rulebook({"mine": SymptomRule("mine", "Mine", When(any=(When(check=check),)), "unknown")})
+    assert "a check of 56 characters and 6 clauses is more than one claim" in rulebook.check(book)[0]
+    assert rulebook.check(book, own={"mine"}) == []
+
+
 def test_a_symptom_that_ends_by_a_signature_that_is_not_there_is_told() -> None:
     book = Rulebook({"mine": SymptomRule("mine", "Mine", When(lines=LinesWhen(got_over="said")), "unknown")})
     assert rulebook.check(book, own={"mine"}) == [
