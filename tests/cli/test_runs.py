@@ -102,3 +102,10 @@ def test_on_a_terminal_the_verdict_is_the_last_line_too(sick: Path) -> None:
     lines = page.getvalue().strip().splitlines()
     assert lines[0].startswith("✗ CRITICAL  Loss is NaN or infinite")
     assert lines[-1] == lines[0]
+
+
+@pytest.mark.parametrize("command", ["analyze", "apply", "series", "report"])
+def test_an_empty_path_asks_for_the_variable_that_should_name_it(hrmdoc: Command, command: str) -> None:
+    done = hrmdoc(command, "")
+    assert done.status == 2
+    assert done.err == "hrmdoc: a path is empty\n  hint: is the variable that should name it set?\n"

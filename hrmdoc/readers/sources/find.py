@@ -77,6 +77,8 @@ def _named(
     if path == STDIN:
         yield Source(STDIN, "", STDIN)
         return
+    if not path:
+        raise InputError("a path is empty", hint="is the variable that should name it set?")
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
