@@ -38,6 +38,8 @@ COMMANDS = {
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
 PASS_THROUGH = {"train", "evaluate", "dataset"}
+EXAMINING = {"analyze", "watch", "apply", "report", "series", "preflight", "compare", "bundle", "run"}
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 EXAMPLES = {
     "analyze": (
         "hrmdoc analyze train.log",
@@ -77,6 +79,18 @@ class OutputClosedError(Exception):
     """The reader of our output has gone (`| head`)."""
 
 
+def load_numpy() -> None:
+    """Loads numpy without the threads that its linear algebra starts and no examination needs. What is
+    started from here, such as a training, gets the environment as the user set it."""
+    if BLAS_THREADS in os.environ:
+        return
+    os.environ[BLAS_THREADS] = "1"
+    try:
+        importlib.import_module("numpy")
+    finally:
+        del os.environ[BLAS_THREADS]
+
+
 class Commands(click.Group):
     """Looks up `hrmdoc.cli.<name>.command` when the command is called."""
 
@@ -88,6 +102,8 @@ class Commands(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in EXAMINING:
+            load_numpy()
         module = importlib.import_module(f"hrmdoc.cli.{cmd_name}")
         command: click.Command = module.command
         if cmd_name in EXAMPLES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -97,3 +98,19 @@ def test_broken_settings_are_told_with_their_file(hrmdoc: Command, sick: Path, a
     assert done.status == 2
     assert "hrmdoc.toml" in done.err
     assert "did you mean 'fail_on'?" in done.err
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted where /proc lists them")
+def test_an_examination_starts_no_threads_of_linear_algebra_and_hands_on_the_environment(apart: Path) -> None:
+    (apart / "train.log").write_text("".join(f"step {i} loss {2 - i / 100}\n" for i in range(60)))
+    said = (
+        "import os, threading, hrmdoc.cli.main as main; from click.testing import CliRunner;"
+        "CliRunner().invoke(main.cli, ['analyze', 'train.log']);"
+        "print(len(os.listdir('/proc/self/task')), 'OPENBLAS_NUM_THREADS' in os.environ)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", said], cwd=apart, env=environment, capture_output=True, text=True, check=True
+    )
+    threads, handed_on = done.stdout.split()
+    assert (int(threads), handed_on) == (1, "False"), done.stdout
