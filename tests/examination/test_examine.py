@@ -58,10 +58,11 @@ def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Pa
     log = tmp_path / "a.log"
     log.write_text(
         "".join(
-            f"{{'loss': {2 - i / 100}, 'grad_norm': 1.0, 'learning_rate': 0.5, 'epoch': {i / 100}}}\n"
+            f"{{'loss': {2 - i / 100}, 'mean_token_accuracy': 0.5, 'learning_rate': 1e-8}}\n"
             for i in range(60)
         )
     )
-    said = _found(log)["lr-above-typical"].evidence
-    assert said.startswith("the learning rate is 0.5; 1e-05 to 0.01 is usual")
+    said = _found(log)["lr-below-typical"].evidence
+    assert said.startswith("the learning rate is 1e-08; ")
+    assert said.endswith("is usual for this kind of run (sft)")
     assert "?" not in said
