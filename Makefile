@@ -7,7 +7,7 @@ MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../py
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow lint types format smoke fuzz bench soak accuracy clean unpacked
+.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks bench soak accuracy clean unpacked
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ format: $(READY) ## format the code
 
 fuzz: $(READY) ## ten minutes of damaged bytes for every reader
 	$(BIN)/python -m tests.fuzz.harness --minutes 10
+
+attacks: $(READY) ## the attacks that hrmdoc is held to, as a table of tried and held
+	$(BIN)/python -m tests.attacks
 
 smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
 	$(BIN)/python tests/smoke.py

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -172,8 +174,12 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(_printable(error.format_message()))
     except (OutputClosedError, BrokenPipeError):
         return _silent()
+    except MemoryError:
+        return _out_of_memory()
     except OSError as error:
         _silent()
+        if error.errno == errno.ENOMEM:
+            return _out_of_memory()
         place = f"{error.filename}: " if error.filename else ""
         return _failed(_printable(f"{place}cannot be read or written: {error.strerror or error}"))
     except Exception as error:
@@ -181,6 +187,18 @@ def main(argv: list[str] | None = None) -> int:
             raise
         what = f"a fault of hrmdoc itself: {type(error).__name__}: {error}"
         return _failed(f"{what}\n  hint: HRMDOC_DEBUG=1 shows where; please report it")
+
+
+def _out_of_memory() -> int:
+    """Says that the memory does not suffice, and how much this process may have where that is limited."""
+    limit = ""
+    with suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limit = "" if most == resource.RLIM_INFINITY else f" (ulimit -v allows {most / 1e6:,.0f} MB)"
+    hint = "raise the limit, or analyze the end of a long log alone: tail -c 50M LOG | hrmdoc analyze -"
+    return _failed(f"there is not enough memory for this{limit}\n  hint: {hint}")
 
 
 def _prepare() -> None:

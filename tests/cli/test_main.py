@@ -114,3 +114,19 @@ def test_an_examination_starts_no_threads_of_linear_algebra_and_hands_on_the_env
     )
     threads, handed_on = done.stdout.split()
     assert (int(threads), handed_on) == (1, "False"), done.stdout
+
+
+def test_too_little_memory_is_said_with_the_way_out(
+    hrmdoc: Command, apart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    (apart / "train.log").write_text("step 1 loss 2.0\n")
+    monkeypatch.setattr("hrmdoc.analysis.AnalysisSession.look", exhausted)
+    done = hrmdoc("analyze", apart / "train.log")
+    assert done.status == 2
+    said = done.err
+    assert "there is not enough memory for this" in said
+    assert "tail -c" in said
+    assert "fault of hrmdoc" not in said

@@ -50,24 +50,6 @@ def test_of_two_processes_that_keep_one_journal_the_first_writes_until_it_ends(t
     assert [entry["n"] for entry in Journal(path).entries()] == [1, 2]
 
 
-def test_after_a_full_disk_the_journal_goes_on_with_what_waited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.jsonl"
-    journal = Journal(path)
-    journal.append([{"n": 1}])
-    with monkeypatch.context() as full:
-        full.setattr("hrmdoc.live.journal.open", _full_disk, raising=False)
-        journal.append([{"n": 2}])
-    journal.append([{"n": 3}])
-    assert [entry["n"] for entry in Journal(path).entries()] == [1, 2, 3]
-
-
-def _full_disk(number: int, *_: object) -> None:
-    os.close(number)
-    raise OSError(28, "No space left on device")
-
-
 def test_a_name_of_any_bytes_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     Journal(path).append([{"file": os.fsdecode(b"train\xff.log")}])

@@ -84,6 +84,11 @@ def train(words: list[str]) -> int:
     if job.world.chief:
         sys.stdout.write(f"{job.run.path}\n")
     job.world.close()
+    return _status(job, outcome)
+
+
+def _status(job: Job, outcome: Outcome) -> int:
+    """The exit status; what was lost is reported."""
     if outcome.lost:
         sys.stderr.write(_lost(job, outcome))
     if outcome.reason == "signal":

@@ -1,0 +1,131 @@
+"""Runs the attacks that hrmdoc is held to, and prints which were tried and which were held off.
+
+    python -m tests.attacks
+
+Each line is an attack, and the tests that make it. What cannot be tried here, for want of namespaces or of
+root, is named with its reason. The exit status is 1 where an attack got through or a test is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ATTACKS: dict[str, tuple[str, ...]] = {
+    "settings of a folder run a command, send or act": (
+        "cli/test_trust.py::test_an_alert_of_a_folder_runs_only_once_its_settings_are_trusted",
+        "cli/test_trust.py::test_trust_ends_with_the_content_that_was_trusted",
+        "cli/test_trust.py::test_a_file_below_a_folder_that_others_may_write_to_is_never_trusted",
+        "cli/test_trust.py::test_acting_by_a_policy_that_is_not_trusted_is_refused_with_the_way_out",
+    ),
+    "a planted link leads writing elsewhere": (
+        "cli/test_trust.py::test_a_link_planted_in_a_run_is_not_followed_on_writing",
+        "remedies/test_store.py::test_a_planted_link_for_the_backups_is_not_followed",
+        "remedies/test_store.py::test_a_link_that_was_swapped_in_is_not_followed",
+        "trainer/rundir/test_control.py::test_a_link_is_no_action_and_its_target_stays",
+    ),
+    "a run names a config outside its folder": (
+        "cli/test_commands.py::test_a_config_outside_the_runs_folder_is_patched_once_the_command_line_names_it",
+        "cli/test_python_configs.py::test_a_log_cannot_name_a_config_outside_its_folder",
+    ),
+    "secrets leave with a bundle or a report": (
+        "text/test_redact.py",
+        "cli/test_commands.py::test_a_bundle_holds_what_a_helper_asks_for_and_no_secret",
+        "cli/test_commands.py::test_a_report_carries_neither_markup_nor_secrets_of_the_run",
+    ),
+    "a generated program leaves the sandbox": ("trainer/sandbox",),
+    "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),
+    "the end of hrmdoc ends the training": (
+        "live/test_supervise.py::test_the_training_goes_on_where_its_supervisor_is_killed_or_its_terminal_lost",
+        "live/test_supervise.py::test_signals_are_passed_on",
+        "live/test_supervise.py::test_a_typo_in_the_settings_is_found_before_the_start",
+    ),
+    "a watch is ended, hung or doubled": (
+        "live/test_follow.py",
+        "live/test_journal.py",
+        "cli/test_trust.py::test_a_journal_goes_on_when_there_is_room_again",
+        "live/test_watch.py::test_a_file_whose_name_is_no_utf8_is_watched_and_its_diagnosis_kept",
+        "live/test_watch.py::test_two_watches_of_one_run_record_an_incident_once",
+        "live/test_treatment.py::test_of_two_watches_one_acts_and_the_other_goes_on_once_that_has_ended",
+    ),
+    "two trainers share a folder, or the last state is lost": (
+        "trainer/commands/test_main.py::test_a_second_trainer_is_kept_out_of_a_folder_until_the_first_has_ended",
+        "trainer/commands/test_main.py::test_a_run_whose_last_checkpoint_is_damaged_ends_with_an_error",
+        "trainer/state/test_checkpoint.py::test_pruning_leaves_what_another_live_process_is_writing",
+    ),
+    "a small file asks for endless work": ("readers/test_hostile.py", "readers/sources/test_archives.py"),
+    "what could not be read passes for health": (
+        "cli/test_words.py::test_a_torn_archive_is_not_called_healthy",
+    ),
+    "a patch loses owner, links, an entry or a file": ("remedies/test_store.py",),
+    "a second patch before the first has shown its effect": (
+        "cli/test_apply.py::test_a_second_patch_waits_until_a_run_has_shown_the_effect_of_the_first",
+    ),
+    "too little memory passes for a fault of hrmdoc": (
+        "cli/test_main.py::test_too_little_memory_is_said_with_the_way_out",
+    ),
+}
+
+
+class Outcomes:
+    """What became of each test, as pytest reports it."""
+
+    def __init__(self) -> None:
+        self.passed: set[str] = set()
+        self.failed: set[str] = set()
+        self.skipped: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
+        elif report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self.skipped[report.nodeid] = reason.removeprefix("Skipped: ")
+        elif report.when == "call":
+            self.passed.add(report.nodeid)
+
+    def of(self, tests: tuple[str, ...]) -> tuple[int, int, Counter[str], list[str]]:
+        """How many were tried and held, why how many could not be, and those that found no test."""
+        tried = held = 0
+        reasons: Counter[str] = Counter()
+        missing = []
+        for test in tests:
+            own = [one for one in self.passed | self.failed if _belongs(one, test)]
+            skipped = [why for one, why in self.skipped.items() if _belongs(one, test)]
+            tried, held = tried + len(own), held + len(set(own) - self.failed)
+            reasons.update(skipped)
+            if not own and not skipped:
+                missing.append(test)
+        return tried, held, reasons, missing
+
+
+def _belongs(nodeid: str, test: str) -> bool:
+    name = nodeid.removeprefix("tests/")
+    return name == test or name.startswith((f"{test}[", f"{test}::", f"{test}/"))
+
+
+def main() -> int:
+    """Runs all of them; 1 where one got through."""
+    outcomes = Outcomes()
+    wanted = dict.fromkeys(f"{ROOT}/tests/{test}" for tests in ATTACKS.values() for test in tests)
+    options = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
+    status = pytest.main([*options, *wanted], plugins=[outcomes])
+    sys.stdout.write(f"\n{'attack':56} {'tried':>5} {'held':>5}\n")
+    got_through = status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    for attack, tests in ATTACKS.items():
+        tried, held, reasons, missing = outcomes.of(tests)
+        got_through = got_through or held < tried or bool(missing)
+        sys.stdout.write(f"{attack:56} {tried:5} {held:5}\n")
+        for reason, count in reasons.items():
+            sys.stdout.write(f"    {count} not tried here: {reason}\n")
+        for test in missing:
+            sys.stdout.write(f"    no such test: {test}\n")
+    return int(got_through)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
