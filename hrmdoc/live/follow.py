@@ -189,12 +189,7 @@ class Follower:
                 if not begin.startswith(followed.begin):
                     self._replace(followed)
                 followed.begin = begin
-                file.seek(followed.offset)
-                while block := file.read(BLOCK):
-                    followed.offset += len(block)
-                    before = followed.session.lines
-                    self._run.extend(followed.session.feed(block))
-                    self._run.line_count += followed.session.lines - before
+                self._take_from(followed, file)
         except OSError as error:
             self._note(path, f"cannot be read: {error.strerror}")
         if followed.whole:
@@ -206,9 +201,31 @@ class Follower:
         if followed.whole:
             self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         else:
+            self._read_renamed(followed)
             self._run.extend(followed.session.close())
         followed.session = readers.open_source(followed.source, self._wanted)
         followed.offset = 0
+
+    def _read_renamed(self, followed: _Followed) -> None:
+        """Reads what was appended to a log between the last look and its rotation, where it still lies in the
+        folder under another name."""
+        path = followed.source.path
+        with suppress(OSError), os.scandir(os.path.dirname(path) or ".") as entries:
+            for entry in entries:
+                if entry.inode() == followed.inode and entry.path != path:
+                    with _open_regular(entry.path) as file:
+                        self._take_from(followed, file)
+                    followed.begin = b""  # the new file goes on; it takes no point of the old one back
+                    return
+
+    def _take_from(self, followed: _Followed, file: BinaryIO) -> None:
+        """Reads a file on from where the last read ended."""
+        file.seek(followed.offset)
+        while block := file.read(BLOCK):
+            followed.offset += len(block)
+            before = followed.session.lines
+            self._run.extend(followed.session.feed(block))
+            self._run.line_count += followed.session.lines - before
 
     def _replace(self, followed: _Followed) -> None:
         """The file was written anew in place, as a table is whose header got another column: its points are
