@@ -68,6 +68,7 @@ class Follower:
         self._looked = -LOOK_FOR_NEW_EVERY
         self._noted: set[tuple[str, str]] = set()
         self._known: set[str] = set()
+        self._renamed: dict[int, bytes] = {}
         self.folder = ""
         self.other_runs = ""
         self.outrun = False
@@ -122,7 +123,7 @@ class Follower:
                 raise
             return
         for source in self._of_one_run(found):
-            if source.path not in self._files:
+            if source.path not in self._files and not self._is_renamed(source.path):
                 self._supersede(source)
                 self._files[source.path] = self._open(source)
 
@@ -170,6 +171,8 @@ class Follower:
             if not followed.gone:
                 followed.gone = True
                 self._note(path, f"has vanished: {error.strerror}")
+            if not followed.whole:  # its writer may keep it under its new name
+                self._read_renamed(followed)
             return
         if not stat.S_ISREG(status.st_mode):
             self._note(path, "is no regular file any more and is not read")
@@ -215,8 +218,22 @@ class Follower:
                 if entry.inode() == followed.inode and entry.path != path:
                     with _open_regular(entry.path) as file:
                         self._take_from(followed, file)
+                    self._renamed.setdefault(followed.inode, followed.begin)
                     followed.begin = b""  # the new file goes on; it takes no point of the old one back
                     return
+
+    def _is_renamed(self, path: str) -> bool:
+        """Whether this is a log that was followed by its former name, and was read by that."""
+        known = dict(self._renamed)
+        known.update((one.inode, one.begin) for one in self._files.values() if one.begin and not one.whole)
+        try:
+            begin = known.get(os.stat(path).st_ino)
+            if not begin:
+                return False
+            with _open_regular(path) as file:
+                return file.read(_BEGIN).startswith(begin)
+        except OSError:
+            return False
 
     def _take_from(self, followed: _Followed, file: BinaryIO) -> None:
         """Reads a file on from where the last read ended."""

@@ -91,20 +91,27 @@ def test_where_file_events_are_exhausted_one_waits_the_interval_out(
     waker.close()
 
 
-def test_a_renamed_log_is_read_to_its_end_before_the_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["the log", "its folder"])
+def test_a_renamed_log_is_read_once_and_to_its_end_before_the_new_one(tmp_path: Path, named: str) -> None:
     def points(first: int, last: int) -> str:
         return "".join(f"step {i} | loss {2 - i / 200} | lr 5e-05\n" for i in range(first, last))
 
     log = tmp_path / "train.log"
     log.write_text(points(0, 30))
     run = Run()
-    follower = Follower([str(log)], run, lambda _: ())
+    follower = Follower([str(log if named == "the log" else tmp_path)], run, lambda _: ())
     follower.poll()
     with log.open("a") as file:
         file.write(points(30, 40))
     log.rename(tmp_path / "train.log.1")
-    log.write_text(points(40, 50))
     follower.poll()
+    with (tmp_path / "train.log.1").open("a") as file:
+        file.write(points(40, 45))
+    follower.poll()
+    log.write_text(points(45, 50))
+    for _ in range(2):
+        follower.find()
+        follower.poll()
     follower.close()
     loss = next(series for series in run.series.values() if series.key.metric == "loss")
     assert [int(step) for step in loss.steps] == list(range(50))
