@@ -11,6 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnosis.circumstances import facts_asked
@@ -30,6 +32,9 @@ from hrmdoc.settings import Settings
 if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
 
+CURVES = ("train.", "eval.", "perplexity", "rl.reward", "dpo.", "act.")
+"""How the roles of losses, scores and rewards begin."""
+FEWEST_POINTS = 3
 RunState = Literal["running", "finished", "crashed", "hung", "stopped", "unknown"]
 
 
@@ -218,7 +223,9 @@ class AnalysisSession:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        if not self._says_anything(result.verdict):
+        silent = closed and result.verdict == "healthy" and not any(s.seen for s in judged)
+        too_little = silent and not has_curve(self.run)
+        if too_little or not self._says_anything(result.verdict):
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, self.book, closed=closed)
@@ -268,6 +275,13 @@ class AnalysisSession:
                 symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework
             )
         return self._diagnosis
+
+
+def has_curve(run: Run) -> bool:
+    """Whether there is a curve by which a run can be called healthy: a loss, a score or a reward of three
+    points and more."""
+    judged = (series for series in run.series.values() if (series.role.role or "").startswith(CURVES))
+    return any(np.count_nonzero(np.isfinite(series.values)) >= FEWEST_POINTS for series in judged)
 
 
 def analyze(

@@ -50,6 +50,9 @@ def sentence(analysis: Analysis) -> str:
         lines = max(
             analysis.run.line_count, int("text" in analysis.run.formats)
         )  # a last line may have no end
+        if any(series.role.role for series in analysis.run.series.values()):
+            points = counted(analysis.run.points, "value")
+            return f"not enough to judge: {points}, and no loss, score or reward of three points or more"
         if metrics:
             return (
                 f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role "

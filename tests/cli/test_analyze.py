@@ -299,3 +299,13 @@ def test_a_high_rate_with_which_the_run_learns_is_no_alarm(hrmdoc: Command, apar
     path = apart / "train.log"
     path.write_text(_trained_at(1.0, [2.3 * 0.88**i for i in range(24)], [1.2, 0.6, 0.3, 0.2]))
     assert hrmdoc("analyze", path).status == 0
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_one_or_two_points_are_not_enough_to_call_a_run_healthy(
+    hrmdoc: Command, apart: Path, points: int
+) -> None:
+    (apart / "train.log").write_text("".join(f"step {step} loss {2 - step / 10}\n" for step in range(points)))
+    done = hrmdoc("analyze", apart / "train.log")
+    assert done.status == 2
+    assert "not enough to judge" in done.out.splitlines()[0]
