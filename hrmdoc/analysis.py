@@ -223,9 +223,7 @@ class AnalysisSession:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        silent = closed and result.verdict == "healthy" and not any(s.seen for s in judged)
-        too_little = silent and not has_curve(self.run)
-        if too_little or not self._says_anything(result.verdict):
+        if not self._says_anything(result.verdict) or (closed and self._says_too_little(result, judged)):
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation, symptoms, self.book, closed=closed)
@@ -259,6 +257,11 @@ class AnalysisSession:
         if run.lines or any(event.kind != "launch" for event in run.events):
             return True
         return bool(run.points) and (verdict != "healthy" or any(s.role.role for s in run.series.values()))
+
+    def _says_too_little(self, result: Diagnosis, symptoms: Iterable[Symptom]) -> bool:
+        """Whether nothing shows in a run that has no curve by which it could be called healthy."""
+        shows = result.verdict != "healthy" or any(symptom.seen for symptom in symptoms)
+        return not shows and not has_curve(self.run)
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""

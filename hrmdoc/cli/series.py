@@ -12,6 +12,7 @@ from hrmdoc.errors import UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
+    from hrmdoc.record.series import Series
 
 
 @click.command("series")
@@ -60,12 +61,9 @@ MINIMUM = {"metric": 18, "source": 10}
 
 
 def _table(session: object) -> None:
-    import numpy as np
     from rich.table import Table
 
     from hrmdoc.analysis import AnalysisSession
-    from hrmdoc.reports.layout import safe
-    from hrmdoc.reports.sparkline import sparkline
 
     assert isinstance(session, AnalysisSession)
     out = console()
@@ -85,27 +83,36 @@ def _table(session: object) -> None:
             min_width=MINIMUM.get(column),
         )
     for series in sorted(session.run.series.values(), key=lambda s: (s.role.role or "~", s.key.metric)):
-        finite = series.values[np.isfinite(series.values)]
-        low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
-        broken = len(series) - len(finite)
-        role = (series.role.role or "-") + ("?" if series.role.guessed else "")
-        rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"
-        axis = "" if series.axis == "step" else f"{series.axis} "
-        cells = {
-            "metric": safe(series.key.metric, 60) + rank,
-            "role": role,
-            "points": f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
-            "steps": axis + f"{int(series.steps.min())}–{int(series.steps.max())}",
-            "range": f"{low} … {high}",
-            "curve": sparkline(series.values, 12),
-            "source": safe(series.key.source.rpartition("/")[2] or series.key.source, 40),
-        }
+        cells = _cells(series)
         table.add_row(*(cells[column] for column in columns))
     if not session.run.series:
         click.echo("no metric was read", err=True)
         return
     out.print(table)
     console(err=True).print("a role with ? is a guess; correct it with --role ROLE=METRIC", style="dim")
+
+
+def _cells(series: Series) -> dict[str, str]:
+    """One metric in words, by column."""
+    import numpy as np
+
+    from hrmdoc.reports.layout import safe
+    from hrmdoc.reports.sparkline import sparkline
+
+    finite = series.values[np.isfinite(series.values)]
+    low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
+    broken = len(series) - len(finite)
+    rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"
+    axis = "" if series.axis == "step" else f"{series.axis} "
+    return {
+        "metric": safe(series.key.metric, 60) + rank,
+        "role": (series.role.role or "-") + ("?" if series.role.guessed else ""),
+        "points": f"{len(series):,}" + (f" ({broken} not finite)" if broken else ""),
+        "steps": axis + f"{int(series.steps.min())}–{int(series.steps.max())}",
+        "range": f"{low} … {high}",
+        "curve": sparkline(series.values, 12),
+        "source": safe(series.key.source.rpartition("/")[2] or series.key.source, 40),
+    }
 
 
 def _facts(session: object) -> None:

@@ -57,21 +57,22 @@ def excerpt(playbook: str, causes: Iterable[str] = ()) -> str:
             their parts are given.
     """
     page, _, anchor = playbook.partition("#")
-    own = [
-        section for section in sections(page) if anchor and section.level == 3 and section.anchor == anchor
-    ]
+    own = [one for one in sections(page) if anchor and one.level == 3 and one.anchor == anchor]
     parts = own or _under(page, "Meaning")
-    told = {section.anchor for section in own}
     named = {name.partition("#")[2] for name in causes if name.partition("#")[0] == page}
-    mitigation = _under(page, "Mitigation")
-    chosen = [one for one in mitigation[1:] if one.anchor in named and one.anchor not in told]
-    rest = chosen if named or any(one.anchor in told for one in mitigation) else mitigation[1:]
-    if mitigation and (mitigation[0].text or rest):
-        parts += [mitigation[0], *rest]
+    parts += _mitigation(page, named, {section.anchor for section in own})
     parts += _under(page, "Verification")
     return "\n\n".join(
         f"{'#' * max(section.level, 2)} {section.title}\n\n{section.text}".rstrip() for section in parts
     )
+
+
+def _mitigation(page: str, named: set[str], shown: set[str]) -> list[Section]:
+    """What to do: the parts that are `named`, or all; without those that are `shown` already."""
+    mitigation = _under(page, "Mitigation")
+    chosen = [one for one in mitigation[1:] if one.anchor in named and one.anchor not in shown]
+    rest = chosen if named or any(one.anchor in shown for one in mitigation) else mitigation[1:]
+    return [mitigation[0], *rest] if mitigation and (mitigation[0].text or rest) else []
 
 
 def _under(page: str, title: str) -> list[Section]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -174,6 +175,16 @@ def _found(symptom: Symptom, room: int, *, verbose: bool) -> Text:
     return told.append(f"  {where}", style="not bold dim") if where else told
 
 
+def _needs(analysis: Analysis, missing: Sequence[Symptom]) -> str:
+    """How many rules lack something, and what most of them lack."""
+    other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
+    every = (name for symptom in missing for name in symptom.missing)
+    wanted = Counter(name for name in every if " " not in name and not name.startswith(other))
+    most = ", ".join(name for name, _ in wanted.most_common(5))
+    rules = counted(len(missing), "more rule needs", "more rules need")
+    return f"{rules} what this run does not log" + (f": {most}, …" if most else "")
+
+
 def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     """What was checked and what could not be: silence is no health."""
     console.print()
@@ -181,22 +192,17 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         put(console, Text(", ".join(checked(analysis)), style="dim"), lead=Text("Checked: ", style="dim"))
     missing = [s for s in analysis.not_evaluated if not any("another kind" in name for name in s.missing)]
     if missing and analysis.verdict != "no_data":
-        other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
-        names = (
-            name
-            for symptom in missing
-            for name in symptom.missing
-            if " " not in name and not name.startswith(other)
-        )
-        wanted = Counter(names)
-        most = ", ".join(name for name, _ in wanted.most_common(5))
-        rules = counted(len(missing), "more rule needs", "more rules need")
-        told = f"{rules} what this run does not log" + (f": {most}, …" if most else "")
+        told = _needs(analysis, missing)
         put(console, Text(told, style="dim"))
     if verbose:
         for symptom in missing:
             lead = Text(f"   {symptom.id:<32}  ", style="dim")
             put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=lead)
+    _damages(analysis, console, verbose=verbose)
+
+
+def _damages(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+    """What could not be read, and where."""
     damages = analysis.run.damages if verbose else analysis.run.damages[:3]
     for damage in damages:
         put(
@@ -213,26 +219,27 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         )
 
 
+def _commands(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    """What to type next, and what it does."""
+    path, named = typed(analysis.run.path), analysis.run.path != "-"
+    leading = next((h for h in likely(analysis) if not h.benign and h.cause != "unknown"), None)
+    if named and any(one.changes for offered in analysis.prescriptions.values() for one in offered):
+        yield f"hrmdoc apply {path}", "shows the patch; --write writes it"
+    if leading is not None:
+        yield f"hrmdoc explain {leading.cause}", "what it is, how to make sure"
+    if named:
+        yield f"hrmdoc report {path}", "a page to keep or to send"
+
+
 def _next(analysis: Analysis, console: Console) -> None:
     """What to find out and what to type."""
-    path = typed(analysis.run.path)
     if analysis.verdict == "no_data":
         put(console, Text("hrmdoc formats   lists what can be read"), lead=Text("Next: ", style="bold"))
     if analysis.verdict not in SICK:
         return
     if analysis.diagnosis.next_check:
         put(console, Text(safe(analysis.diagnosis.next_check, 600)), lead=Text("To be sure: ", style="bold"))
-    leading = next((h for h in likely(analysis) if not h.benign and h.cause != "unknown"), None)
-    commands = []
-    if (
-        any(p.changes for offered in analysis.prescriptions.values() for p in offered)
-        and analysis.run.path != "-"
-    ):
-        commands.append((f"hrmdoc apply {path}", "shows the patch; --write writes it"))
-    if leading is not None:
-        commands.append((f"hrmdoc explain {leading.cause}", "what it is, how to make sure"))
-    if analysis.run.path != "-":
-        commands.append((f"hrmdoc report {path}", "a page to keep or to send"))
+    commands = list(_commands(analysis))
     wide = max((len(command) for command, _ in commands), default=0)
     lead = "Next: "
     for command, what in commands:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
+from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import RISKS, place, put, safe, short
 from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
@@ -57,12 +58,7 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
 def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, verbose: bool) -> None:
     seen = {symptom.id: symptom for symptom in analysis.symptoms if symptom.seen}
     if verbose:
-        for sign, style, every in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
-            for one in every:
-                told = Text(safe(one.text)).append(f"  {factor(one)}", style="dim")
-                if one.symptom in seen:
-                    told.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
-                put(console, told, lead=Text(INDENT).append(sign, style=style))
+        _every_evidence(hypothesis, seen, console)
         return
     for_ = [one for one in hypothesis.for_ if one.symptom in seen or not one.symptom]
     against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
@@ -70,6 +66,16 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
         named = [_named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence]
         if named:
             put(console, Text(", ").join(named), lead=Text(INDENT).append(f"{word:<9}", style=style))
+
+
+def _every_evidence(hypothesis: Hypothesis, seen: Mapping[str, Symptom], console: Console) -> None:
+    """Each piece of evidence on a line of its own, with its weight and its place."""
+    for sign, style, every in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
+        for one in every:
+            line = Text(safe(one.text)).append(f"  {factor(one)}", style="dim")
+            if one.symptom in seen:
+                line.append("  " + place(seen[one.symptom].file, seen[one.symptom].line), style="dim")
+            put(console, line, lead=Text(INDENT).append(sign, style=style))
 
 
 def _named(evidence: Evidence, *, absent: bool) -> Text:

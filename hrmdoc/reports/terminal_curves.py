@@ -36,11 +36,7 @@ ENDS = 22
 
 def show_curves(analysis: Analysis, console: Console) -> None:
     """Prints the curves of the roles that people look at first; those with findings are never left out."""
-    found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
-    marked = [series for series in found if told(analysis, series)]
-    shown = [series for series in found if series in marked[:MOST]]
-    shown += [series for series in found if series not in shown][: MOST - len(shown)]
-    shown.sort(key=found.index)
+    shown = _chosen(analysis)
     if not shown:
         return
     console.print()
@@ -57,6 +53,14 @@ def show_curves(analysis: Analysis, console: Console) -> None:
         console.print(line, soft_wrap=True)
         for symptom in told(analysis, series)[:MARKED] if bars else ():
             console.print(_mark(symptom, series, names + 4, room, width(console)), soft_wrap=True)
+
+
+def _chosen(analysis: Analysis) -> list[Series]:
+    """The curves to show, in the order in which people look: those with findings before the others."""
+    found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
+    marked = [series for series in found if told(analysis, series)][:MOST]
+    others = [series for series in found if series not in marked]
+    return sorted([*marked, *others[: MOST - len(marked)]], key=found.index)
 
 
 def told(analysis: Analysis, series: Series) -> list[Symptom]:

@@ -17,6 +17,8 @@ from ..launch import start as launch
 from .screen import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..loop.job import Job
     from ..loop.loop import Outcome
 
@@ -64,6 +66,11 @@ def train(words: list[str]) -> int:
 
     screen = Screen(quiet=not is_chief(os.environ))
     job = make_job(config, None if file is None else str(file), screen.say)
+    return _run(job, screen, run_loop)
+
+
+def _run(job: Job, screen: Screen, run_loop: Callable[[Job], Outcome]) -> int:
+    """Trains and reports the end; the exit status."""
     job.progress = screen.progress
     screen.begin(job.state.step, job.total_steps)
     try:
