@@ -211,12 +211,7 @@ class AnalysisSession:
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
-        if closed and not self._compared:
-            self._compared = True
-            self.run.extend(flight.compare(self.run))
-        self.run.extend(fact for fact in process_of(self.run) if fact != self.run.fact(fact.key))
-        if closed:
-            self.run.add(replace(self.run.clock or Tick(), closed=True))
+        self._take_stock(closed=closed)
         symptoms = self._examination.advance(closed=closed)
         situation = self._examination.situation
         known = {a.symptom: a.reason for a in self.settings.acknowledge if a.holds(date.today())}
@@ -229,6 +224,15 @@ class AnalysisSession:
         state = run_state(self.run, situation, symptoms, self.book, closed=closed)
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
+
+    def _take_stock(self, *, closed: bool) -> None:
+        """Adds what the records say together, once all are there, and whether the process still lives."""
+        if closed and not self._compared:
+            self._compared = True
+            self.run.extend(flight.compare(self.run))
+        self.run.extend(fact for fact in process_of(self.run) if fact != self.run.fact(fact.key))
+        if closed:
+            self.run.add(replace(self.run.clock or Tick(), closed=True))
 
     def checks(self) -> Analysis:
         """Examines facts alone, before there is a run: the rules that are checks, and nothing else."""
