@@ -34,18 +34,29 @@ class Launches:
         self._mark: re.Pattern[bytes] | None = None
         self._looks = _LOOKED_AT
         self._found = 0
+        self._line = 0
 
-    def lines(self, block: Block) -> Iterator[int]:
+    def lines(self, block: Block) -> list[int]:
         """Numbers of the lines of `block` at which the program was launched again."""
+        if not len(block.ends):
+            return []
+        found = list(self._found_in(block))
+        self._line = _line_of(block, len(block.ends) - 1)
+        return found
+
+    def _found_in(self, block: Block) -> Iterator[int]:
         begin = 0 if self._mark is not None or not self._looks else self._look_for(block)
         if self._mark is None or self._found > _MOST:
             return
         for found in self._mark.finditer(block.data, begin):
+            row = int(np.searchsorted(block.ends, found.start()))
+            line, before = _line_of(block, row), _line_of(block, row - 1) if row else self._line
+            if line == before:
+                continue  # what is drawn again on the same line is none
             self._found += 1
             if self._found > _MOST:
                 return
-            row = int(np.searchsorted(block.ends, found.start()))
-            yield next(line for _, _, _, line in block.of(np.array([row])))
+            yield line
 
     def _look_for(self, block: Block) -> int:
         """Takes the first line of words as the mark; gives back where it ends."""
@@ -56,6 +67,10 @@ class Launches:
                 self._mark = re.compile(re.escape(mark) + rb"(?![A-Za-z0-9])")
                 return end
         return len(block.data)
+
+
+def _line_of(block: Block, row: int) -> int:
+    return next(line for _, _, _, line in block.of(np.array([row])))
 
 
 def _marking(line: bytes) -> bytes:

@@ -66,6 +66,11 @@ DIGITS = st.tuples(st.integers(0, 9), st.integers(0, 59), st.integers(0, 2000))
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example(
+    parts=[("", "restart_count={0} restarting worker group"), ("", "Validation results:")],
+    fills=[(0, 0, 0)] * 16,
+    end="\r",
+)
 @given(
     parts=st.lists(st.tuples(PREFIXES, MESSAGES), min_size=1, max_size=5),
     fills=st.lists(DIGITS, min_size=16, max_size=60),
