@@ -14,7 +14,6 @@ expected:
     patch: {the config's own key: value} of remedies of these causes (of all where no cause stands)
     within: {the config's own key: [least, most]}, where the document gives a range
     says: words in such remedies, in the next check, or on the pages that the answer links
-    fails: why the row does not hold yet: it is expected to fail, and the test fails once it holds
 """
 
 from __future__ import annotations
@@ -102,17 +101,7 @@ def points(row: Row) -> Iterator[dict[str, float]]:
 
 
 DOCUMENTS = sorted(FOLDER.glob("*.yaml"))
-CASES = [
-    pytest.param(
-        row,
-        id=f"{path.stem}: {row.title}",
-        marks=[pytest.mark.xfail(reason=row.wanted["fails"], raises=AssertionError)]
-        if "fails" in row.wanted
-        else [],
-    )
-    for path in DOCUMENTS
-    for row in rows(path)
-]
+CASES = [pytest.param(row, id=f"{path.stem}: {row.title}") for path in DOCUMENTS for row in rows(path)]
 
 
 @pytest.mark.parametrize("row", CASES)
