@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 
 from hrmdoc import trust
 from hrmdoc.errors import ConfigError, did_you_mean
+from hrmdoc.routes import Alerts
 from hrmdoc.rulebook import Rulebook, When
 from hrmdoc.rulebook.rulefile import misfit
 
@@ -54,20 +55,9 @@ class Policy(Struct, forbid_unknown_fields=True, frozen=True):
     cooldown_s: float = 600.0
 
 
-class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
-    """Where `watch` tells of incidents beside the terminal; nothing is sent unless a target stands here.
-
-    `command` gets the incident as JSON on standard input, `webhook` as the body of a POST.
-    """
-
-    command: str | None = None
-    webhook: str | None = None
-    minimum: Literal["info", "warning", "critical"] = "warning"
-
-
 class Settings(Struct, forbid_unknown_fields=True, frozen=True):
-    """All settings, with their defaults. `origin`: the file; `withheld`: what of it does not count, since the
-    user does not trust it yet."""
+    """All settings, with their defaults. `origin`: the file; `alerts_origin`: the file of `alerts`;
+    `withheld`: what does not count, since the user does not trust it yet."""
 
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
@@ -79,6 +69,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
     policy: Policy = Policy()
     alerts: Alerts = Alerts()
     origin: str = ""
+    alerts_origin: str = ""
     withheld: tuple[str, ...] = ()
 
 
@@ -106,6 +97,8 @@ def load(folder: Path) -> Settings:
     if kept_back := trust.withheld(table, path):
         _note_withheld(path, tuple(kept_back))
     counting = {name: getattr(local, name) for name in table if name not in kept_back}
+    if "alerts" in counting:
+        counting["alerts_origin"] = str(path)
     return msgspec.structs.replace(base, **counting, origin=str(path), withheld=tuple(kept_back))
 
 
@@ -146,7 +139,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _convert(table: dict[str, Any], path: Path) -> Settings:
     try:
-        settings = msgspec.convert({**table, "origin": str(path)}, Settings)
+        settings = msgspec.convert({**table, "origin": str(path), "alerts_origin": str(path)}, Settings)
     except msgspec.ValidationError as error:
         what, route, hint = misfit(error, Settings)
         raise ConfigError(f"{'.'.join(route)}: {what}", file=path, hint=hint) from error

@@ -14,7 +14,7 @@ from http.client import HTTPException
 
 from hrmdoc.errors import ConfigError
 from hrmdoc.live.incidents import Incident
-from hrmdoc.settings import Alerts
+from hrmdoc.routes import Alerts
 
 TIMEOUT_S = 10.0
 ORDER = ("info", "warning", "critical")

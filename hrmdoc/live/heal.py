@@ -12,6 +12,7 @@ from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.supervise import NEVER, Outcome, StopPolicy, supervise
 from hrmdoc.live.treatment import TakenAction, Treatment
+from hrmdoc.live.watch import Observer
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
 
@@ -33,6 +34,7 @@ def heal(
     stop: StopPolicy = NEVER,
     report: Callable[[Incident], None] = lambda _: None,
     show_action: Callable[[TakenAction], None] = lambda _: None,
+    observe: Observer = lambda *_: None,
 ) -> Outcome:
     """Supervises `command` until it ends without a fault, or until the policy allows no further remedy.
 
@@ -40,6 +42,7 @@ def heal(
         log: the output of the first run; the next ones are kept beside it, as `<name>-2.log` and so on.
         configs: the files that may be patched, read by the command each time it starts.
         report, show_action: called with every incident, and with everything that is done.
+        observe: called with every look of the watch.
 
     Returns:
         The outcome of the last run, examined together with its config.
@@ -52,7 +55,7 @@ def heal(
 
     def run(number: int) -> Outcome:
         place = log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
-        outcome = supervise(command, place, stop=stop, settings=settings, report=report)
+        outcome = supervise(command, place, stop=stop, settings=settings, report=report, observe=observe)
         return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
 
     treatment = Treatment(settings.policy, log, None)

@@ -23,7 +23,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.errors import UsageError
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.tail import Tail
-from hrmdoc.live.watch import Watch
+from hrmdoc.live.watch import Observer, Watch
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 
@@ -80,6 +80,7 @@ def supervise(
     stop: StopPolicy = NEVER,
     settings: Settings | None = None,
     report: Callable[[Incident], None] = lambda _: None,
+    observe: Observer = lambda *_: None,
 ) -> Outcome:
     """Runs `command`, which writes to `log`, and watches that; what it writes is passed on as it comes.
 
@@ -89,6 +90,7 @@ def supervise(
     Args:
         stop: when to stop the command.
         report: called with every incident.
+        observe: called with every look of the watch.
 
     Raises:
         ConfigError, RuleError: the settings or rules are wrong; the command was not started.
@@ -103,7 +105,7 @@ def supervise(
         ]
         watch = Watch(*map(str, logs), remember=False, settings=settings)
         process = _started(command, files)
-    return _watched(process, tails, watch, logs, stop, report)
+    return _watched(process, tails, watch, logs, stop, report, observe)
 
 
 def _one_place() -> bool:
@@ -165,6 +167,7 @@ def _watched(
     logs: tuple[Path, ...],
     stop: StopPolicy,
     report: Callable[[Incident], None],
+    observe: Observer,
 ) -> Outcome:
     for tail in tails:
         tail.start()
@@ -175,6 +178,7 @@ def _watched(
     with _signals_for(process):
         for look in watch.looks():
             analysis = look.analysis
+            observe(watch, look)
             for incident in look.changes:
                 report(incident)
                 if guilty is None and process.poll() is None and stop.asks(incident, analysis.book):

@@ -172,6 +172,10 @@ class Watch:
         return self._treatment.look(analysis, now, closed=closed)
 
 
+Observer = Callable[[Watch, Look], None]
+"""Who is shown every look of a watch, such as what tells of it elsewhere. It must not wait."""
+
+
 def watch(path: str | Path, **options: Any) -> Iterable[Look]:
     """Follows a run; yields a `Look` each time something changed, the last one when the run has ended.
 

@@ -14,7 +14,7 @@ import pytest
 from hrmdoc.errors import ConfigError
 from hrmdoc.live.alerts import Alerter
 from hrmdoc.live.incidents import Incident
-from hrmdoc.settings import Alerts
+from hrmdoc.routes import Alerts
 
 SPIKE = Incident(
     "loss-spike", "opened", "warning", "The loss jumped", "train.loss is 9 at step 40", 40, 1.7e9
