@@ -7,11 +7,11 @@ from typing import ClassVar
 from msgspec import Struct
 
 from hrmdoc.readers.log import moments, statements
-from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.formats import formats
 from hrmdoc.readers.log.formats.base import Again, Format, Reading
-from hrmdoc.readers.log.prefix import Peeler
-from hrmdoc.readers.log.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
+from hrmdoc.readers.log.lines.prefix import Peeler
+from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
 
 _EARLY = 20
@@ -57,7 +57,7 @@ class _Formats:
             if reading is None:
                 continue
             if reading.left == "line":
-                log.apply(reading)
+                reading.give(log.sink)
                 continue
             if place and self._known[place - 1].ORDER == format_.ORDER:
                 self._prefer(place)
@@ -82,7 +82,7 @@ class Dispatcher:
         self.log = log
         self._peeler = peeler
         self._tracebacks = TracebackReader(log.sink)
-        known = [kind(log) for kind in formats()]
+        known = self._formats = [kind(log) for kind in formats()]
         log.formats.update({type(format_): format_ for format_ in known})
         self._early = _Formats([format_ for format_ in known if format_.ORDER < _EARLY])
         self._metrics = _Formats([format_ for format_ in known if format_.ORDER >= _EARLY])
@@ -98,14 +98,18 @@ class Dispatcher:
 
     def close(self, cursor: Cursor) -> None:
         """No more lines come of a rank."""
-        for format_ in self.log.formats.values():
-            self.log.apply(format_.close(cursor))
+        for format_ in self._formats:
+            self._give(format_.close(cursor))
         self._tracebacks.close(cursor)
 
     def finish(self) -> None:
         """No more lines come at all."""
-        for format_ in self.log.formats.values():
-            self.log.apply(format_.finish())
+        for format_ in self._formats:
+            self._give(format_.finish())
+
+    def _give(self, reading: Reading | None) -> None:
+        if reading is not None:
+            reading.give(self.log.sink)
 
     def _message(self, line: Line, cursor: Cursor) -> Outcome:
         kinds = line.kinds
@@ -116,7 +120,7 @@ class Dispatcher:
         if failed and self._tracebacks.read(line, cursor):
             return _SOMETHING
         moment = moments.moment_in(line, cursor) if kinds & MOMENT else None
-        self.log.apply(moment)
+        self._give(moment)
         if self._config_row(line, cursor):
             return _SOMETHING
         found = self._measured(line, cursor) if kinds & METRIC or cursor.measures else None
@@ -132,7 +136,7 @@ class Dispatcher:
         """What became of a line about metrics; one that no format takes may head others."""
         found = self._of(self._metrics, line, cursor)
         if found is None:
-            for format_ in self.log.formats.values():
+            for format_ in self._formats:
                 format_.missed(line, cursor)
         return found
 
@@ -141,7 +145,7 @@ class Dispatcher:
         reading = formats_.parse(self.log, line, cursor)
         if reading is None:
             return None
-        self.log.apply(reading)
+        reading.give(self.log.sink)
         if reading.left == "facts":
             self._state(line, cursor)
             return _SOMETHING

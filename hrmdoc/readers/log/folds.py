@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _SHORTEST, _LONGEST = 40, 260

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Again, Reading
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.record.records import Event, EventKind
 from hrmdoc.text import patterns
 

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.readers.base import Context
-from hrmdoc.readers.log import scan
-from hrmdoc.readers.log.clocks import Clocks
-from hrmdoc.readers.log.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.dispatch import Dispatcher
-from hrmdoc.readers.log.launches import Launches
-from hrmdoc.readers.log.layout import layout_of
-from hrmdoc.readers.log.prefix import Message, Peeler
-from hrmdoc.readers.log.shapes import Outlines, Recipe, Shape, Shapes
-from hrmdoc.readers.log.sink import Mark, Sink
-from hrmdoc.readers.log.stream import PIECE_LIMIT, Block, Splitter, cleaned
+from hrmdoc.readers.log.lines import scan
+from hrmdoc.readers.log.lines.clocks import Clocks
+from hrmdoc.readers.log.lines.launches import Launches
+from hrmdoc.readers.log.lines.prefix import Message, Peeler
+from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Block, Splitter, cleaned
+from hrmdoc.readers.log.repeats.layout import layout_of
+from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.record.records import Damage, Event, Record
 
 _MOST_RANKS = 65536
@@ -164,7 +164,9 @@ class TextSession:
         if self._launched:
             self._launch(line)
         message = Line(text, Mark(line, time, cursor.rank))
-        self._log.apply(recipe.again.read(cursor, numbers, message))
+        reading = recipe.again.read(cursor, numbers, message)
+        if reading is not None:
+            reading.give(self._log.sink)
         return True
 
     def _line(self, raw: bytes, at: int, kinds: int, shape: Shape | None = None) -> None:

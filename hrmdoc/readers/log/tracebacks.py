@@ -9,8 +9,8 @@ from typing import ClassVar
 from msgspec import field
 
 from hrmdoc.readers.log import folds
-from hrmdoc.readers.log.cursor import Cursor, Line, State
-from hrmdoc.readers.log.sink import Mark, Sink
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.record.records import Event
 from hrmdoc.record.records import Line as KeptLine
 from hrmdoc.text import patterns

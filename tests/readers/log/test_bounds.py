@@ -8,7 +8,7 @@ import pytest
 
 from hrmdoc.readers.log import session
 from hrmdoc.readers.log.formats import keras_bar
-from hrmdoc.readers.log.stream import PIECE_LIMIT
+from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 
 BOX = "-" * 40 + "\n{rows}| total_timesteps | 2048 |\n" + "-" * 40 + "\n"
 

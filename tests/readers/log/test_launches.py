@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hrmdoc.analysis import Analysis, analyze
-from hrmdoc.readers.log.launches import Launches
-from hrmdoc.readers.log.stream import Splitter
+from hrmdoc.readers.log.lines.launches import Launches
+from hrmdoc.readers.log.lines.stream import Splitter
 
 
 def _lines(*texts: str) -> list[int]:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hrmdoc.readers.log.prefix import Peeler
+from hrmdoc.readers.log.lines.prefix import Peeler
 
 STAMP = 1767323045.0  # 2026-01-02 03:04:05 UTC
 

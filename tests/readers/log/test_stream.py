@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import text
-from hrmdoc.readers.log.stream import PIECE_LIMIT
+from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 from hrmdoc.record.run import Run
 
 MIXED = (

@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, Log
-from hrmdoc.readers.log.scan import METRIC
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.lines.scan import METRIC
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.record.records import Axis, Record
 
 Values = list[tuple[str, float]]
@@ -75,6 +75,22 @@ class Reading(Struct):
     ) -> None:
         """Adds values; `step` None means that the log does not say where they belong."""
         self.found.append(Measured(values, step, axis, mark, precision))
+
+    @classmethod
+    def of_curves(cls, curves: Iterable[tuple[str, list[float], Mark]]) -> Reading:
+        """Whole curves, a value an epoch."""
+        reading = cls()
+        for name, values, mark in curves:
+            for epoch, value in enumerate(values):
+                reading.add([(name, value)], epoch, "epoch", mark)
+        return reading
+
+    def give(self, sink: Sink) -> None:
+        """Hands points and records over."""
+        for found in self.found:
+            sink.points(found.values, found.step, found.axis, found.mark, found.precision)
+        for record in self.records:
+            sink.record(record)
 
 
 class Held(Struct):

@@ -6,10 +6,10 @@ import math
 import re
 from typing import ClassVar
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import MOST_STEPS, number
 from hrmdoc.readers.log.grammar.words import measures
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
 
 _ROW = patterns.lazy(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import number
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?nan(?=\W|\Z)|[-+]?inf(?:inity)?(?=\W|\Z)"

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading, Values
 from hrmdoc.readers.log.grammar.columns import LONGEST, columns_of, columns_of_row, framed
+from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import number
 from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
-from hrmdoc.readers.log.position import Position
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _BORDERS = str.maketrans("┃│║", "|||")

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.formats.python_dict import PythonDict
+from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_of
 from hrmdoc.readers.log.grammar.words import is_result
-from hrmdoc.readers.log.mapping import Mapping, mapping_of
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _KEY = r"""(?:"[^"\n]{1,120}"|'[^'\n]{1,120}')\s{0,8}:\s{0,8}"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Held, Reading
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
 
 _FILL = patterns.lazy(r"[━╸╺]+|\[[=>.]{2,}\]")

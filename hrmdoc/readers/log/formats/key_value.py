@@ -11,15 +11,15 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.formats.base import Again, Format, Held, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_result, plain, split_of
-from hrmdoc.readers.log.position import Flow, Position
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 

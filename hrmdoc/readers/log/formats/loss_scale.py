@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from hrmdoc.readers.log.cursor import Cursor, Line
 from hrmdoc.readers.log.formats.base import Format, Reading
-from hrmdoc.readers.log.scan import TROUBLE
+from hrmdoc.readers.log.lines.scan import TROUBLE
+from hrmdoc.readers.log.state.cursor import Cursor, Line
 from hrmdoc.text import patterns
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from msgspec import field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
-from hrmdoc.readers.log.curves import FEWEST, MOST, Curves
 from hrmdoc.readers.log.formats.base import Format, Reading
-from hrmdoc.readers.log.scan import ANYTHING
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.lines.scan import ANYTHING
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.state.curves import FEWEST, MOST, Curves
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|NaN|Infinity)"
@@ -79,7 +79,7 @@ class NumberColumn(Format):
 
     def finish(self) -> Reading | None:
         """The columns that are curves."""
-        return self._curves.finish(self.log)
+        return Reading.of_curves(self._curves.finish(self.log))
 
     def _end(self, column: _Column) -> None:
         """No more numbers come below the heading. Whole ones alone are rather numbers of steps, or of

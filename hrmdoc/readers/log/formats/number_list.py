@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from hrmdoc.readers.log.cursor import Cursor, Line, Log
-from hrmdoc.readers.log.curves import FEWEST, MOST, Curves
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.words import is_result, plain
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.state.curves import FEWEST, MOST, Curves
 from hrmdoc.text import patterns
 
 _LIST = patterns.lazy(
@@ -48,7 +48,7 @@ class NumberList(Format):
 
     def finish(self) -> Reading | None:
         """The lists that are curves."""
-        return self._curves.finish(self.log)
+        return Reading.of_curves(self._curves.finish(self.log))
 
 
 def _lists_in(text: str) -> Iterator[tuple[str, list[float]]]:

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 from msgspec import field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.formats.base import Again, Format, Reading
-from hrmdoc.readers.log.mapping import Mapping, mapping_from, mapping_of, places_of
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, places_of
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.record.records import Event, Fact
 
 _ALIKE = 3

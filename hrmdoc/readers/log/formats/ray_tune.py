@@ -7,10 +7,10 @@ import re
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import MOST_STEPS
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _HEAD = patterns.lazy(r"Result for ([\w.,=\-]{1,200}):\s{0,8}\Z")

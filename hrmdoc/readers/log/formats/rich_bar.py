@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from msgspec import field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
-from hrmdoc.readers.log.position import Position
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.grammar.position import Position
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _BAR = patterns.lazy(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import number
 from hrmdoc.readers.log.grammar.words import split_of
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
 
 _SIDES = patterns.lazy(r"\s{1,60}(\w{1,20}) {1,20}\| {1,20}(\w{1,20})\s{0,8}\Z")

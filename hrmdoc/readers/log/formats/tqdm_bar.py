@@ -9,17 +9,17 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.cursor import Cursor, Line, State
 from hrmdoc.readers.log.formats.base import Again, Format, Held, Reading, Span, Values
 from hrmdoc.readers.log.formats.column_table import ColumnTable
 from hrmdoc.readers.log.formats.python_dict import PythonDict
 from hrmdoc.readers.log.grammar.numbers import spans_of
 from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import MOST_STEPS, number, position_of, totals_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, measures, split_of
-from hrmdoc.readers.log.position import Position
-from hrmdoc.readers.log.scan import BAR
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.lines.scan import BAR
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _COUNT = r"(?P<n>\d[\d.]*[kMG]?)/(?P<total>\d[\d.]*[kMG]?)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hrmdoc.readers.log.grammar.plan import Measure, Plan
-from hrmdoc.readers.log.position import Position
+from hrmdoc.readers.log.grammar.position import Position
 
 MOST_STEPS = 1e18
 """What is larger is no count of steps, and does not fit in 64 bits."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from hrmdoc.readers.log.frameworks import FRAMEWORKS
-from hrmdoc.readers.log.sink import LeftOut, Mark, Sink
+from hrmdoc.readers.log.lines.frameworks import FRAMEWORKS
+from hrmdoc.readers.log.state.sink import LeftOut, Mark, Sink
 from hrmdoc.record.records import Fact, Value
 
 Scope = Literal["config", "env", "version", "run"]

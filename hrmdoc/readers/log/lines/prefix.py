@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from hrmdoc.readers.log.clocks import unix, with_fraction
+from hrmdoc.readers.log.lines.clocks import unix, with_fraction
 from hrmdoc.text import patterns
 
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"

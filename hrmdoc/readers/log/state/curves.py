@@ -6,10 +6,11 @@ comes again with others is what one step gave, and no curve.
 
 from __future__ import annotations
 
-from hrmdoc.readers.log.cursor import Log
-from hrmdoc.readers.log.formats.base import Reading
+from collections.abc import Iterator
+
 from hrmdoc.readers.log.grammar.words import plain
-from hrmdoc.readers.log.sink import Mark
+from hrmdoc.readers.log.state.cursor import Log
+from hrmdoc.readers.log.state.sink import Mark
 
 FEWEST = 4
 """Values of a curve."""
@@ -31,13 +32,10 @@ class Curves:
             self._others.add(key)
         self._found[key] = (values, mark)
 
-    def finish(self, log: Log) -> Reading:
+    def finish(self, log: Log) -> Iterator[tuple[str, list[float], Mark]]:
         """Curves whose measures no line shows point by point."""
-        reading = Reading()
         known = {plain(name) for name in log.sink.metrics()}
         for key, (values, mark) in self._found.items():
             if key not in self._others and len(values) >= FEWEST and plain(key[0]) not in known:
-                for epoch, value in enumerate(values):
-                    reading.add([(key[0], value)], epoch, "epoch", mark)
+                yield key[0], values, mark
         self._found.clear()
-        return reading

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hrmdoc.readers.log.stream import Block
+from hrmdoc.readers.log.lines.stream import Block
 
 _SHORTEST = 8
 """Letters below which a line, such as a rule of dashes, marks nothing."""

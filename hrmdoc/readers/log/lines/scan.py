@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.log.frameworks import FRAMEWORKS
+from hrmdoc.readers.log.lines.frameworks import FRAMEWORKS
 from hrmdoc.text.literals import Literals
 
 METRIC, BAR, TROUBLE, MOMENT, FACT, FRAMEWORK, CONFIG, WANTED = 1, 2, 4, 8, 16, 32, 64, 128

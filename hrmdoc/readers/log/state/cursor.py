@@ -6,21 +6,18 @@ What only one format needs between two lines is that format's own `State`, kept 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.bar_of_run import BarOfRun
-from hrmdoc.readers.log.facts import Facts
+from hrmdoc.readers.log.grammar.position import Flow
 from hrmdoc.readers.log.grammar.template import Plans
-from hrmdoc.readers.log.position import Flow
-from hrmdoc.readers.log.sink import LeftOut, Mark, Sink
-
-if TYPE_CHECKING:
-    from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.state.bar_of_run import BarOfRun
+from hrmdoc.readers.log.state.facts import Facts
+from hrmdoc.readers.log.state.sink import LeftOut, Mark, Sink
 
 S = TypeVar("S", bound="State")
-F = TypeVar("F", bound="Format")
+F = TypeVar("F")
 
 
 class Line(Struct):
@@ -80,20 +77,12 @@ class Log:
         self.plans = Plans()
         self.left_out = LeftOut()
         self.facts = Facts(sink, self.left_out)
-        self.formats: dict[type[Format], Format] = {}
+        self.formats: dict[type[Any], Any] = {}
 
     def format(self, kind: type[F]) -> F:
         """The log's own reader of a format."""
-        return self.formats[kind]  # type: ignore[return-value]
-
-    def apply(self, reading: Reading | None) -> None:
-        """Hands a reading's points and records over."""
-        if reading is None:
-            return
-        for found in reading.found:
-            self.sink.points(found.values, found.step, found.axis, found.mark, found.precision)
-        for record in reading.records:
-            self.sink.record(record)
+        found: F = self.formats[kind]
+        return found
 
     def leave_out(self, what: str, mark: Mark, count: int = 1) -> None:
         """Notes that a bound was reached; see `LeftOut`."""

@@ -16,16 +16,16 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from hrmdoc.readers.log.clocks import with_fraction
 from hrmdoc.readers.log.formats.base import Again
-from hrmdoc.readers.log.layout import Layout
-from hrmdoc.readers.log.scan import OUTLINE
+from hrmdoc.readers.log.lines.clocks import with_fraction
+from hrmdoc.readers.log.lines.scan import OUTLINE
+from hrmdoc.readers.log.repeats.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from hrmdoc.readers.log.clocks import Clocks
-    from hrmdoc.readers.log.stream import Block
+    from hrmdoc.readers.log.lines.clocks import Clocks
+    from hrmdoc.readers.log.lines.stream import Block
 
 _MOST_SHAPES = 16_384
 _MOST_RECIPES = 256

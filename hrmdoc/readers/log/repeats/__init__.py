@@ -1,0 +1,1 @@
+"""Lines that differ in digits alone, read by column."""
