@@ -36,7 +36,7 @@ def hrmdoc_read(path: str) -> dict[str, Any]:
 def reader_only(reader: str, path: str) -> dict[str, Any]:
     """One reader without rules and without a run: its records are counted and dropped."""
     from hrmdoc import readers
-    from hrmdoc.readers.base import Context
+    from hrmdoc.readers.support.base import Context
     from hrmdoc.record.records import Damage, Points
 
     session = readers.reader(reader).open_session(Context(path))

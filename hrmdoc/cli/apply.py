@@ -161,8 +161,8 @@ def _session(
 
 def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analysis:
     """The run, read together with the config that the user names."""
-    from hrmdoc.remedies.editors.python_text import is_program
     from hrmdoc.remedies.own_config import config_facts
+    from hrmdoc.remedies.python_text import is_program
 
     program = config is not None and is_program(config)
     session.read([path] if config is None or program else [path, str(config)])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source
-from hrmdoc.readers.base import Opened
+from hrmdoc.readers.support.base import Opened
 from hrmdoc.record.records import Damage
 from hrmdoc.record.run import Run
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import msgspec
 
 from hrmdoc.errors import RuleError, did_you_mean
-from hrmdoc.measures import detectors, functions
 from hrmdoc.measures.base import Detector
 from hrmdoc.measures.function import Function
 
@@ -56,7 +55,7 @@ def names() -> tuple[str, ...]:
 @cache
 def detector_names() -> tuple[str, ...]:
     """Every detector, in alphabetical order. Loads them all; `make` loads the one it makes."""
-    return tuple(filter(_class_in, _modules()))
+    return tuple(filter(_class_in, _modules("detectors")))
 
 
 @cache
@@ -64,22 +63,22 @@ def all_functions() -> Mapping[str, Function]:
     """Every function of expressions by its name, in alphabetical order."""
     found = [
         item
-        for module in pkgutil.iter_modules(functions.__path__)
-        for item in vars(importlib.import_module(f"{functions.__name__}.{module.name}")).values()
+        for module in _modules("functions")
+        for item in vars(importlib.import_module(f"{__name__}.functions.{module}")).values()
         if isinstance(item, Function)
     ]
     return {item.name: item for item in sorted(found, key=lambda item: item.name)}
 
 
 @cache
-def _modules() -> tuple[str, ...]:
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(detectors.__path__)))
+def _modules(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules([f"{__path__[0]}/{folder}"])))
 
 
 @cache
 def _class_in(module: str) -> type[Detector] | None:
     """The detector that the module of that name holds; None for a module of helpers."""
-    found = importlib.import_module(f"{detectors.__name__}.{module}")
+    found = importlib.import_module(f"{__name__}.detectors.{module}")
     for item in vars(found).values():
         if (
             inspect.isclass(item)
@@ -92,7 +91,7 @@ def _class_in(module: str) -> type[Detector] | None:
 
 
 def _class(name: str) -> type[Detector]:
-    found = _class_in(name) if name in _modules() else None
+    found = _class_in(name) if name in _modules("detectors") else None
     if found is None:
         hint = did_you_mean(name, detector_names()) or f"known detectors: {', '.join(detector_names())}"
         raise RuleError(f"there is no detector {name!r}", hint=hint)

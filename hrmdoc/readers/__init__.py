@@ -1,8 +1,7 @@
 """Readers: one module a format. The folder is the registry, so a new format is one new file here.
 
 `discover` finds what a path holds, `read_into` reads it into a run, `open_source` starts one incremental
-session. Folders, modules whose name begins with an underscore, and `base` are helpers. Importing this package
-loads none of them.
+session. Folders are helpers. Importing this package loads none of them.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from hrmdoc.readers.base import Reader
     from hrmdoc.readers.sources.feed import open_source, read_into
     from hrmdoc.readers.sources.find import discover
     from hrmdoc.readers.sources.groups import RunGroup, runs_in, told
     from hrmdoc.readers.sources.runs import runs_below
     from hrmdoc.readers.sources.source import Source
+    from hrmdoc.readers.support.base import Reader
 
 __all__ = [
     "RunGroup",
@@ -58,7 +57,7 @@ def __getattr__(name: str) -> Any:
 def names() -> tuple[str, ...]:
     """The name of every reader, in alphabetical order."""
     modules = pkgutil.iter_modules(__path__)
-    return tuple(sorted(m.name for m in modules if m.name != "base" and m.name[0] != "_" and not m.ispkg))
+    return tuple(sorted(module.name for module in modules if not module.ispkg))
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.document import Leaf, json_leaves, yaml_leaves
 from hrmdoc.readers.support.flatten import plain_value
 from hrmdoc.readers.support.whole import Whole

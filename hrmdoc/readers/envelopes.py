@@ -18,9 +18,9 @@ from typing import Any
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers import jsonl
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession

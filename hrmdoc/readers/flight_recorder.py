@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.budget import MAX_OPERATIONS
 from hrmdoc.readers.support.whole import Whole
 from hrmdoc.record.records import Damage, Event, Fact, Record, Value

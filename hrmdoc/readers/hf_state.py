@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Record, Value

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from hrmdoc.readers.base import Context
-from hrmdoc.readers.sources.names import checkpoint_number
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
+from hrmdoc.readers.support.names import checkpoint_number
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_pandas

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrmdoc.readers.base import Context, Session
+from hrmdoc.readers.support.base import Context, Session
 from hrmdoc.readers.support.flatten import plain_value
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held, is_database

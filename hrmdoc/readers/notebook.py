@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.record.records import Damage, Fact, Record
 from hrmdoc.text import patterns

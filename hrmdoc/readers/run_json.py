@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.record.records import Damage, Fact, Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hrmdoc.readers.base import Context, Session
 from hrmdoc.readers.log.session import TextSession
+from hrmdoc.readers.support.base import Context, Session
 
 NAME = "text"
 TITLE = "plain text logs (stdout, stderr, train.log, slurm output)"

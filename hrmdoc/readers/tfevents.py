@@ -15,9 +15,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.events import crc, tb_event, wire
 from hrmdoc.readers.events.tfrecord import Block, Framer
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.tables.table import Columns
 from hrmdoc.record.records import Damage, Fact, FloatArray, IntArray, Record

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.readers.tables.table import unix_time
 from hrmdoc.record.records import Damage, Event, Line, Record

@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.session import TextSession
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.decode import codec_of
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.placed import Placed

@@ -12,10 +12,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.readers.base import Context, Session
 from hrmdoc.readers.events import wire
 from hrmdoc.readers.events.wire import BYTES, Field
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context, Session
 from hrmdoc.readers.support.flatten import flat_facts, plain_value
 from hrmdoc.readers.support.whole import json_session
 from hrmdoc.readers.tables.rows import Rows

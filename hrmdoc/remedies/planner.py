@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
-from hrmdoc.remedies import files, switches, values
-from hrmdoc.remedies.editors import python_text
+from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.editors.document import Route, Wanted, dotted, verify
 from hrmdoc.remedies.editors.formats import parse
 from hrmdoc.remedies.editors.overrides import override

@@ -216,7 +216,7 @@ def mutated(blob: bytes, others: list[bytes], rng: random.Random) -> bytes:
 
 def records(reader: str, path: str, blob: bytes, cuts: Iterable[int]) -> list[Record]:
     """What the bare reader yields: no boundary catches its exceptions."""
-    from hrmdoc.readers.base import Context
+    from hrmdoc.readers.support.base import Context
 
     session = readers.reader(reader).open_session(Context(path, source=path))
     found: list[Record] = []

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hrmdoc.live.follow import Follower
-from hrmdoc.readers.base import nothing_wanted
+from hrmdoc.readers.support.base import nothing_wanted
 from hrmdoc.record.run import Run
 
 

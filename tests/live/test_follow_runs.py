@@ -12,7 +12,7 @@ import pytest
 
 from hrmdoc.live.follow import LOOK_FOR_NEW_EVERY, Follower
 from hrmdoc.live.watch import Watch
-from hrmdoc.readers.base import nothing_wanted
+from hrmdoc.readers.support.base import nothing_wanted
 from hrmdoc.record.run import Run
 
 

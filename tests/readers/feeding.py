@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from hrmdoc.readers.base import Session
+from hrmdoc.readers.support.base import Session
 from hrmdoc.record.records import Points, Record
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.readers import configs, run_json, torchrun
-from hrmdoc.readers.base import Context, Reader
+from hrmdoc.readers.support.base import Context, Reader
 from hrmdoc.record.records import Damage, Event, Fact, Line, Record
 from tests.readers.feeding import fed
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import csv, discover, read_into
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Points, Record
 from hrmdoc.record.run import Run
 from tests.readers.feeding import curves, fed

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import envelopes
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Line, Points
 from tests.readers.feeding import curves, fed
 

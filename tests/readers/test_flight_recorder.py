@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hrmdoc.readers import flight_recorder
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact, Record
 from tests.readers.feeding import fed
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from hrmdoc.readers import hf_state
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Fact, Points, Record
 from tests.readers.feeding import fed
 

@@ -25,9 +25,9 @@ from hrmdoc.readers import (
     open_source,
     read_into,
 )
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.source import Source
 from hrmdoc.readers.support import budget, python_settings, sqlite_guard
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact, Points, Record
 from hrmdoc.record.run import Run
 from tests.readers.feeding import database, fed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.readers import json_history
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact, Points, Record
 from tests.readers.feeding import fed
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import jsonl
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.sources.feed import nothing_wanted
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from hrmdoc.readers import discover, mlflow, read_into
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Points
 from hrmdoc.record.run import Run
 from tests.readers.feeding import database

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hrmdoc.readers import csv, discover, jsonl, nvidia_smi, read_into
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Points, Record
 from hrmdoc.record.run import Run
 from tests.readers import test_tfevents, test_trackio, test_wandb

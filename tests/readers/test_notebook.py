@@ -11,7 +11,7 @@ import pytest
 import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import notebook
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact
 from tests.readers.feeding import curves, fed
 

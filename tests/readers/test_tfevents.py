@@ -16,8 +16,8 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_ndarray, make_tensor_proto
 
 from hrmdoc.readers import discover, read_into, tfevents
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.events.crc import masked, of_similar, unmask
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Points, Record
 from hrmdoc.record.run import Run
 from tests.readers.feeding import fed

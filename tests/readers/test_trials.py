@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hrmdoc.readers import choose, discover, read_into, runs_below, trials
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Points, Record
 from hrmdoc.record.run import Run
 from tests.fuzz.harness import _TRIALS

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import wandb
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from tests.readers.feeding import curves, fed
 

@@ -13,7 +13,7 @@ from hrmdoc.errors import UsageError, did_you_mean
 from ..data.arc import build_arc
 from ..data.dataset import PuzzleData, dataset_hash
 from ..data.maze import build_maze
-from ..data.sudoku.build import BUILTIN, build_sudoku, builtin
+from ..data.sudoku_dataset import BUILTIN, build_sudoku, builtin
 from ..data.text import build_text, unigram_loss
 
 USAGE = f"""usage: hrmdoc dataset sudoku SOURCE OUTPUT [subsample-size=N] [min-difficulty=N] [num-aug=N]

@@ -5,7 +5,7 @@ from .arc import build_arc
 from .dataset import PuzzleData, dataset_hash
 from .info import DataInfo
 from .maze import build_maze
-from .sudoku.build import BUILTIN, build_sudoku, builtin
+from .sudoku_dataset import BUILTIN, build_sudoku, builtin
 from .write import write_identifiers, write_split
 
 __all__ = [

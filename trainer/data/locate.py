@@ -8,7 +8,7 @@ from hrmdoc.errors import ConfigError
 
 from ..config.schema import TrainConfig
 from .dataset import PuzzleData, dataset_hash
-from .sudoku.build import BUILTIN, builtin, recipe_of
+from .sudoku_dataset import BUILTIN, builtin, recipe_of
 
 BUILTIN_PREFIX = "builtin:"
 # What the published recipes call their data, and the options that build it.

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
@@ -20,6 +19,7 @@ from hrmdoc.readers.log.repeats.layout import layout_of
 from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.state.sink import Mark, Sink
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Record
 
 _MOST_RANKS = 65536

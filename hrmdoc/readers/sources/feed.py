@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError
-from hrmdoc.readers.base import Context, Opened, Session
 from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.support.base import Context, Opened, Session
 from hrmdoc.readers.support.budget import Budget
 from hrmdoc.readers.support.decode import codec_of, decoder, plain_head
 from hrmdoc.record.records import Damage, Record

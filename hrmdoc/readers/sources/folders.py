@@ -7,8 +7,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from hrmdoc.readers.sources import names
 from hrmdoc.readers.sources.source import Source
+from hrmdoc.readers.support import names
 from hrmdoc.text import patterns
 
 SETTINGS = frozenset({"configs", "run_json"})

@@ -26,8 +26,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers.sources import names
-from hrmdoc.readers.support import budget
+from hrmdoc.readers.support import budget, names
 from hrmdoc.readers.support.decode import PIECE, codec_of, decoder
 from hrmdoc.record.records import Damage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from hrmdoc.readers.sources import names
+from hrmdoc.readers.support import names
 from hrmdoc.record.records import Damage
 
 _MAX_DEPTH = 8

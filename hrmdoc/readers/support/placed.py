@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hrmdoc.readers.base import Opened
+from hrmdoc.readers.support.base import Opened
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import sqlite_guard
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.budget import MAX_HEADER
 from hrmdoc.record.records import Damage, Record
 

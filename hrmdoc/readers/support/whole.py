@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hrmdoc.errors import InputError
-from hrmdoc.readers.base import Context
 from hrmdoc.readers.support import json_text
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.record.records import Damage, Record
 

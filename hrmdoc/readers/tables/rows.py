@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.tables.gaps import Gaps

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
 from hrmdoc.text import patterns
 

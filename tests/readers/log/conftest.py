@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from hrmdoc.readers import text
-from hrmdoc.readers.base import Context
+from hrmdoc.readers.support.base import Context
 from hrmdoc.record.run import Run
 
 Read = Callable[..., Run]

@@ -19,7 +19,7 @@ import zstandard
 from hrmdoc import readers
 from hrmdoc.errors import InputError
 from hrmdoc.readers import Source, discover, open_source, read_into
-from hrmdoc.readers.sources.names import is_no_log, logger_of, natural, rank_in
+from hrmdoc.readers.support.names import is_no_log, logger_of, natural, rank_in
 from hrmdoc.record.records import Damage
 from hrmdoc.record.run import Run
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from hrmdoc.trainer.data.sudoku.build import all_boards
 from hrmdoc.trainer.data.sudoku.generate import dig, dig_singles, full_board, generate, singles_solve
 from hrmdoc.trainer.data.sudoku.rules import (
     box_shape,
@@ -13,6 +12,7 @@ from hrmdoc.trainer.data.sudoku.rules import (
     units,
 )
 from hrmdoc.trainer.data.sudoku.solver import solve
+from hrmdoc.trainer.data.sudoku_dataset import all_boards
 
 UNIQUE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
 HARD = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."

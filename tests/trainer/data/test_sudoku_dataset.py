@@ -7,9 +7,9 @@ import pytest
 from hrmdoc.errors import ConfigError, InputError
 from hrmdoc.trainer.data import PuzzleData, build_sudoku, builtin, dataset_hash
 from hrmdoc.trainer.data.rows import csv_rows, repository_rows
-from hrmdoc.trainer.data.sudoku.build import BUILTIN, Recipe
 from hrmdoc.trainer.data.sudoku.generate import generate
 from hrmdoc.trainer.data.sudoku.rules import canonical, is_solution
+from hrmdoc.trainer.data.sudoku_dataset import BUILTIN, Recipe
 from hrmdoc.trainer.data.tables import read_table
 
 TRAIN, TEST = generate(8, 9, 40, seed=0), generate(3, 9, 40, seed=1)

@@ -11,13 +11,13 @@ import numpy as np
 
 from hrmdoc.errors import ConfigError, InputError, did_you_mean
 
-from ..info import DataInfo
-from ..rows import csv_rows, split_rows
-from ..tables import Table, read_table
-from ..write import publish, write_identifiers, write_split
-from .generate import dig, dig_singles, full_board
-from .rules import Boards, canonical, shuffle, to_tokens
-from .solver import solve
+from .info import DataInfo
+from .rows import csv_rows, split_rows
+from .sudoku.generate import dig, dig_singles, full_board
+from .sudoku.rules import Boards, canonical, shuffle, to_tokens
+from .sudoku.solver import solve
+from .tables import Table, read_table
+from .write import publish, write_identifiers, write_split
 
 
 def build_sudoku(

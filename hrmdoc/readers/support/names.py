@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from hrmdoc.readers.base import rank_of
+from hrmdoc.readers.support.base import rank_of
 from hrmdoc.readers.support.decode import SUFFIXES
 from hrmdoc.text import patterns
 
