@@ -11,7 +11,7 @@ from typing import Any
 
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
-from hrmdoc.rulebook.schema import Typical, TypicalRow
+from hrmdoc.rulebook.schema.typical import Typical, TypicalRow
 
 Functions = Mapping[str, Callable[..., Any]]
 

@@ -8,35 +8,16 @@ from __future__ import annotations
 
 from hrmdoc.rulebook.checking import check
 from hrmdoc.rulebook.loading import load
-from hrmdoc.rulebook.parsing import FOLDERS, RuleFile, parse
-from hrmdoc.rulebook.schema import (
-    EVERY_SYMPTOM,
-    MESSAGE,
-    Applies,
-    Cause,
-    Change,
-    ConfigKey,
-    EventWhen,
-    Fit,
-    Framework,
-    Given,
-    LinesWhen,
-    Needs,
-    Number,
-    Phase,
-    Remedy,
-    Rulebook,
-    Severity,
-    Signature,
-    SignatureFile,
-    SilenceWhen,
-    Status,
-    SymptomRule,
-    Typical,
-    Variant,
-    Verify,
-    When,
-)
+from hrmdoc.rulebook.parsing import parse
+from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
+from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given
+from hrmdoc.rulebook.schema.common import Applies, Number, Phase, Severity, Status
+from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework
+from hrmdoc.rulebook.schema.remedies import Change, Fit, Remedy, Verify
+from hrmdoc.rulebook.schema.signatures import MESSAGE, Signature, SignatureFile
+from hrmdoc.rulebook.schema.symptoms import Needs, SymptomRule, Variant
+from hrmdoc.rulebook.schema.typical import Typical
+from hrmdoc.rulebook.schema.when import EventWhen, LinesWhen, SilenceWhen, When
 
 __all__ = [
     "EVERY_SYMPTOM",
@@ -47,23 +28,15 @@ __all__ = [
     "Change",
     "ConfigKey",
     "EventWhen",
-    "Fit",
     "Framework",
     "Given",
     "LinesWhen",
-    "Needs",
-    "Number",
-    "Phase",
     "Remedy",
-    "RuleFile",
     "Rulebook",
     "Severity",
     "Signature",
-    "SignatureFile",
     "SilenceWhen",
-    "Status",
     "SymptomRule",
-    "Typical",
     "Variant",
     "Verify",
     "When",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
-    from hrmdoc.rulebook.schema import Signature
+    from hrmdoc.rulebook.schema.signatures import Signature
 
 _FLAGS = patterns.lazy(r"\(\?[aiLmsux]+\)")
 _PIECE = patterns.lazy(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)

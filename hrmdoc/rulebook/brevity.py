@@ -9,7 +9,7 @@ from pathlib import Path
 from hrmdoc.rulebook.conditions import Route, parts
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.rulefile import line_of
-from hrmdoc.rulebook.schema import SymptomRule
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
 
 LONGEST_CHECK = 160
 MOST_CLAUSES = 5

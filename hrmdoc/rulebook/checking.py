@@ -10,7 +10,9 @@ from hrmdoc.rulebook import relations
 from hrmdoc.rulebook.alternatives import unshown
 from hrmdoc.rulebook.brevity import wordy
 from hrmdoc.rulebook.expressions import compile_expression
-from hrmdoc.rulebook.schema import EVERY_SYMPTOM, Cause, Given, Remedy, Rulebook
+from hrmdoc.rulebook.schema.book import Rulebook
+from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given
+from hrmdoc.rulebook.schema.remedies import Remedy
 
 
 def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:

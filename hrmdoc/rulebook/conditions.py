@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hrmdoc import measures
 from hrmdoc.errors import RuleError, did_you_mean
 from hrmdoc.rulebook.expressions import compile_expression, is_computed
-from hrmdoc.rulebook.schema import Cause, Remedy, SymptomRule, Typical, When
+from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.remedies import Remedy
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
+from hrmdoc.rulebook.schema.typical import Typical
+from hrmdoc.rulebook.schema.when import When
 
 if TYPE_CHECKING:
-    from hrmdoc.rulebook import RuleFile
+    from hrmdoc.rulebook.schema.book import RuleFile
 
 Route = tuple[str, ...]
 Expressions = Iterator[tuple[Route, str]]

@@ -18,8 +18,8 @@ from msgspec import Struct
 from hrmdoc import __version__
 from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
-from hrmdoc.rulebook.parsing import FOLDERS, parse_all
-from hrmdoc.rulebook.schema import Rulebook
+from hrmdoc.rulebook.parsing import parse_all
+from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 
 STATES_KEPT = 8
 _LOADING = threading.Lock()

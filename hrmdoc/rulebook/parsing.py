@@ -11,25 +11,12 @@ import msgspec
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import conditions, relations, wordings
 from hrmdoc.rulebook.rulefile import convert, line_of
-from hrmdoc.rulebook.schema import (
-    Cause,
-    Framework,
-    Remedy,
-    Rulebook,
-    SignatureFile,
-    SymptomRule,
-    Typical,
-)
-
-RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Typical
-FOLDERS: dict[str, type[RuleFile]] = {
-    "symptoms": SymptomRule,
-    "signatures": SignatureFile,
-    "causes": Cause,
-    "remedies": Remedy,
-    "frameworks": Framework,
-    "typical": Typical,
-}
+from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
+from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.remedies import Remedy
+from hrmdoc.rulebook.schema.signatures import SignatureFile
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
+from hrmdoc.rulebook.schema.typical import Typical
 
 
 def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.conditions import parts
 from hrmdoc.rulebook.expressions import compile_expression
-from hrmdoc.rulebook.schema import SymptomRule
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
 
 
 def in_order(rules: Iterable[SymptomRule]) -> list[SymptomRule]:

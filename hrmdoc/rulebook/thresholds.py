@@ -10,7 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
-from hrmdoc.rulebook.schema import Variant, When
+from hrmdoc.rulebook.schema.symptoms import Variant
+from hrmdoc.rulebook.schema.when import When
 
 
 def varied(when: When, variant: Variant) -> When:

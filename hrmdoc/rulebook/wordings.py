@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook.schema import Signature
+from hrmdoc.rulebook.schema.signatures import Signature
 
 
 def check(signature: Signature, path: Path) -> None:

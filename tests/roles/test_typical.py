@@ -8,7 +8,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.roles.typical import typical_facts
-from hrmdoc.rulebook.schema import Typical, TypicalRow, TypicalTable
+from hrmdoc.rulebook.schema.typical import Typical, TypicalRow, TypicalTable
 
 LORA = (1e-4, 3e-4)
 FULL_FINE_TUNE = (1e-5, 7e-5)

@@ -7,7 +7,8 @@ import pytest
 
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.rulefile import convert, misfit
-from hrmdoc.rulebook.schema import Framework, SymptomRule
+from hrmdoc.rulebook.schema.frameworks import Framework
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
 from hrmdoc.settings import Settings
 
 RULE = """id: a

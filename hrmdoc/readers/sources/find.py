@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError, did_you_mean
-from hrmdoc.readers.sources import archives, names
+from hrmdoc.readers.sources import archives
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.sources.walk import files_below
+from hrmdoc.readers.support import names
 from hrmdoc.readers.support.decode import codec_of, plain_head
 from hrmdoc.record.records import Damage
 

@@ -18,8 +18,9 @@ from functools import lru_cache
 from msgspec import Struct, structs
 
 from hrmdoc import readers
-from hrmdoc.readers.sources import folders, names
+from hrmdoc.readers.sources import folders
 from hrmdoc.readers.sources.source import Source
+from hrmdoc.readers.support import names
 from hrmdoc.record.records import Event, Points, Record
 from hrmdoc.text import patterns
 

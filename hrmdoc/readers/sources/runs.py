@@ -15,9 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec import structs
 
 from hrmdoc import readers
-from hrmdoc.readers.sources import find, folders, groups, names
+from hrmdoc.readers.sources import find, folders, groups
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.support import names
 from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns

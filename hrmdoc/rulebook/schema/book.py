@@ -1,0 +1,33 @@
+"""All rules together, and which folder holds which sort."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.frameworks import Framework
+from hrmdoc.rulebook.schema.remedies import Remedy
+from hrmdoc.rulebook.schema.signatures import Signature, SignatureFile
+from hrmdoc.rulebook.schema.symptoms import SymptomRule
+from hrmdoc.rulebook.schema.typical import Typical
+
+RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Typical
+FOLDERS: dict[str, type[RuleFile]] = {
+    "symptoms": SymptomRule,
+    "signatures": SignatureFile,
+    "causes": Cause,
+    "remedies": Remedy,
+    "frameworks": Framework,
+    "typical": Typical,
+}
+
+
+class Rulebook(Struct, frozen=True):
+    """All rules by id, and what is usual."""
+
+    symptoms: dict[str, SymptomRule] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    causes: dict[str, Cause] = field(default_factory=dict)
+    remedies: dict[str, Remedy] = field(default_factory=dict)
+    frameworks: dict[str, Framework] = field(default_factory=dict)
+    typical: dict[str, Typical] = field(default_factory=dict)
