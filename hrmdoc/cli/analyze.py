@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hrmdoc.cli.options import (
+from hrmdoc.cli.shared.options import (
     console,
     fail_on_option,
     note_other_runs,
@@ -14,7 +14,7 @@ from hrmdoc.cli.options import (
     stated,
     status,
 )
-from hrmdoc.cli.runs import Runs
+from hrmdoc.cli.shared.runs import Runs
 
 
 @click.command("analyze")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
+from hrmdoc.cli.shared.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
 from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import metric_roles, note_other_runs, run_options, stated_facts
+from hrmdoc.cli.shared.options import metric_roles, note_other_runs, run_options, stated_facts
 
 
 @click.command("bundle")

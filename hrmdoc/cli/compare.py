@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.cli.shared.options import console, metric_roles, run_options, stated_facts
 
 if TYPE_CHECKING:
     from hrmdoc.reports.compare import Comparison

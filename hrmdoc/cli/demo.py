@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import console
+from hrmdoc.cli.shared.options import console
 
 
 @click.command("demo")

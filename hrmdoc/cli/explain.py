@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hrmdoc.cli.options import ids
+from hrmdoc.cli.shared.options import ids
 from hrmdoc.errors import UsageError, did_you_mean
 
 
@@ -15,7 +15,7 @@ def command(name: str) -> int:
     from pathlib import Path
 
     from hrmdoc import measures, rulebook, settings
-    from hrmdoc.cli.options import console
+    from hrmdoc.cli.shared.options import console
     from hrmdoc.reports.explanation import explanation
     from hrmdoc.reports.layout import WIDEST
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import progress
+from hrmdoc.cli.shared.options import progress
 from hrmdoc.errors import UsageError
 
 PASS = {"ignore_unknown_options": True, "allow_extra_args": True}

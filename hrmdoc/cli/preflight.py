@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hrmdoc.cli.options import console, fail_on_option, stated_facts, status
+from hrmdoc.cli.shared.options import console, fail_on_option, stated_facts, status
 
 
 @click.command("preflight")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import note_other_runs, one_run_option, run_options, stated
-from hrmdoc.cli.runs import Runs
+from hrmdoc.cli.shared.options import note_other_runs, one_run_option, run_options, stated
+from hrmdoc.cli.shared.runs import Runs
 from hrmdoc.errors import UsageError
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import ids, progress
+from hrmdoc.cli.shared.options import ids, progress
 from hrmdoc.errors import RuleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def _tried(
     book: Rulebook, cases: list[Path], signatures: list[str], symptoms: list[str]
 ) -> Iterator[str | None]:
     """The problem of each case and example, None where there is none; problems are printed as they come."""
-    from hrmdoc.examination.cases import check_file
-    from hrmdoc.examination.examples import check_examples
+    from hrmdoc.examination.cases.case import check_file
+    from hrmdoc.examination.cases.examples import check_examples
     from hrmdoc.examination.signatures import SignatureMatcher
 
     matcher = SignatureMatcher(book)

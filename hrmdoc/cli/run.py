@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.options import check_policy, console
+from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.options import console, metric_roles, note_other_runs, run_options, stated_facts
+from hrmdoc.cli.shared.options import console, metric_roles, note_other_runs, run_options, stated_facts
 from hrmdoc.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hrmdoc.cli.options import (
+from hrmdoc.cli.shared.options import (
     check_policy,
     console,
     fail_on_option,

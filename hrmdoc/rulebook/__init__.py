@@ -9,14 +9,13 @@ from __future__ import annotations
 from hrmdoc.rulebook.checking import check
 from hrmdoc.rulebook.loading import load
 from hrmdoc.rulebook.parsing import parse
-from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
+from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given
-from hrmdoc.rulebook.schema.common import Applies, Number, Phase, Severity, Status
+from hrmdoc.rulebook.schema.common import Applies, Severity
 from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework
-from hrmdoc.rulebook.schema.remedies import Change, Fit, Remedy, Verify
-from hrmdoc.rulebook.schema.signatures import MESSAGE, Signature, SignatureFile
-from hrmdoc.rulebook.schema.symptoms import Needs, SymptomRule, Variant
-from hrmdoc.rulebook.schema.typical import Typical
+from hrmdoc.rulebook.schema.remedies import Change, Remedy, Verify
+from hrmdoc.rulebook.schema.signatures import MESSAGE, Signature
+from hrmdoc.rulebook.schema.symptoms import SymptomRule, Variant
 from hrmdoc.rulebook.schema.when import EventWhen, LinesWhen, SilenceWhen, When
 
 __all__ = [

@@ -31,7 +31,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from hrmdoc.cli.main import main
-from hrmdoc.examination.notation import series_from
+from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.paths import data_dir
 
 FOLDER = Path(__file__).parent

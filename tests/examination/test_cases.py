@@ -8,7 +8,7 @@ import pytest
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
-from hrmdoc.examination.cases import Case, check_case, check_file, examine, load_cases
+from hrmdoc.examination.cases.case import Case, check_case, check_file, examine, load_cases
 from hrmdoc.examination.signatures import SignatureMatcher
 
 BOOK = rulebook.load()

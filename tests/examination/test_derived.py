@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.examination.derived import derived
-from hrmdoc.examination.notation import series_from
 from hrmdoc.record.records import Event, Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess

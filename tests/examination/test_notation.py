@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hrmdoc.errors import RuleError
-from hrmdoc.examination.notation import series_from
+from hrmdoc.examination.cases.notation import series_from
 
 
 def test_a_plain_list_of_values_is_taken_as_it_is() -> None:

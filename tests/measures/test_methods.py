@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hrmdoc import measures
-from hrmdoc.examination.notation import series_from
+from hrmdoc.examination.cases.notation import series_from
 
 
 def scores(detector: str, /, *notations: str, spacing: int = 1, **params: Any) -> np.ndarray:

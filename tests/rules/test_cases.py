@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.examination.cases import check_file, load_cases
+from hrmdoc.examination.cases.case import check_file, load_cases
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.rulebook import MESSAGE, Rulebook
 

@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.examination.cases import Case, CaseLine, check_case
-from hrmdoc.examination.examples import check_examples
+from hrmdoc.examination.cases.case import Case, CaseLine, check_case
+from hrmdoc.examination.cases.examples import check_examples
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.rulebook import MESSAGE, Rulebook, Signature
 

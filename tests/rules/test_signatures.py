@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from hrmdoc import rulebook
-from hrmdoc.examination.examples import check_examples
+from hrmdoc.examination.cases.examples import check_examples
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.record.records import Line
 from hrmdoc.rulebook import Rulebook, Signature

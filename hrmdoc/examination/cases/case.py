@@ -25,9 +25,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from hrmdoc.errors import RuleError
+from hrmdoc.examination.cases.examples import log_line
+from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.examination.examine import Examination
-from hrmdoc.examination.examples import log_line
-from hrmdoc.examination.notation import series_from
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.record.records import Event, Points, Tick

@@ -69,7 +69,7 @@ class Runs:
     def sessions(self) -> Iterator[tuple[RunGroup, AnalysisSession]]:
         """Each of several runs, read one after the other; progress is shown where there is a terminal."""
         from hrmdoc.analysis import AnalysisSession
-        from hrmdoc.cli.options import progress
+        from hrmdoc.cli.shared.options import progress
 
         self._name_problems()
         with progress("examining", len(self.groups)) as advance:
