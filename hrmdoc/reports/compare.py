@@ -67,11 +67,12 @@ def compare(sick: Analysis, healthy: Analysis) -> Comparison:
     mine = {s.id for s in sick.present if s.state == "present"}
     theirs = {s.id for s in healthy.present if s.state == "present"}
     return Comparison(
-        tuple(_differences(sick, healthy)), tuple(_partings(sick, healthy)), tuple(sorted(mine - theirs))
+        tuple(differences(sick, healthy)), tuple(_partings(sick, healthy)), tuple(sorted(mine - theirs))
     )
 
 
-def _differences(sick: Analysis, healthy: Analysis) -> Iterator[Difference]:
+def differences(sick: Analysis, healthy: Analysis) -> Iterator[Difference]:
+    """The facts in which they differ: configuration, environment, versions."""
     for section, scope in (("config", "config"), ("environment", "env"), ("versions", "version")):
         mine, theirs = _facts(sick, scope), _facts(healthy, scope)
         yield from _unequal(section, mine, theirs)

@@ -13,20 +13,20 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
-from hrmdoc.paths import data_dir
 from hrmdoc.record.series import Series
-from hrmdoc.reports.curve import svg
-from hrmdoc.reports.layout import place, safe
+from hrmdoc.reports.layout import safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
-from hrmdoc.reports.terminal_causes import factor
 from hrmdoc.reports.terminal_curves import CURVES
-from hrmdoc.reports.verdict import blame, checked, likely, of_ranks, sentence
-from hrmdoc.text.clean import duration
+
+if TYPE_CHECKING:
+    from hrmdoc.reports.charts import Charts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,49 +52,34 @@ class Chapter:
 
 
 def html(analyses: Sequence[Analysis]) -> str:
-    """The review as one HTML page."""
-    from markupsafe import Markup
+    """The review as one HTML page: the curves of its healed or healthy twin are laid over a sick run's."""
+    from hrmdoc.reports.charts import charts
+    from hrmdoc.reports.html import environment, style
+    from hrmdoc.reports.twins import companion
 
-    return _render("review.html.j2", analyses, autoescape=True, curve=lambda c, s: Markup(_curve(c, s)))  # noqa: S704 (own SVG, escaped inside)
+    def drawn(one: Chapter) -> Charts:
+        twin = companion(one.analysis, analyses)
+        return charts(one.analysis, [twin] if twin else ())
+
+    template = environment().get_template("review.html.j2")
+    return template.render(**_words(analyses), charts=drawn, style=Markup(style()))  # noqa: S704 (own file)
 
 
 def markdown(analyses: Sequence[Analysis]) -> str:
     """The review as Markdown."""
-    text = _render("review.md.j2", analyses, autoescape=False, md=markdown_safe, sparkline=sparkline)
+    from hrmdoc.reports.html import environment
+
+    plain = environment().overlay(autoescape=False)  # Markdown is escaped by `md`
+    template = plain.get_template("review.md.j2")
+    text = template.render(**_words(analyses), md=markdown_safe, sparkline=sparkline)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _render(template: str, analyses: Sequence[Analysis], *, autoescape: bool, **helpers: Any) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    folder = data_dir("reports") / "templates"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=autoescape,  # noqa: S701 (Markdown is escaped by `md`)
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(human=duration, safe=safe, safe_block=safe_block)
-    environment.globals.update(
-        sentence=sentence,
-        blame=blame,
-        of_ranks=of_ranks,
-        checked=checked,
-        likely=likely,
-        place=place,
-        factor=factor,
-    )
+def _words(analyses: Sequence[Analysis]) -> dict[str, Any]:
+    """What both forms of the review say."""
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    return environment.get_template(template).render(
-        chapters=chapters,
-        version=__version__,
-        created=created,
-        totals=_totals(chapters),
-        isfinite=math.isfinite,
-        **helpers,
-    )
+    return {"chapters": chapters, "version": __version__, "created": created, "totals": _totals(chapters)}
 
 
 def chapter(analysis: Analysis) -> Chapter:
@@ -116,11 +101,15 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
         if severity == "info":
             continue
         at = math.nan if symptom.first_time is None else symptom.first_time
-        told = f"{symptom.id}: {safe(symptom.evidence or symptom.title)}"
+        told = (
+            f"{symptom.title or symptom.id}: {safe(symptom.evidence)}" if symptom.evidence else symptom.title
+        )
         yield Happening(_order(at, symptom.first_step), _step(symptom.first_step), _clock(at), told, severity)
         if symptom.state == "resolved":
             step = symptom.last_step
-            yield Happening(_order(math.nan, step), _step(step), "", f"{symptom.id} is over", "healthy")
+            yield Happening(
+                _order(math.nan, step), _step(step), "", f"over: {symptom.title or symptom.id}", "healthy"
+            )
 
 
 def _order(at: float, step: int | None) -> tuple[float, int]:
@@ -161,17 +150,6 @@ def spoken(detail: str) -> str:
     )
 
 
-def _curve(one: Chapter, series: Series) -> str:
-    marks = [
-        (symptom.first_step, symptom.id)
-        for symptom in one.analysis.present
-        if symptom.metric == series.key.metric
-        and symptom.first_step is not None
-        and one.analysis.severity(symptom) != "info"
-    ]
-    return svg(safe(series.key.metric, 60), series.steps, series.values, marks)
-
-
 def _totals(chapters: Sequence[Chapter]) -> dict[str, Any]:
     timed = [c.ledger for c in chapters if math.isfinite(c.ledger.duration)]
     duration, lost = sum(one.duration for one in timed), sum(one.lost for one in timed)
@@ -188,11 +166,6 @@ def _totals(chapters: Sequence[Chapter]) -> dict[str, Any]:
         "interruptions": sum(c.ledger.interruptions for c in chapters),
         "causes": sorted(causes.items(), key=lambda pair: -pair[1]),
     }
-
-
-def safe_block(text: str) -> str:
-    """Several lines, each made safe."""
-    return "\n".join(safe(line) for line in text.splitlines())
 
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")

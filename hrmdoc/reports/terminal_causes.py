@@ -87,7 +87,8 @@ def _named(evidence: Evidence, *, absent: bool) -> Text:
 def factor(evidence: Evidence) -> str:
     """How many times as likely one piece of evidence makes the cause."""
     times = math.exp(min(abs(evidence.log_odds), MOST))
-    return f"{times:.2g} times {'as' if evidence.log_odds >= 0 else 'less'} likely"
+    said = f"{times:.2g}" if times < 100 else f"{times:,.0f}"
+    return f"{said} times {'as' if evidence.log_odds >= 0 else 'less'} likely"
 
 
 def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> Iterator[Prescription]:
