@@ -40,9 +40,9 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     "a generated program leaves the sandbox": ("trainer/sandbox",),
     "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),
     "the end of hrmdoc ends the training": (
-        "live/test_supervise.py::test_the_training_goes_on_where_its_supervisor_is_killed_or_its_terminal_lost",
-        "live/test_supervise.py::test_signals_are_passed_on",
-        "live/test_supervise.py::test_a_typo_in_the_settings_is_found_before_the_start",
+        "supervision/test_supervise.py::test_the_training_goes_on_where_its_supervisor_is_killed_or_its_terminal_lost",
+        "supervision/test_supervise.py::test_signals_are_passed_on",
+        "supervision/test_supervise.py::test_a_typo_in_the_settings_is_found_before_the_start",
     ),
     "a watch is ended, hung or doubled": (
         "live/test_follow.py",

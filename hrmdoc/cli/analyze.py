@@ -15,6 +15,7 @@ from hrmdoc.cli.shared.options import (
     status,
 )
 from hrmdoc.cli.shared.runs import Runs
+from hrmdoc.errors import UsageError
 
 
 @click.command("analyze")
@@ -23,6 +24,9 @@ from hrmdoc.cli.shared.runs import Runs
     "--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1)."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show every symptom, cause and unread place.")
+@click.option(
+    "--verdict", "restart", is_flag=True, help="Add whether to start it again; exit as `hrmdoc verdict` does."
+)
 @quiet_option
 @one_run_option
 @run_options
@@ -32,6 +36,7 @@ def command(
     *,
     as_json: bool,
     verbose: bool,
+    restart: bool,
     quiet: bool,
     one_run: bool,
     roles: tuple[str, ...],
@@ -46,8 +51,12 @@ def command(
     logs of its ranks; `--one-run` joins them all. A run inside a database is named behind it:
     `mlflow.db#first-try`.
     """
+    if restart and as_json:
+        raise UsageError("--verdict and --json exclude each other", hint="hrmdoc verdict --json RUN")
     runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
     if runs.several:
+        if restart:
+            raise UsageError("--verdict is about one run", hint="--one-run joins all paths")
         return _several(runs, as_json=as_json, quiet=quiet, fail_on=fail_on)
     session = runs.only()
     note_other_runs("" if quiet else session.other_runs)
@@ -60,6 +69,12 @@ def command(
         from hrmdoc.reports.terminal import show
 
         show(analysis, console(), verbose=verbose, quiet=quiet)
+    if restart:
+        from hrmdoc.supervision.verdict import verdict
+
+        found = verdict(analysis)
+        click.echo(found.line if quiet else f"\n{found.line}")
+        return found.status
     return status(analysis.verdict, fail_on or session.settings.fail_on)
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "watch": "Follow a run live; incidents as they open and resolve.",
     "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
     "report": "Write a reliability review: what happened, why, what to change.",
+    "verdict": "Say in one line whether a run that ended should be started again.",
     "explain": "Explain a symptom, cause, remedy or signature.",
     "trust": "Let a settings file run alerts, act by its policy and load rules.",
     "rules": "List, check, test and scaffold rules.",
@@ -40,7 +41,18 @@ COMMANDS = {
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
 PASS_THROUGH = {"train", "evaluate", "dataset"}
-EXAMINING = {"analyze", "watch", "apply", "report", "series", "preflight", "compare", "bundle", "run"}
+EXAMINING = {
+    "analyze",
+    "watch",
+    "apply",
+    "report",
+    "series",
+    "preflight",
+    "compare",
+    "bundle",
+    "run",
+    "verdict",
+}
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 EXAMPLES = {
     "analyze": (
@@ -62,6 +74,7 @@ EXAMPLES = {
         "hrmdoc apply runs/latest --undo",
     ),
     "report": ("hrmdoc report runs/* -o review.html", "hrmdoc report train.log -o review.md"),
+    "verdict": ("hrmdoc verdict runs/latest", "hrmdoc verdict --status 137 train.log"),
     "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
     "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),
     "series": ("hrmdoc series train.log", "hrmdoc series train.log -o points.csv"),

@@ -55,11 +55,11 @@ def command(
     command's own; 1 when it was stopped by --stop-on.
     """
     from hrmdoc import settings as own_settings
-    from hrmdoc.live.heal import configs_in, heal
     from hrmdoc.live.incidents import Incident
-    from hrmdoc.live.supervise import StopPolicy, supervise
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.terminal import show, show_action
+    from hrmdoc.supervision.heal import configs_in, heal
+    from hrmdoc.supervision.supervise import StopPolicy, supervise
 
     arguments = list(words[1:] if words[0] == "--" else words)
     if not arguments:

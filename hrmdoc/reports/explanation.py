@@ -6,11 +6,30 @@ from collections.abc import Iterable, Iterator
 
 from hrmdoc import measures
 from hrmdoc.reports.pages import excerpt
-from hrmdoc.rulebook import Cause, Change, EventWhen, Remedy, Rulebook, Signature, SymptomRule, Variant, When
+from hrmdoc.rulebook import (
+    Cause,
+    Change,
+    EventWhen,
+    Remedy,
+    Restart,
+    Rulebook,
+    Signature,
+    SymptomRule,
+    Variant,
+    When,
+)
 from hrmdoc.rulebook.expressions import compile_expression
 
 CAUSES = 8
 REMEDIES = 8
+RESTART: dict[Restart, str] = {
+    "harmless": "it does not hinder; no run ends for it",
+    "passes": "it may be gone; a run that goes on from its last checkpoint can come through",
+    "interrupted": "nothing failed; the run goes on from its last checkpoint",
+    "elsewhere": "start it on another machine; this one is at fault",
+    "fix": "it comes back until something is changed",
+    "stop": "nothing is gained by going on",
+}
 FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "distributed-lab", "chimera")
 """Frameworks whose spelling of a key is shown with a remedy."""
 
@@ -139,6 +158,8 @@ def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
     yield f"# {cause.title}\n\n`{cause.id}` · {tag} · prior {cause.prior:.3g}\n"
     if cause.summary:
         yield f"{cause.summary}\n"
+    if cause.restart is not None:
+        yield f"**When the run is started again:** {RESTART[cause.restart]}.\n"
     if cause.check:
         yield f"**To confirm:** {cause.check}\n"
     shown = sorted(cause.produces.items(), key=lambda pair: -pair[1])

@@ -10,7 +10,7 @@ from hrmdoc.rulebook.checking import check
 from hrmdoc.rulebook.loading import load
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
-from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given
+from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
 from hrmdoc.rulebook.schema.common import Applies, Severity
 from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework
 from hrmdoc.rulebook.schema.remedies import Change, Remedy, Verify
@@ -31,6 +31,7 @@ __all__ = [
     "Given",
     "LinesWhen",
     "Remedy",
+    "Restart",
     "Rulebook",
     "Severity",
     "Signature",

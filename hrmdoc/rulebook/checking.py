@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import get_args
 
 from hrmdoc.errors import RuleError
 from hrmdoc.paths import data_dir
@@ -11,7 +12,7 @@ from hrmdoc.rulebook.alternatives import unshown
 from hrmdoc.rulebook.brevity import wordy
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.schema.book import Rulebook
-from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given
+from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
 from hrmdoc.rulebook.schema.remedies import Remedy
 
 
@@ -66,6 +67,8 @@ def _of_cause(cause: Cause, book: Rulebook) -> Iterator[str]:
     known = {*book.symptoms, EVERY_SYMPTOM}
     yield from (f"no symptom {name!r}" for name in cause.produces if name not in known)
     yield from (f"no remedy {name!r}" for name in cause.remedies if name not in book.remedies)
+    if cause.restart is None:
+        yield f"`restart` says what it means for starting a run again: one of {', '.join(get_args(Restart))}"
     for given in cause.given:
         yield from _flaws(given, book)
 

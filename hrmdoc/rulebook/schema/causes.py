@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from hrmdoc.rulebook.schema.common import Applies
 
+Restart = Literal["harmless", "passes", "interrupted", "elsewhere", "fix", "stop"]
+"""What a cause means for starting a run again. `harmless`: it ends no run. `passes`: it goes away by itself.
+`interrupted`: the run was taken away and did not fail. `elsewhere`: this machine is at fault. `fix`: it comes
+back until something is changed. `stop`: the run is over, or nothing is gained by going on."""
 EVERY_SYMPTOM = "*"
 """In a cause's `produces`: any symptom that shows and is not named there."""
 
@@ -22,7 +28,8 @@ class Given(Struct, forbid_unknown_fields=True, frozen=True):
 
 class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`:
-    what settings and facts say about it, which healthy runs have as well."""
+    what settings and facts say about it, which healthy runs have as well. `restart`: what it means for
+    starting the run again; `rules check` asks for it."""
 
     id: str
     title: str
@@ -30,6 +37,7 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     produces: dict[str, float]
     playbook: str
     summary: str = ""
+    restart: Restart | None = None
     benign: bool = False
     check: str = ""
     applies: Applies = Applies()

@@ -13,7 +13,7 @@ import pytest
 
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.supervise import StopPolicy
+from hrmdoc.supervision.supervise import StopPolicy
 
 TRAINING = """
 import signal, sys, time

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.supervise import NEVER, Outcome, StopPolicy, supervise
 from hrmdoc.live.treatment import TakenAction, Treatment
 from hrmdoc.live.watch import Observer
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
+from hrmdoc.supervision.supervise import NEVER, Outcome, StopPolicy, supervise
 
 CONFIGS = (".yaml", ".yml", ".json")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.live.heal import configs_in, heal
 from hrmdoc.live.treatment import TakenAction
 from hrmdoc.settings import Policy, Settings
+from hrmdoc.supervision.heal import configs_in, heal
 
 SETTINGS = Settings(
     policy=Policy(auto=("safe", "guarded"), min_probability=0.01, cooldown_s=0.0, max_per_run=2)

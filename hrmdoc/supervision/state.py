@@ -1,0 +1,73 @@
+"""What a supervisor keeps beside the log of its command, so that another can go on where it was killed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from hrmdoc.errors import InputError
+from hrmdoc.paths import replace_file
+from hrmdoc.supervision.attempts import Attempt
+
+FILE = "state.json"
+Phase = Literal["running", "waiting", "interrupted", "ended"]
+
+
+class State(Struct, frozen=True):
+    """How far a supervised command has come.
+
+    Attributes:
+        phase: `running`; `waiting` for the next start at `due`; `interrupted`, when supervisor and command
+            were asked to end; `ended`, when it finished or was given up.
+        attempts: all starts, the oldest first.
+        pid, started: the process of the last one and its start (Unix seconds), by which it is known again.
+        due: Unix seconds.
+        verdict: the last one, in a line.
+    """
+
+    command: tuple[str, ...] = ()
+    phase: Phase = "ended"
+    attempts: tuple[Attempt, ...] = ()
+    pid: int = 0
+    started: float = 0.0
+    due: float = 0.0
+    verdict: str = ""
+    schema: str = "hrmdoc.supervised/1"
+
+
+def folder_of(log: Path) -> Path:
+    """Where what belongs to the command that writes `log` is kept."""
+    return log.with_name(f"{log.name}.hrmdoc")
+
+
+def load(log: Path) -> State | None:
+    """What was kept of the command that writes `log`; None where it was never supervised.
+
+    Raises:
+        InputError: it cannot be read, or is no such state.
+    """
+    path = folder_of(log) / FILE
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            if os.fstat(descriptor).st_uid != os.getuid():
+                raise InputError("the state of the supervisor belongs to somebody else", file=path)
+            return msgspec.json.decode(file.read(), type=State)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            f"the state of the supervisor cannot be read: {error.strerror}", file=path
+        ) from error
+    except msgspec.MsgspecError as error:
+        hint = "move it away to begin anew"
+        raise InputError(f"this is no state of a supervisor: {error}", file=path, hint=hint) from error
+
+
+def save(log: Path, state: State) -> bool:
+    """Keeps the state, whole or not at all; False when it cannot be written."""
+    return replace_file(folder_of(log) / FILE, msgspec.json.encode(state).decode() + "\n")

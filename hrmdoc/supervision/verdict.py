@@ -1,0 +1,208 @@
+"""Whether a run that has ended may be started again: by what its process did, what it wrote, and the attempts
+before.
+
+Deterministic: the same log, status and history give the same verdict. A log can withhold a restart, or ask
+for another machine; it starts nothing.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hrmdoc import readers
+from hrmdoc.analysis import Analysis
+from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.reports.layout import safe
+from hrmdoc.reports.verdict import headline
+from hrmdoc.rulebook import Restart
+from hrmdoc.supervision.attempts import Attempt
+
+Call = Literal["OK", "RESTART", "RESTART ELSEWHERE", "FIX FIRST", "STOP"]
+STATUS: dict[Call, int] = {"OK": 0, "RESTART": 10, "RESTART ELSEWHERE": 11, "FIX FIRST": 12, "STOP": 13}
+"""Exit status of `hrmdoc verdict`; 1 and 2 keep their meaning."""
+CALLS: dict[Restart, Call] = {
+    "passes": "RESTART",
+    "interrupted": "RESTART",
+    "elsewhere": "RESTART ELSEWHERE",
+    "fix": "FIX FIRST",
+    "stop": "STOP",
+}
+ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals by which a run is asked to end: it did not fail then."""
+LEAST = 0.2
+"""Below this probability a cause decides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do with a run that has ended.
+
+    Attributes:
+        reason: one line.
+        failure: what it failed of, as `Attempt.failure`.
+        cause: the id of the cause that decided, "" where none did.
+        step: the last step of the run.
+        interrupted: it was taken away; this is no failed attempt.
+    """
+
+    call: Call
+    reason: str
+    failure: str = ""
+    cause: str = ""
+    probability: float = 0.0
+    step: int | None = None
+    interrupted: bool = False
+
+    @property
+    def status(self) -> int:
+        """The exit status that tells of it."""
+        return STATUS[self.call]
+
+    @property
+    def line(self) -> str:
+        """It in one line."""
+        return f"{self.call}: {self.reason}"
+
+
+def verdict(
+    analysis: Analysis, *, status: int | None = None, hung: bool = False, history: Sequence[Attempt] = ()
+) -> Verdict:
+    """The verdict on a run that has ended.
+
+    Args:
+        status: how its process ended, as `subprocess` gives it; None where that is not known.
+        hung: it was ended because it stood still.
+        history: the attempts before this one, the oldest first.
+    """
+    found = _alone(analysis, status, hung=hung)
+    if found.failure and not found.interrupted and (again := _loop(found, history)):
+        return again
+    return found
+
+
+def _loop(found: Verdict, history: Sequence[Attempt]) -> Verdict | None:
+    """STOP where the attempt before failed of the same at the same step."""
+    failed = [one for one in history if not one.interrupted]
+    if not failed or (failed[-1].failure, failed[-1].step) != (found.failure, found.step):
+        return None
+    where = "before the first step" if found.step is None else f"at step {found.step}"
+    reason = f"the same failure twice {where} ({found.failure}), a crash loop: {found.reason}"
+    return Verdict("STOP", reason, found.failure, found.cause, found.probability, found.step)
+
+
+def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
+    """The verdict without the attempts before."""
+    ended = _end(analysis, status, hung=hung)
+    step = last_step(analysis)
+    if ended == "running":
+        return Verdict("OK", f"the run goes on{_at(step)}", step=step)
+    cause = _deciding(analysis)
+    if ended in QUIET and (cause is None or not _counts(analysis, cause, ended)):
+        return Verdict("OK", f"{QUIET[ended]}{_at(step)}", step=step)
+    if ended == "asked" and (cause is None or _means(analysis, cause) not in ("fix", "stop")):
+        return Verdict(
+            "RESTART", f"{_signal(status)}{_at(step)}", "asked to end", step=step, interrupted=True
+        )
+    if cause is None:
+        return _unexplained(analysis, status, step, hung=hung)
+    means = _means(analysis, cause)
+    symptom = headline(analysis)
+    if ended == "finished" and means != "fix":
+        return Verdict("OK", f"the run finished{_at(step)}; {_because(analysis, cause)}", step=step)
+    return Verdict(
+        CALLS[means],
+        f"{safe(symptom.title, 160)}{_at(step)}; {_because(analysis, cause)}",
+        "hung" if hung else symptom.id,
+        cause.cause,
+        round(cause.probability, 4),
+        step,
+        means == "interrupted",
+    )
+
+
+End = Literal["running", "finished", "asked", "failed", "open"]
+QUIET: dict[str, str] = {"finished": "the run finished", "open": "no failure shows, nor that it broke off"}
+
+
+def _counts(analysis: Analysis, cause: Hypothesis, ended: End) -> bool:
+    """Whether a cause tells against a run that did not fail: a critical one, or one that took it away."""
+    taken = ended == "open" and _means(analysis, cause) == "interrupted" and analysis.verdict == "warning"
+    return taken or analysis.verdict == "critical"
+
+
+def _end(analysis: Analysis, status: int | None, *, hung: bool) -> End:
+    """How the run ended: what its process did counts before what its log says."""
+    if hung:
+        return "failed"
+    if status is not None:
+        by = -status if status < 0 else status - 128
+        return "finished" if status == 0 else "asked" if by in ASKED else "failed"
+    if analysis.situation.facts.get("run.process_alive"):
+        return "running"
+    if analysis.state in ("crashed", "hung", "stopped"):
+        return "failed"
+    if analysis.state == "finished":
+        return "finished"
+    return "failed" if _fell_short(analysis) else "open"
+
+
+def _fell_short(analysis: Analysis) -> bool:
+    """Whether the run stopped before the last step that it was to make. A document that is written anew as a
+    whole, as the state in a checkpoint, is of some moment of the run and tells of no end."""
+    if all(readers.reader(name).WHOLE for name in analysis.run.formats):
+        return False
+    total, step = analysis.situation.facts.get("run.total_steps"), last_step(analysis)
+    return isinstance(total, int | float) and step is not None and step < total - 1
+
+
+def last_step(analysis: Analysis) -> int | None:
+    """The last step that the run tells of."""
+    series = analysis.run.progress
+    return int(series.steps[-1]) if series is not None and len(series) else None
+
+
+def _deciding(analysis: Analysis) -> Hypothesis | None:
+    """The first cause that has a say in it: one that ends runs, and is probable enough."""
+    told = (one for one in analysis.diagnosis.hypotheses if one.probability >= LEAST)
+    return next((one for one in told if _means(analysis, one) != "harmless"), None)
+
+
+def _means(analysis: Analysis, cause: Hypothesis) -> Restart:
+    """What the cause means for a restart; a rule of the user's that does not say is none to go on by."""
+    return analysis.book.causes[cause.cause].restart or "fix"
+
+
+def _because(analysis: Analysis, cause: Hypothesis) -> str:
+    return f"{analysis.book.causes[cause.cause].title} ({cause.probability:.0%})"
+
+
+def _unexplained(analysis: Analysis, status: int | None, step: int | None, *, hung: bool) -> Verdict:
+    """Of what nobody knows the first may pass; the same a second time at the same step is a loop."""
+    if hung:
+        what, failure = "it stood still", "hung"
+    elif status is None:
+        what, failure = f"it ended without a word{_short_of(analysis)}", "no word"
+    else:
+        what = _signal(status) if status < 0 or status > 128 else f"it ended with exit status {status}"
+        failure = f"signal {-status}" if status < 0 else f"exit status {status}"
+    return Verdict("RESTART", f"{what}{_at(step)}, and no known cause shows", failure, step=step)
+
+
+def _short_of(analysis: Analysis) -> str:
+    total = analysis.situation.facts.get("run.total_steps")
+    return f", short of its {total:,.0f} steps," if _fell_short(analysis) and total else ""
+
+
+def _signal(status: int | None) -> str:
+    number = 0 if status is None else -status if status < 0 else status - 128
+    try:
+        return f"it was ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"it ended with exit status {status}"
+
+
+def _at(step: int | None) -> str:
+    return "" if step is None else f" at step {step}"
