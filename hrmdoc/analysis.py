@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnosis.circumstances import facts_asked
 from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
+from hrmdoc.diagnosis.run_state import RunState, run_state, says_too_little
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
 from hrmdoc.examination.examine import Examination, Situation
@@ -31,11 +30,6 @@ from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
-
-CURVES = ("train.", "eval.", "perplexity", "rl.reward", "dpo.", "act.")
-"""How the roles of losses, scores and rewards begin."""
-FEWEST_POINTS = 3
-RunState = Literal["running", "finished", "crashed", "hung", "stopped", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -218,10 +212,10 @@ class AnalysisSession:
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
         result = self._diagnosed(judged, situation, named)
-        if not self._says_anything(result.verdict) or (closed and self._says_too_little(result, judged)):
+        if says_too_little(self.run, result.verdict, judged, closed=closed):
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
-        state = run_state(self.run, situation, symptoms, self.book, closed=closed)
+        state = run_state(self.run, situation.facts, symptoms, self.book, closed=closed)
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
@@ -254,19 +248,6 @@ class AnalysisSession:
 
         return prescribe(self.run, situation, diagnosis, self.book)
 
-    def _says_anything(self, verdict: str) -> bool:
-        """Whether anything was read that a verdict can rest on: a message, an event of the run, or a metric,
-        whose role must be known where nothing was found. That something was launched says nothing of it."""
-        run = self.run
-        if run.lines or any(event.kind != "launch" for event in run.events):
-            return True
-        return bool(run.points) and (verdict != "healthy" or any(s.role.role for s in run.series.values()))
-
-    def _says_too_little(self, result: Diagnosis, symptoms: Iterable[Symptom]) -> bool:
-        """Whether nothing shows in a run that has no curve by which it could be called healthy."""
-        shows = result.verdict != "healthy" or any(symptom.seen for symptom in symptoms)
-        return not shows and not has_curve(self.run)
-
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
         asked = tuple(situation.facts.get(name) for name in facts_asked(self.book))
@@ -282,13 +263,6 @@ class AnalysisSession:
                 symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework
             )
         return self._diagnosis
-
-
-def has_curve(run: Run) -> bool:
-    """Whether there is a curve by which a run can be called healthy: a loss, a score or a reward of three
-    points and more."""
-    judged = (series for series in run.series.values() if (series.role.role or "").startswith(CURVES))
-    return any(np.count_nonzero(np.isfinite(series.values)) >= FEWEST_POINTS for series in judged)
 
 
 def analyze(
@@ -316,33 +290,3 @@ def analyze(
     session = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
     session.read(paths)
     return session.look(closed=True)
-
-
-def run_state(
-    run: Run, situation: Situation, symptoms: Iterable[Symptom], book: Rulebook, *, closed: bool
-) -> RunState:
-    """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
-    silence, going on."""
-    end = next((event for event in reversed(run.events) if event.kind == "end"), None)
-    if end is not None:
-        return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
-    present = [symptom for symptom in symptoms if symptom.state == "present"]
-    if _broke_off(run, present):
-        return "crashed"
-    if _came_to_its_last_step(run, situation.facts.get("run.total_steps")):
-        return "finished"
-    became = {rule.run_state for symptom in present if (rule := book.symptoms.get(symptom.id))}
-    states: tuple[RunState, ...] = ("hung", "stopped")
-    return next((state for state in states if state in became), "unknown" if closed else "running")
-
-
-def _came_to_its_last_step(run: Run, total: object) -> bool:
-    series = run.progress
-    return series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1
-
-
-def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
-    """Whether a fatal line or an exception ended the run."""
-    if any(s.signature_role in ("root", "cascade") and s.severity == "critical" for s in present):
-        return True
-    return any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:])

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.analysis import Analysis, AnalysisSession
-from hrmdoc.live.follow import Follower, Waker
+from hrmdoc.live.follow import Follower
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.state import state_folder
 from hrmdoc.live.treatment import TakenAction, Treatment
+from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
 from hrmdoc.record.records import Tick
 from hrmdoc.settings import Settings

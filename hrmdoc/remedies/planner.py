@@ -6,13 +6,12 @@ Nothing here writes; see `hrmdoc.remedies.store`.
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError, did_you_mean
+from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError
 from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.editors.document import Route, Wanted, dotted, verify
 from hrmdoc.remedies.editors.formats import parse
@@ -20,7 +19,8 @@ from hrmdoc.remedies.editors.overrides import override
 from hrmdoc.remedies.editors.scalars import Plain, render, same
 from hrmdoc.remedies.effects import Effect, check_effects
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
-from hrmdoc.remedies.places import Found, Place, Places
+from hrmdoc.remedies.places import Places
+from hrmdoc.remedies.spelled import Spelled
 from hrmdoc.rulebook import Change, ConfigKey, Framework, Remedy
 
 if TYPE_CHECKING:
@@ -105,15 +105,16 @@ class _Planner:
         self.framework = framework
         self._common = framework if common is None else common
         self._places = Places(sources)
-        self.changes: list[KeyChange] = []
         self.notes: list[str] = []
+        self._spelled = Spelled(facts, framework, self._common, self._places, self.notes)
+        self.changes: list[KeyChange] = []
         self._words: list[str] = []
         self._effects: dict[str, Effect] = {}
 
     def take(self, change: Change) -> None:
         """Adds one change of a remedy; one that is so already is noted and passed over."""
-        key = self._key(change)
-        if _names_a_switch(change, key):
+        key = self._spelled.key(change)
+        if switches.is_wanted(change, key):
             held = {name for name in key.keys if self._places.find(name) is not None}
             # the one that is on comes last: the file is read again for what that one stands for
             for name, on in sorted(
@@ -121,10 +122,10 @@ class _Planner:
             ):
                 self._set(change, ConfigKey((name,), "bool"), on)
             return
-        key = self._in_own_words(key)
+        key = self._spelled.in_own_words(key)
         if switches.is_patience(key):
             key, change = switches.as_patience(key, change)
-        before, canonical = self._current(change.key, key)
+        before, canonical = self._spelled.now(change.key, key)
         if switches.is_patience(key) and before and change.value:
             self.notes.append(f"{key.keys[0]} is {before} already")
         elif change.op == "remove":
@@ -132,38 +133,13 @@ class _Planner:
         else:
             self._change(change, key, before, canonical)
 
-    def _key(self, change: Change) -> ConfigKey:
-        """The setting as the files spell it: in the framework's words, in common ones, in any section.
-
-        Raises:
-            UnknownKeyError: the framework has no key for it.
-        """
-        key = self.framework.config.get(change.key)
-        if key is None:
-            raise UnknownKeyError(
-                f"{self.framework.title} has no key for {change.key}",
-                hint=did_you_mean(change.key, self.framework.config),
-            )
-        other = self._common.config.get(change.key)
-        if other is None or self._places.lookup(key) is not None:
-            return key
-        return other if self._places.lookup(other) else self._places.nested_key(change.key, other) or key
-
     def _change(self, change: Change, key: ConfigKey, before: Plain, canonical: Plain) -> None:
         new = values.changed(change, canonical, self.facts)
         if change.key == "precision" and isinstance(new, str):
-            new = self._precision(key, new)
+            new = self._spelled.precision(key, new)
         if change.key == "schedule.warmup_steps" and not before and self._warmup_as_ratio(change, new):
             return
         self._set(change, key, values.to_own(new, key, before))
-
-    def _in_own_words(self, key: ConfigKey) -> ConfigKey:
-        """The key as the file spells its value: a word, such as `flash_attention_2`, or a plain switch."""
-        found = self._places.lookup(key) if key.words else None
-        said = None if found is None else found.place.document.leaves.get(found.route)
-        if said is not None and said.text.strip("'\"") in key.words:
-            return msgspec.structs.replace(key, type="str")
-        return msgspec.structs.replace(key, words={}) if key.words else key
 
     def _warmup_as_ratio(self, change: Change, steps: Plain) -> bool:
         """Changes the warmup's share of the run where the file gives one: some programs refuse both, others
@@ -190,49 +166,6 @@ class _Planner:
             )
         return True
 
-    def _precision(self, key: ConfigKey, value: str) -> str:
-        found = self._places.lookup(key)
-        current = found.value("str") if found else self.framework.defaults.get(key.keys[0])
-        return switches.spelling(
-            found.name if found else key.keys[0], value, None if current is None else str(current)
-        )
-
-    def _current(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
-        """The value now, in own and in canonical units: from the file, from the run, from the framework's
-        defaults."""
-        fact = self.facts.get(canonical)
-        if found := self._places.lookup(key):
-            own = found.value(key.type)
-            if own is not None:
-                self._compare(canonical, found, own, values.to_canonical(own, key), fact)
-                return own, values.to_canonical(own, key)
-        if isinstance(fact, int | float | str):
-            return values.to_own(fact, key, None) if key.type != "bool" or isinstance(
-                fact, bool
-            ) else None, fact
-        return self._default(canonical, key)
-
-    def _default(self, canonical: str, key: ConfigKey) -> tuple[Plain, Plain]:
-        """What the framework does where the config says nothing; unknown as long as no config was read."""
-        if not self._places.all:
-            return None, None
-        for name in key.keys:
-            if name in self.framework.defaults:
-                own = self.framework.defaults[name]
-                return own, values.to_canonical(own, key)
-        value: Plain = self.framework.defaults.get(canonical)
-        return (None if value is None else values.to_own(value, key, None)), value
-
-    def _compare(self, canonical: str, found: Found, own: Plain, value: Plain, fact: object) -> None:
-        """Notes a run that did not take the value of its file: an override on its command line wins over the
-        patch."""
-        if isinstance(fact, int | float | str) and isinstance(value, int | float) and not same(value, fact):
-            place, _, name = found
-            said = f"{place.source.path.name} says {name} = {own}"
-            self.notes.append(
-                f"the run used {canonical} = {fact}, {said}: an override on the command line wins"
-            )
-
     def _set(self, change: Change, key: ConfigKey, own: Plain) -> None:
         found = self._places.lookup(key)
         if found is None:
@@ -253,7 +186,7 @@ class _Planner:
         if not key.insert:
             what = f"{self.framework.title} has no key for {change.key} that could be added"
             raise UnknownKeyError(what, hint="set it where the model or the data are made")
-        before = self._current(change.key, key)[0]
+        before = self._spelled.now(change.key, key)[0]
         if before is not None and same(before, own):
             self.notes.append(f"{key.keys[0]} is {before} already, by default")
         elif self.files:
@@ -266,18 +199,9 @@ class _Planner:
         self.changes.append(change)
         self._effects[change.key] = Effect(change.path, change.after)
 
-    def _section(self, place: Place, key: ConfigKey) -> str:
-        """Which spelling of a key to add: the one whose section holds most of the keys that this framework
-        has."""
-        known = {
-            name for spelling in self.framework.config.values() for name in spelling.keys if place.route(name)
-        }
-        sections = Counter(name.rpartition(".")[0] for name in known)
-        return max(key.keys, key=lambda name: sections[name.rpartition(".")[0]])
-
     def _insert(self, change: Change, key: ConfigKey, before: Plain, own: Plain) -> None:
         place = self._places.all[0]
-        name = self._section(place, key)
+        name = self._spelled.spelling(place, key)
         route: Route = (name,) if place.flat else tuple(name.split("."))
         if self.framework.id == "generic":
             self.notes.append(f"{name} is new in {place.source.path.name}: check that the program knows it")
@@ -322,9 +246,3 @@ class _Planner:
             FileEdit(place.source.path, place.source.blob, place.document.text.encode("utf-8"))
             for place in changed
         )
-
-
-def _names_a_switch(change: Change, key: ConfigKey) -> bool:
-    """Whether a word is to be set where the framework has switches, as `bf16: true` for a precision."""
-    word = change.value if change.op == "set" and isinstance(change.value, str) else "="
-    return key.type == "bool" and not word.startswith("=")

@@ -22,6 +22,12 @@ _FULL = "fp32"
 _DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
 
+def is_wanted(change: Change, key: ConfigKey) -> bool:
+    """Whether a word is to be set where the framework has switches, as `bf16: true` for a precision."""
+    word = change.value if change.op == "set" and isinstance(change.value, str) else "="
+    return key.type == "bool" and not word.startswith("=")
+
+
 def settings(key: ConfigKey, value: str, held: Iterable[str]) -> dict[str, bool]:
     """Which of the switches in `key.keys` stand how when the setting is `value`.
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.live.follow import Follower, Waker
+from hrmdoc.live.follow import Follower
+from hrmdoc.live.waker import Waker
 from hrmdoc.record.run import Run
 
 

@@ -1,0 +1,71 @@
+"""How a run stands, and whether enough of it was read for a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from hrmdoc.examination.symptom import Symptom
+from hrmdoc.record.run import Run
+from hrmdoc.rulebook import Rulebook
+
+CURVES = ("train.", "eval.", "perplexity", "rl.reward", "dpo.", "act.")
+"""How the roles of losses, scores and rewards begin."""
+FEWEST_POINTS = 3
+RunState = Literal["running", "finished", "crashed", "hung", "stopped", "unknown"]
+
+
+def run_state(
+    run: Run, facts: Mapping[str, Any], symptoms: Iterable[Symptom], book: Rulebook, *, closed: bool
+) -> RunState:
+    """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
+    silence, going on."""
+    end = next((event for event in reversed(run.events) if event.kind == "end"), None)
+    if end is not None:
+        return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
+    present = [symptom for symptom in symptoms if symptom.state == "present"]
+    if _broke_off(run, present):
+        return "crashed"
+    if _came_to_its_last_step(run, facts.get("run.total_steps")):
+        return "finished"
+    became = {rule.run_state for symptom in present if (rule := book.symptoms.get(symptom.id))}
+    states: tuple[RunState, ...] = ("hung", "stopped")
+    return next((state for state in states if state in became), "unknown" if closed else "running")
+
+
+def _came_to_its_last_step(run: Run, total: object) -> bool:
+    series = run.progress
+    return series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1
+
+
+def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
+    """Whether a fatal line or an exception ended the run."""
+    if any(s.signature_role in ("root", "cascade") and s.severity == "critical" for s in present):
+        return True
+    return any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:])
+
+
+def says_too_little(run: Run, verdict: str, symptoms: Sequence[Symptom], *, closed: bool) -> bool:
+    """Whether nothing was read that a verdict can rest on, or nothing shows in a run that has ended without a
+    curve by which it could be called healthy."""
+    if not _says_anything(run, verdict):
+        return True
+    shows = verdict != "healthy" or any(symptom.seen for symptom in symptoms)
+    return closed and not shows and not _has_curve(run)
+
+
+def _says_anything(run: Run, verdict: str) -> bool:
+    """Whether there is a message, an event of the run, or a metric, whose role must be known where nothing
+    was found. That something was launched says nothing of it."""
+    if run.lines or any(event.kind != "launch" for event in run.events):
+        return True
+    return bool(run.points) and (verdict != "healthy" or any(s.role.role for s in run.series.values()))
+
+
+def _has_curve(run: Run) -> bool:
+    """Whether there is a curve by which a run can be called healthy: a loss, a score or a reward of three
+    points and more."""
+    judged = (series for series in run.series.values() if (series.role.role or "").startswith(CURVES))
+    return any(np.count_nonzero(np.isfinite(series.values)) >= FEWEST_POINTS for series in judged)

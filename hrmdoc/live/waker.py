@@ -1,0 +1,76 @@
+"""Waits until something happens in some folders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
+BURST_S = 0.1
+
+
+class Waker:
+    """Waits for a change in some folders, or for a time-out. Without file events (NFS, limits) it only waits
+    the time out.
+
+    Folders below them count only when they are named: a log may lie at the top of a whole disk.
+    """
+
+    def __init__(self) -> None:
+        import logging
+        from threading import Event
+
+        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        self._changed = changed = Event()
+        self._folders: set[str] = set()
+        logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if event.event_type in ("created", "modified", "moved", "deleted"):
+                    changed.set()
+
+        self._handler = Handler()
+        self._observer: BaseObserver | None = None
+        with suppress(OSError, RuntimeError):  # no instance or thread is left: waiting alone finds everything
+            observer = Observer()
+            observer.start()
+            self._observer = observer
+
+    def listen(self, folders: Iterable[str]) -> None:
+        """Wakes for changes in these folders too."""
+        if self._observer is None:
+            return
+        for folder in set(folders) - self._folders:
+            self._folders.add(folder)
+            # Polling alone finds everything, within its interval; not every name of a folder is UTF-8.
+            with suppress(OSError, RuntimeError, UnicodeError):
+                self._observer.schedule(self._handler, folder)
+
+    def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts
+        are read at once.
+
+        `stopped` is asked twice a second: a signal handler may not set what this thread waits for.
+        """
+        time.sleep(min(BURST_S, seconds))
+        until = time.monotonic() + seconds - BURST_S
+        while (
+            not stopped()
+            and (rest := until - time.monotonic()) > 0
+            and not self._changed.wait(min(0.5, rest))
+        ):
+            continue
+        self._changed.clear()
+
+    def close(self) -> None:
+        """Stops listening."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=2)
