@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.tables.cells import number
+from hrmdoc.readers.tables.columns import Columns
+from hrmdoc.readers.tables.counter import AXES, Counter
 from hrmdoc.readers.tables.decimals import Decimals
 from hrmdoc.readers.tables.grid import Grid
 from hrmdoc.readers.tables.header import (
@@ -25,18 +28,8 @@ from hrmdoc.readers.tables.header import (
     is_number,
     is_row,
 )
+from hrmdoc.readers.tables.keys import EPOCH_KEYS, RESTARTING, STEP_KEYS, TIME_KEYS, split_of
 from hrmdoc.readers.tables.labels import metric_of, renamed
-from hrmdoc.readers.tables.table import (
-    AXES,
-    EPOCH_KEYS,
-    RESTARTING,
-    STEP_KEYS,
-    TIME_KEYS,
-    Columns,
-    Counter,
-    number,
-    split_of,
-)
 from hrmdoc.record.records import Damage, FloatArray, Record
 from hrmdoc.text import patterns
 

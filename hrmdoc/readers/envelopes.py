@@ -25,7 +25,7 @@ from hrmdoc.readers.support.budget import MAX_DOCUMENT
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.placed import Placed
-from hrmdoc.readers.tables.table import unix_time
+from hrmdoc.readers.tables.cells import unix_time
 from hrmdoc.record.records import Damage, Record
 from hrmdoc.text import patterns
 

@@ -20,10 +20,11 @@ from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.names import checkpoint_number
 from hrmdoc.readers.support.whole import Whole, json_session
+from hrmdoc.readers.tables.cells import is_missing, number
+from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS, split_of, with_split
 from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_pandas
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.readers.tables.table import EPOCH_KEYS, STEP_KEYS, is_missing, number, split_of, with_split
 from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, Points, Record
 from hrmdoc.text import patterns
 

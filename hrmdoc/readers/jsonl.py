@@ -18,8 +18,9 @@ from hrmdoc.readers.support.budget import MAX_LINE
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.tables.cells import number, unix_time
+from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.readers.tables.table import EPOCH_KEYS, STEP_KEYS, number, unix_time
 from hrmdoc.readers.tables.typed_rows import TypedRows
 from hrmdoc.record.records import Damage, Event, EventKind, Line, Record
 from hrmdoc.text import patterns

@@ -15,8 +15,8 @@ import numpy as np
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
+from hrmdoc.readers.tables.cells import number, unix_time
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.readers.tables.table import number, unix_time
 from hrmdoc.record.records import Damage, Record
 
 NAME = "nvidia_smi"

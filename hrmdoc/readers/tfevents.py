@@ -19,7 +19,7 @@ from hrmdoc.readers.events import crc, tb_event, wire
 from hrmdoc.readers.events.tfrecord import Block, Framer
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flat_facts
-from hrmdoc.readers.tables.table import Columns
+from hrmdoc.readers.tables.columns import Columns
 from hrmdoc.record.records import Damage, Fact, FloatArray, IntArray, Record
 
 NAME = "tfevents"

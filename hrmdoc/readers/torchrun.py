@@ -8,7 +8,7 @@ from typing import Any
 
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.readers.tables.table import unix_time
+from hrmdoc.readers.tables.cells import unix_time
 from hrmdoc.record.records import Damage, Event, Line, Record
 
 NAME = "torchrun"

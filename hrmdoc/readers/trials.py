@@ -18,8 +18,8 @@ from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.decode import codec_of
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.placed import Placed
+from hrmdoc.readers.tables.cells import number
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.readers.tables.table import number
 from hrmdoc.record.records import Event, Points, Record
 from hrmdoc.text import patterns
 

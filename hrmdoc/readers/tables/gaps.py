@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.tables.table import number
+from hrmdoc.readers.tables.cells import number
 
 _BEFORE = 3
 

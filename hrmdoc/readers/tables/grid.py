@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from hrmdoc.readers.tables.table import number
+from hrmdoc.readers.tables.cells import number
 from hrmdoc.record.records import FloatArray
 
 Grid = NDArray[np.float64]

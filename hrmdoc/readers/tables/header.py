@@ -10,20 +10,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from hrmdoc.readers.tables.cells import SECONDS, number, unix_time
 from hrmdoc.readers.tables.decimals import Decimals, comma_in, with_point
 from hrmdoc.readers.tables.grid import Grid, column, json_rows, matrix
+from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS, TIME_KEYS, Places, places, with_split
 from hrmdoc.readers.tables.labels import RUN_KEYS, Labels, sums
-from hrmdoc.readers.tables.table import (
-    EPOCH_KEYS,
-    SECONDS,
-    STEP_KEYS,
-    TIME_KEYS,
-    Places,
-    number,
-    places,
-    unix_time,
-    with_split,
-)
 from hrmdoc.readers.tables.vanished import Vanished
 from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.text import patterns

@@ -10,7 +10,7 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from hrmdoc.readers.tables.table import EPOCH_KEYS, SPLIT_KEYS, STEP_KEYS, split_named, with_split
+from hrmdoc.readers.tables.keys import EPOCH_KEYS, SPLIT_KEYS, STEP_KEYS, split_named, with_split
 from hrmdoc.text import patterns
 
 _METRIC = patterns.lazy(r"loss|acc|reward|return|perplexity|ppl|grad_?norm|nll|learning_rate", re.IGNORECASE)

@@ -15,18 +15,11 @@ import numpy as np
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten
 from hrmdoc.readers.support.left_out import LeftOut
+from hrmdoc.readers.tables.columns import Columns
+from hrmdoc.readers.tables.counter import AXES, Counter
 from hrmdoc.readers.tables.gaps import Gaps
+from hrmdoc.readers.tables.keys import RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
 from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
-from hrmdoc.readers.tables.table import (
-    AXES,
-    RESTARTING,
-    SPLIT_KEYS,
-    Columns,
-    Counter,
-    split_named,
-    split_of,
-    with_split,
-)
 from hrmdoc.readers.tables.typed_rows import Column
 from hrmdoc.record.records import Damage, FloatArray, IntArray, Points
 

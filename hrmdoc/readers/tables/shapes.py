@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hrmdoc.readers.tables.cells import SECONDS, number, unix_time
 from hrmdoc.readers.tables.gaps import Gaps
-from hrmdoc.readers.tables.table import (
-    RESTARTING,
-    SECONDS,
-    SPLIT_KEYS,
-    Places,
-    number,
-    places,
-    unix_time,
-)
+from hrmdoc.readers.tables.keys import RESTARTING, SPLIT_KEYS, Places, places
 from hrmdoc.readers.tables.typed_rows import Column
 from hrmdoc.record.records import FloatArray
 
