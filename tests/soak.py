@@ -147,11 +147,11 @@ def _start(folder: Path, name: str, native: bool) -> int:
 
 def _newest(run: Path) -> int:
     """The step of the newest good checkpoint, 0 without one. A damaged one with a final name is a failure."""
-    from hrmdoc.trainer.state import checkpoint
+    from hrmdoc.trainer.state import checkpoint, kept
 
-    if not checkpoint.found(run / "checkpoints"):
+    if not kept.found(run / "checkpoints"):
         return 0
-    path, _, passed = checkpoint.newest_good(run / "checkpoints")
+    path, _, passed = kept.newest_good(run / "checkpoints")
     assert not passed, f"an incomplete checkpoint has a final name: {passed[0]}"
     return checkpoint.read_meta(path).step
 

@@ -105,7 +105,7 @@ def _status(job: Job, outcome: Outcome) -> int:
 
 def _lost(job: Job, outcome: Outcome) -> str:
     """That the last state is not on the disk, and what to do."""
-    from ..state.checkpoint import found
+    from ..state.kept import found
 
     go_on = f"hrmdoc train resume={job.run.path} goes on from the last checkpoint that is whole"
     elsewhere = "checkpoint_path=... saves elsewhere"
@@ -126,7 +126,7 @@ def _start_elsewhere(request: launch.Request, run: Path) -> None:
 
 def _summary(job: Job, outcome: Outcome) -> str:
     """How the run ended, what it reached, and what can be done next."""
-    from ..state.checkpoint import best_first, found
+    from ..state.kept import best_first, found
 
     reason = "" if outcome.reason == outcome.state else f" ({outcome.reason.replace('_', ' ')})"
     reached = [

@@ -24,7 +24,7 @@ from ..devices.machine import apply
 from ..model.evaluate import Metrics, evaluate
 from ..model.hrm import HRM
 from ..setup.plan import make_plan
-from ..state import checkpoint
+from ..state import checkpoint, kept
 from ..state.build import arch_config
 from .exchange import reference_settings
 from .reference import load_reference
@@ -98,12 +98,12 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
         native.attach(model)
     if foreign:
         load_reference(path, model)
-        named = checkpoint.NAME.fullmatch(path.name)
+        named = kept.NAME.fullmatch(path.name)
         return Scored(config, model, int(named[1]) if named else 0, data, device)
-    if checkpoint.NAME.fullmatch(path.name):
+    if kept.NAME.fullmatch(path.name):
         state, chosen = checkpoint.load(path, device)[0], ""
     else:
-        meta, state = checkpoint.best_good(path / "checkpoints", device)
+        meta, state = kept.best_good(path / "checkpoints", device)
         chosen = _why(meta, path / "checkpoints")
     _fill(model, state, path)
     return Scored(config, model, int(state["step"]), data, device, chosen)
@@ -113,7 +113,7 @@ def _why(meta: checkpoint.Meta, folder: Path) -> str:
     if not meta.evaluated:
         return "the newest good checkpoint"
     scores = ", ".join(f"{name} {value:.4f}" for name, value in meta.evaluated.items())
-    return f"the best of {len(checkpoint.found(folder))} kept checkpoints ({scores})"
+    return f"the best of {len(kept.found(folder))} kept checkpoints ({scores})"
 
 
 def _fill(model: HRM, state: dict[str, Any], path: Path) -> None:

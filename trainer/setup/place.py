@@ -13,7 +13,7 @@ from ..config.overrides import AUTO
 from ..config.schema import TrainConfig
 from ..launch.env import launch_of, restarted
 from ..rundir import directory as rundir
-from ..state.checkpoint import NAME, found
+from ..state.kept import NAME, found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hrmdoc.errors import ConfigError, InputError
 from ..config.schema import TrainConfig
 from ..parallel.world import local
 from ..rundir.directory import RunDir
-from . import checkpoint
+from . import checkpoint, kept
 from .state import TrainState
 
 
@@ -135,7 +135,7 @@ class Keeper:
             self.run.log(
                 f"warning: checkpoint of step {state.step} holds weights that are not finite; it is marked so"
             )
-        for gone in checkpoint.prune(self.folder, self.keep):
+        for gone in kept.prune(self.folder, self.keep):
             self.run.event("checkpoint_deleted", state.step, path=str(gone))
         self.saved(path)
         return True
@@ -143,7 +143,7 @@ class Keeper:
     def look_back(self, step: int) -> None:
         """Reads the newest checkpoint again: one that was damaged since it was written must be known before
         it is needed."""
-        for path in checkpoint.found(self.folder)[:1]:
+        for path in kept.found(self.folder)[:1]:
             try:
                 checkpoint.check(path)
             except InputError as error:
@@ -162,7 +162,7 @@ class Keeper:
         loaded: list[dict[str, Any]] = []
 
         def choose() -> Path:
-            path, found, passed = checkpoint.newest_good(source or self.folder, device, like)
+            path, found, passed = kept.newest_good(source or self.folder, device, like)
             loaded.append(found)
             for error in passed:
                 self.run.event("checkpoint_unusable", state.step, error=error.what, path=error.file)
@@ -198,7 +198,7 @@ class Keeper:
             InputError: there is no usable checkpoint.
             ConfigError: it belongs to another model or other data.
         """
-        exact = checkpoint.NAME.fullmatch(source.name) is not None
+        exact = kept.NAME.fullmatch(source.name) is not None
         folder = self.folder if source.resolve() == self.run.path.resolve() else source / "checkpoints"
         found = (
             checkpoint.load(source, state.generator.device, _like(state))[0]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hrmdoc.errors import InputError
-from hrmdoc.trainer.state import checkpoint
+from hrmdoc.trainer.state import checkpoint, kept
 
 STATE = {"weights": torch.arange(4.0), "step": 3, "names": ["a", "b"]}
 
@@ -67,24 +67,24 @@ def test_the_newest_good_checkpoint_is_used_and_the_passed_ones_are_named(tmp_pa
     for step in (1, 2, 10):
         checkpoint.save(tmp_path, step, {"step": step}, finite=step != 2)
     (tmp_path / "step_10" / "state.pt").write_bytes(b"x")
-    path, state, passed = checkpoint.newest_good(tmp_path)
+    path, state, passed = kept.newest_good(tmp_path)
     assert (path.name, state) == ("step_1", {"step": 1})
     assert [Path(error.file or "").parts[-1] for error in passed] == ["state.pt", "step_2"]
 
 
 def test_without_a_good_checkpoint_the_reason_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no checkpoint"):
-        checkpoint.newest_good(tmp_path / "nowhere")
+        kept.newest_good(tmp_path / "nowhere")
     checkpoint.save(tmp_path, 1, STATE, finite=False)
     with pytest.raises(InputError, match="not finite"):
-        checkpoint.newest_good(tmp_path)
+        kept.newest_good(tmp_path)
 
 
 def test_pruning_keeps_the_newest_and_never_deletes_the_last_good_one(tmp_path: Path) -> None:
     for step in range(1, 6):
         checkpoint.save(tmp_path, step, STATE, finite=step == 1)
     (tmp_path / ".step_9.99999999").mkdir()
-    gone = checkpoint.prune(tmp_path, keep=2)
+    gone = kept.prune(tmp_path, keep=2)
     assert [path.name for path in gone] == ["step_3", "step_2"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step_1", "step_4", "step_5"]
 
@@ -95,7 +95,7 @@ def test_pruning_leaves_what_another_live_process_is_writing(tmp_path: Path) -> 
     for part in (fresh, stale):
         part.mkdir()
     os.utime(stale, (0, 0))
-    checkpoint.prune(tmp_path, keep=1)
+    kept.prune(tmp_path, keep=1)
     assert fresh.is_dir()
     assert not stale.exists()
 
@@ -104,10 +104,10 @@ def test_the_best_evaluated_checkpoint_outlives_the_newest_ones(tmp_path: Path) 
     for step, exact in enumerate([0.2, 0.9, 0.9, 0.1, math.nan, 0.3], 1):
         evaluated = {"exact_accuracy": exact, "lm_loss": 1 / step}
         checkpoint.save(tmp_path, step, STATE, finite=True, evaluated=evaluated)
-    assert [meta.step for meta in checkpoint.best_first(tmp_path)] == [3, 2, 6, 1, 4]
-    checkpoint.prune(tmp_path, keep=1)
-    assert [path.name for path in checkpoint.found(tmp_path)] == ["step_6", "step_3"]
-    assert checkpoint.best_good(tmp_path)[0].step == 3
+    assert [meta.step for meta in kept.best_first(tmp_path)] == [3, 2, 6, 1, 4]
+    kept.prune(tmp_path, keep=1)
+    assert [path.name for path in kept.found(tmp_path)] == ["step_6", "step_3"]
+    assert kept.best_good(tmp_path)[0].step == 3
 
 
 def test_a_best_checkpoint_that_is_damaged_gives_way_to_the_next(tmp_path: Path) -> None:
@@ -115,13 +115,13 @@ def test_a_best_checkpoint_that_is_damaged_gives_way_to_the_next(tmp_path: Path)
         evaluated = {"exact_accuracy": exact, "lm_loss": 1.0}
         checkpoint.save(tmp_path, step, STATE, finite=True, evaluated=evaluated)
     (tmp_path / "step_2" / "state.pt").write_bytes(b"damaged")
-    assert checkpoint.best_good(tmp_path)[0].step == 1
+    assert kept.best_good(tmp_path)[0].step == 1
 
 
 def test_without_an_evaluation_the_best_checkpoint_is_the_newest_good_one(tmp_path: Path) -> None:
     for step in (1, 2, 3):
         checkpoint.save(tmp_path, step, STATE, finite=step < 3)
-    assert checkpoint.best_good(tmp_path)[0].step == 2
+    assert kept.best_good(tmp_path)[0].step == 2
 
 
 def test_a_disk_that_fills_up_while_saving_leaves_the_old_checkpoints(tmp_path: Path) -> None:
