@@ -13,7 +13,8 @@ from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
 from hrmdoc.readers.log.lines.launches import Launches
-from hrmdoc.readers.log.lines.prefix import Message, Peeler
+from hrmdoc.readers.log.lines.message import Message
+from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Block, Splitter, cleaned
 from hrmdoc.readers.log.repeats.layout import layout_of
 from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes

@@ -10,24 +10,21 @@ different places is left out, since only a run tells which holds.
 from __future__ import annotations
 
 import ast
-import operator
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
 from hrmdoc.errors import InputError
 from hrmdoc.readers.support.budget import MAX_LEAVES
+from hrmdoc.readers.support.python_syntax import BAGS, Plain, constant, flag_of, members, name_of, targets
 
-Plain = str | int | float | bool | None
 Route = tuple[str | int, ...]
 
 BIGGEST = 1 << 20
 """Characters; longer files are generated data."""
-_MOST_BITS = 1024  # of a computed number; each product of two may have twice as many
-_LONGEST = 1000  # characters of a word that may be a setting
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SETTERS = frozenset({"Trainer", "DataLoader", "EarlyStopping", "EarlyStoppingCallback", "Accelerator"})
 """Classes and functions whose keyword arguments are settings, beside those named `...Arguments` and
@@ -36,29 +33,6 @@ _OPTIMIZERS = frozenset(
     {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adafactor", "Lion", "LAMB"}
 )
 _OPTIONS = frozenset({"add_argument", "option", "add_option"})
-_BAGS = frozenset(
-    {
-        "args",
-        "cfg",
-        "conf",
-        "config",
-        "hparams",
-        "hyperparameters",
-        "hyperparams",
-        "hps",
-        "opt",
-        "params",
-        "self",
-    }
-)
-"""Names of objects that stand for all settings: `config.lr` is `lr`."""
-_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-}
 
 
 class Setting(NamedTuple):
@@ -114,7 +88,7 @@ def _only_sets(node: ast.stmt) -> bool:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     calls = (part for part in ast.walk(node.value) if isinstance(part, ast.Call))
     return all(isinstance(target, ast.Name) for target in targets) and all(
-        _name(call.func) == "dict" for call in calls
+        name_of(call.func) == "dict" for call in calls
     )
 
 
@@ -133,7 +107,7 @@ class _Reader:
         count = 0
         for node in tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-                for name in _targets(node):
+                for name in targets(node):
                     found.pop(name, None)
                     found[name] = dict(self._flat((name,), node.value))
                     count = self._counted(count + len(found[name]))
@@ -154,7 +128,7 @@ class _Reader:
         """Values that the program gives to one name in one way."""
         for node in tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-                for name in _targets(node):
+                for name in targets(node):
                     self._keep(name, node.value)
         found: dict[Route, Setting] = {}
         unsure: set[Route] = set()
@@ -171,15 +145,15 @@ class _Reader:
     def _mentioned(self, tree: ast.Module) -> Iterator[tuple[Route, Setting]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-                for name in _targets(node):
-                    yield from self._flat(() if name in _BAGS else (name,), node.value)
+                for name in targets(node):
+                    yield from self._flat(() if name in BAGS else (name,), node.value)
             elif isinstance(node, ast.Call):
                 yield from self._of_call(node)
 
     def _of_call(self, node: ast.Call) -> Iterator[tuple[Route, Setting]]:
-        name = _name(node.func)
+        name = name_of(node.func)
         if name in _OPTIONS:
-            flag = next(filter(None, map(_flag, node.args)), None)
+            flag = next(filter(None, map(flag_of, node.args)), None)
             default = next((word.value for word in node.keywords if word.arg == "default"), None)
             if flag is not None and default is not None:
                 yield from self._flat((flag,), default)
@@ -196,18 +170,18 @@ class _Reader:
 
     def _flat(self, route: Route, node: ast.expr) -> Iterator[tuple[Route, Setting]]:
         """The leaves below `node`; values that only a run could tell are passed over."""
-        members = _members(node)
-        if members is None:
+        below = members(node)
+        if below is None:
             setting = self._setting(node)
             if setting is not None and route:
                 yield route, setting
         else:
-            for key, value in members:
+            for key, value in below:
                 yield from self._flat((*route, key), value)
 
     def _setting(self, node: ast.expr) -> Setting | None:
         try:
-            value = self._constant(node)
+            value = constant(node, self._known)
         except (ValueError, ZeroDivisionError, OverflowError):
             return None
         plain = isinstance(node, ast.Constant) or (
@@ -221,27 +195,6 @@ class _Reader:
             self._offset(node.lineno, node.col_offset),
             self._offset(node.end_lineno, node.end_col_offset),
         )
-
-    def _constant(self, node: ast.expr) -> Plain:
-        """The value of an expression of constants.
-
-        Raises:
-            ValueError: it needs more than constants.
-        """
-        if isinstance(node, ast.Constant):
-            if node.value is None or (
-                isinstance(node.value, str | int | float) and len(str(node.value)) <= _LONGEST
-            ):
-                return node.value
-        elif isinstance(node, ast.Name) and node.id in self._known:
-            return self._known[node.id]
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -_as_number(self._constant(node.operand))
-        elif isinstance(node, ast.BinOp):
-            return _computed(
-                node.op, _as_number(self._constant(node.left)), _as_number(self._constant(node.right))
-            )
-        raise ValueError("no constant")
 
     def _keep(self, name: str, node: ast.expr) -> None:
         self._known.pop(name, None)
@@ -257,67 +210,3 @@ class _Reader:
             + mark
             + len(self._lines[line - 1][mark:].encode()[:column].decode(errors="replace"))
         )
-
-
-def _members(node: ast.expr) -> list[tuple[str | int, ast.expr]] | None:
-    """Keys and values of a dictionary, a `dict(...)`, a list or a tuple; None for anything else."""
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return [
-            (key.value, value)
-            for key, value in pairs
-            if isinstance(key, ast.Constant) and isinstance(key.value, str)
-        ]
-    if isinstance(node, ast.Call) and _name(node.func) == "dict":
-        return [(word.arg, word.value) for word in node.keywords if word.arg is not None]
-    if isinstance(node, ast.List | ast.Tuple):
-        return list(enumerate(node.elts))
-    return None
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
-    """Names that an assignment sets, `lr` also for `config.lr` and `args["lr"]`."""
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Name):
-            yield target.id
-        elif isinstance(target, ast.Attribute) and _name(target.value) in _BAGS:
-            yield target.attr
-        elif (
-            isinstance(target, ast.Subscript)
-            and _name(target.value) in _BAGS
-            and isinstance(target.slice, ast.Constant)
-        ):
-            yield str(target.slice.value)
-
-
-def _name(node: ast.expr) -> str:
-    """The last part of `a.b.c`, "" for what has no name."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _flag(node: ast.expr) -> str:
-    """`batch_size` for `"--batch-size"`, "" for anything else."""
-    word = node.value if isinstance(node, ast.Constant) else None
-    return word[2:].replace("-", "_") if isinstance(word, str) and word.startswith("--") else ""
-
-
-def _computed(operation: ast.operator, left: float, right: float) -> float:
-    """The value of two numbers and an operation between them.
-
-    Raises:
-        ValueError: it is no arithmetic, or too large for a setting.
-    """
-    if isinstance(operation, ast.Pow) and abs(left) <= 1e6 and abs(right) <= 64:
-        return float(left**right) if right < 0 or isinstance(right, float) else left**right
-    if type(operation) not in _OPERATIONS:
-        raise ValueError("no arithmetic")
-    found = _OPERATIONS[type(operation)](left, right)
-    if isinstance(found, int) and found.bit_length() > _MOST_BITS:
-        raise ValueError("too large for a setting")
-    return found
-
-
-def _as_number(value: Plain) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("no number")
-    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hrmdoc.errors import InputError, PatchError
 from hrmdoc.readers.support import python_settings
-from hrmdoc.readers.support.python_settings import Plain
+from hrmdoc.readers.support.python_syntax import Plain
 from hrmdoc.remedies.editors.document import Leaf, Route, dotted
 from hrmdoc.remedies.editors.scalars import Scalar
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.readers.log.formats.tqdm_bar import bars_of
+from hrmdoc.readers.log.grammar.bars import bars_of
 from hrmdoc.readers.log.state.bar_of_run import BarOfRun
 
 TRAIN = "\r{percent:3d}%|██        | {n}/20 [00:00<00:02,  8.77it/s]"

@@ -9,9 +9,8 @@ import math
 import re
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
-from hrmdoc.readers.log.lines.clocks import unix, with_fraction
+from hrmdoc.readers.log.lines.clocks import unix
+from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text import patterns
 
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
@@ -66,53 +65,6 @@ _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
 _K8S = patterns.lazy(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = patterns.lazy(r"[ \-|:,>]{0,4}")
-
-Span = tuple[int, int]
-
-
-class Message(Struct):
-    """A line without its prefix.
-
-    Attributes:
-        whole: the line.
-        rest: the message, which ends the line.
-        time: Unix seconds or NaN; without their fraction: `second`.
-        logger: the last word that named one.
-        clock, fraction, zone, ranked: where on the line the time stands up to its seconds, their fraction,
-            the zone, and the rank.
-    """
-
-    whole: str
-    rest: str
-    time: float = math.nan
-    rank: int | None = None
-    logger: str = ""
-    world_size: int | None = None
-    second: float = math.nan
-    clock: Span | None = None
-    fraction: Span | None = None
-    zone: Span | None = None
-    ranked: Span | None = None
-
-    def see_rank(self, found: re.Match[str], group: int, offset: int) -> None:
-        """A pattern found the rank, in a text that begins at `offset` of the line."""
-        self.rank = int(found.group(group))
-        self.ranked = (offset + found.start(group), offset + found.end(group))
-
-    def see_time(
-        self, found: re.Match[str], offset: int, second: float, last: int, fraction: int = 0
-    ) -> None:
-        """The same for the time: `last` is the group of its seconds, `fraction` that of what follows them."""
-        digits = found.group(fraction) if fraction else None
-        self.second = second
-        self.time = with_fraction(second, digits or "")
-        self.clock = (offset + found.start(1), offset + found.end(last))
-        self.fraction = (offset + found.start(fraction), offset + found.end(fraction)) if digits else None
-        self.zone = None
-
-    def offset(self, end: str) -> int:
-        """Where on the line a text begins that ends it."""
-        return len(self.whole) - len(end)
 
 
 class Peeler:
@@ -192,7 +144,7 @@ class Peeler:
                 message.see_rank(found, 2, at)
         elif _LEVEL_WORD.match(inside):
             if date := _DATE.search(inside):
-                _see_iso(message, date, at)
+                message.see_iso(date, at)
         elif _LOGGER.match(inside):
             message.logger = inside
         else:
@@ -202,7 +154,7 @@ class Peeler:
     def _clock(self, message: Message, inside: str, at: int) -> bool:
         """Whether the words in brackets are a date or a time of day."""
         if (found := _DATE.match(inside)) and found.end() == len(inside):
-            _see_iso(message, found, at)
+            message.see_iso(found, at)
         elif found := _D2.match(inside):
             message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
         else:
@@ -213,7 +165,7 @@ class Peeler:
     def _digits(self, message: Message, start: str) -> bool:
         at = message.offset(start)
         if found := _DATE.match(start):
-            _see_iso(message, found, at)
+            message.see_iso(found, at)
         elif found := _US_DATE.match(start):
             month, day, year, *clock = map(int, found.groups()[:6])
             message.see_time(found, at, unix(year, month, day, *clock), 6, 7)
@@ -285,12 +237,3 @@ class Peeler:
         if found.group(1) is None:
             self._names(message)
         return True
-
-
-def _see_iso(message: Message, found: re.Match[str], at: int) -> None:
-    second, zone = unix(*map(int, found.groups()[:6])), found.group(8)
-    if zone and zone != "Z":
-        sign = -1 if zone[0] == "+" else 1
-        second += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
-    message.see_time(found, at, second, 6, 7)
-    message.zone = (at + found.start(8), at + found.end(8)) if zone else None

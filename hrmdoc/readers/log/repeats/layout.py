@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from hrmdoc.readers.log.formats.base import Again, Span
-from hrmdoc.readers.log.lines.prefix import Message
+from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text.clean import ANSI
 
 _RUN = re.compile(r"[0-9]+")
