@@ -27,9 +27,10 @@ def config_dir() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "hrmdoc"
 
 
-def replace_file(path: Path, text: str) -> bool:
+def replace_file(path: Path, text: str, *, durable: bool = False) -> bool:
     """Writes a file so that a reader sees the old or the new text, never half of one; its folder is made
-    where it is missing. Neither a link in its place nor one beside it is followed.
+    where it is missing. Neither a link in its place nor one beside it is followed. What is `durable` is on
+    the disk when this returns.
 
     Returns:
         False when it cannot be written.
@@ -44,12 +45,31 @@ def replace_file(path: Path, text: str) -> bool:
         with open(number, "w", encoding="utf-8", errors="backslashreplace") as file:
             os.fchmod(number, 0o666 & ~_umask())
             file.write(text)
+            if durable:
+                file.flush()
+                os.fsync(number)
         os.replace(temporary, path)
+        if durable:
+            sync_folder(path.parent)
     except OSError:
         with suppress(OSError):
             os.unlink(temporary)
         return False
     return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Has the names in a folder on the disk.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some file systems sync no folders
+            os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def _umask() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import shlex
 import zoneinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -140,7 +141,7 @@ def _addressed(route: Route) -> str:
     """What is wrong with the place that it names."""
     given = [name for name in ("url", "url_env", "url_file") if getattr(route, name) is not None]
     if route.target == "command":
-        return "a command takes no address" if given else "" if route.command else "`command` is missing"
+        return "a command takes no address" if given else _worded(route.command or "")
     if route.command is not None:
         return f"`command` does not belong to {route.target}"
     if len(given) > 1:
@@ -150,6 +151,14 @@ def _addressed(route: Route) -> str:
     if route.url is not None and route.target != "apprise" and not is_web(route.url):
         return "`url` must be an http or https address"
     return ""
+
+
+def _worded(command: str) -> str:
+    """What is wrong with a command line."""
+    try:
+        return "" if shlex.split(command) else "`command` is missing"
+    except ValueError as error:
+        return f"`command` is no command line: {error}"
 
 
 def _authorized(route: Route) -> str:

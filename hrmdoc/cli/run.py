@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from hrmdoc.cli.shared.operations import telling
 from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
 
@@ -75,6 +76,7 @@ def command(
     screen = console(err=True)
     settings = own_settings.load(Path.cwd())
     stop = StopPolicy(stop_on or ("critical" if stop_on_silence else None), stop_on_silence)
+    configs: list[Path] = []
     if act:
         check_policy(settings)
         configs = configs_in(arguments) if config is None else [config]
@@ -82,17 +84,22 @@ def command(
             raise UsageError(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
-        outcome = heal(
-            arguments,
-            target,
-            configs,
-            settings,
-            stop=stop,
-            report=report,
-            show_action=lambda action: show_action(action, screen),
-        )
-    else:
-        outcome = supervise(arguments, target, stop=stop, settings=settings, report=report)
+    with telling(settings) as observe:
+        if act:
+            outcome = heal(
+                arguments,
+                target,
+                configs,
+                settings,
+                stop=stop,
+                report=report,
+                show_action=lambda action: show_action(action, screen),
+                observe=observe,
+            )
+        else:
+            outcome = supervise(
+                arguments, target, stop=stop, settings=settings, report=report, observe=observe
+            )
     show(outcome.analysis, screen)
     if outcome.stopped_by is not None:
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hrmdoc.errors import UsageError
+from hrmdoc.routes import shown
+from hrmdoc.text.redact import redact_value
+
+
+def _without_secrets(value: Any) -> Any:
+    """A table as it may be shown: of addresses the host alone, which is what one has to look at."""
+    if isinstance(value, dict):
+        return {
+            key: shown(one) if key in ("url", "webhook") and isinstance(one, str) else _without_secrets(one)
+            for key, one in value.items()
+        }
+    return [_without_secrets(one) for one in value] if isinstance(value, list) else redact_value("", value)
 
 
 @click.command("trust")
@@ -27,7 +40,7 @@ def command(file: Path | None, *, revoke: bool) -> int:
     asked = {name: table[name] for name in trust.RESTRICTED if table.get(name)}
     trust.trust(path, revoke=revoke)
     for name, value in asked.items():
-        click.echo(f"{name} = {value}")
+        click.echo(f"{name} = {_without_secrets(value)}")
     if revoke:
         click.echo(f"no longer trusted: {path}", err=True)
     else:

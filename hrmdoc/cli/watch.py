@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hrmdoc.cli.shared.operations import telling
 from hrmdoc.cli.shared.options import (
     check_policy,
     console,
@@ -98,26 +99,24 @@ def command(
 
 def _follow(watch: Watch, *, once: bool) -> Analysis | None:
     """Reports what comes until the watch ends, then the whole; the last analysis."""
-    from hrmdoc.live.alerts import Alerter
     from hrmdoc.reports.status_line import status_line
     from hrmdoc.reports.terminal import show, show_action, show_incident
 
     out = console()
-    alerter = Alerter(watch.session.settings.alerts, watch.path)
     already = ", ".join(incident.symptom for incident in watch.incidents.open)
     _say(out, f"watching {watch.path}" + (f", where it is known already: {already}" if already else ""))
     if watch.session.other_runs:
         _say(out, watch.session.other_runs)
     analysis = None
-    with _status(out) as update:
+    with telling(watch.session.settings) as observe, _status(out) as update:
         for look in watch.looks(once=once):
+            observe(watch, look)  # before the terminal, which may be gone
             if look.moved:
                 _say(out, f"{watch.path} names another run now: {watch.following}")
             for incident in look.changes:
                 show_incident(incident, out)
             for action in look.actions:
                 show_action(action, out)
-            alerter.send(look.changes)
             analysis = look.analysis
             update(status_line(analysis, watch.incidents.open))
     if analysis is not None:

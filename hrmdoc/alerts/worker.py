@@ -1,0 +1,119 @@
+"""Tells one target, in a thread of its own: neither the watch nor another target waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from hrmdoc.alerts.groups import Place
+from hrmdoc.alerts.ledger import Ledger, ledger_file, orphans
+from hrmdoc.alerts.message import Message
+from hrmdoc.alerts.outbox import Answer, Outbox
+from hrmdoc.alerts.targets.alertmanager import LASTS_S, LEFT_S
+from hrmdoc.live.incidents import Incident
+from hrmdoc.routes import Route
+
+PAUSE_S = 0.5
+"""Seconds between two looks at what is due; others may have put something into the queue."""
+RENEW_S = 60.0
+"""Seconds between two renewals of what is open at an Alertmanager."""
+
+
+class Worker:
+    """Groups, queues and sends what one route is told.
+
+    Args:
+        route: the target, and what it is told.
+        folder: where its queue and ledgers lie.
+        deliver: sends one message.
+        renew: shows an Alertmanager what is still open, for so many seconds; its answer does not matter.
+        say: told in words when the target fails.
+        now: the wall clock, Unix seconds.
+    """
+
+    def __init__(
+        self,
+        route: Route,
+        folder: Path,
+        deliver: Callable[[Message], Answer],
+        renew: Callable[[Message, float], Answer],
+        say: Callable[[str], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.route = route
+        self.outbox = Outbox(folder, route, say)
+        self._deliver, self._renew, self._now = deliver, renew, now
+        self._ledger: Ledger | None = None
+        self._guard = threading.Lock()
+        self._wake, self._ending = threading.Event(), threading.Event()
+        self._renewed = now()
+        self._thread = threading.Thread(target=self._work, name=f"alerts {route.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begins to send; what a process before this one left behind goes first."""
+        self._thread.start()
+
+    def follow(self, run: Path, place: Place) -> None:
+        """Tells of this run from now on, and no more of the one before."""
+        with self._guard:
+            if self._ledger is not None:
+                self._ledger.tick(self._now(), self.outbox.put, flush=True)
+                self._ledger.close()
+            self._ledger = Ledger(ledger_file(self.outbox.folder, run), self.route, place)
+
+    def take(self, incidents: Iterable[Incident]) -> None:
+        """Takes in how incidents stand."""
+        with self._guard:
+            if self._ledger is not None:
+                self._ledger.take(incidents, self._now())
+        self._wake.set()
+
+    def work(self, *, flush: bool = False) -> bool:
+        """What the thread does again and again; whether nothing is left that could be sent."""
+        now = self._now()
+        with self._guard:
+            if self._ledger is not None:
+                self._ledger.tick(now, self.outbox.put, flush=flush)
+        sent = self.outbox.send_due(now, self._deliver, at_once=flush)
+        if self.route.target == "alertmanager" and not 0 <= now - self._renewed < RENEW_S:
+            self._renewed = now
+            self._show_open(LASTS_S)
+        return sent
+
+    def adopt(self) -> None:
+        """Queues what was still to be told of runs that nobody watches any more."""
+        for ledger in orphans(self.outbox.folder, self.route):
+            ledger.tick(self._now(), self.outbox.put, flush=True)
+            ledger.close()
+
+    def end(self) -> None:
+        """Ends the thread after one more try; `join` waits for it."""
+        self._ending.set()
+        self._wake.set()
+
+    def join(self, seconds: float) -> None:
+        """Waits for the last try; a target that hangs is left behind."""
+        self._thread.join(max(0.0, seconds))
+        if not self._thread.is_alive() and self._ledger is not None:
+            self._ledger.close()
+
+    def _work(self) -> None:
+        self.adopt()
+        while not self._ending.is_set():
+            self.work()
+            self._wake.wait(PAUSE_S)
+            self._wake.clear()
+        self.work(flush=True)
+        if self.route.target == "alertmanager":
+            self._show_open(LEFT_S)
+
+    def _show_open(self, lasts_s: float) -> None:
+        with self._guard:
+            now = self._now()
+            standing = (
+                [] if self._ledger is None else [self._ledger.message(g, now) for g in self._ledger.open]
+            )
+        for message in standing:
+            self._renew(message, lasts_s)

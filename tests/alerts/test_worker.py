@@ -1,0 +1,122 @@
+"""One target and its thread: what another watch left, what an Alertmanager must hear again, who tells."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from hrmdoc.alerts.groups import Place
+from hrmdoc.alerts.message import Message
+from hrmdoc.alerts.outbox import Answer
+from hrmdoc.alerts.targets.alertmanager import LASTS_S, LEFT_S
+from hrmdoc.alerts.worker import RENEW_S, Worker
+from hrmdoc.routes import Alerts, Route
+from tests.alerts.conftest import NAN, SPIKE, over
+
+PLACE = Place("/runs/a", "node-1", "/runs/a")
+
+
+class Told:
+    """A worker by an invented clock, and what its target was told."""
+
+    def __init__(self, folder: Path, target: str = "webhook", **route: object) -> None:
+        (self.route,) = Alerts(route=(Route(target, url="http://a", **route),)).routes  # type: ignore[arg-type]
+        self.now = 1_700_000_000.0
+        self.took: list[Message] = []
+        self.renewed: list[tuple[str, float]] = []
+        self.answer = Answer()
+        self.said: list[str] = []
+        self.worker = Worker(
+            self.route, folder, self._deliver, self._renew, self.said.append, lambda: self.now
+        )
+        self.worker.follow(Path("/runs/a"), PLACE)
+
+    def _deliver(self, message: Message) -> Answer:
+        if not self.answer.why:
+            self.took.append(message)
+        return self.answer
+
+    def _renew(self, message: Message, lasts_s: float) -> Answer:
+        self.renewed.append((message.severity, lasts_s))
+        return Answer("nobody there")
+
+
+def test_of_two_watches_of_a_run_one_tells_and_the_other_goes_on_when_it_has_ended(tmp_path: Path) -> None:
+    first, second = Told(tmp_path, wait_s=0), Told(tmp_path, wait_s=0)
+    for told in (first, second):
+        told.worker.take([NAN])
+        told.worker.work()
+    assert (len(first.took), len(second.took)) == (1, 0)
+    second.worker.take([over(NAN)])
+    first.worker.follow(Path("/runs/b"), PLACE)
+    second.worker.work()
+    assert [one.status for one in second.took] == ["resolved"]
+    assert second.took[0].key == first.took[0].key
+
+
+def test_what_was_to_wait_for_others_when_a_watch_was_killed_is_told_by_the_next_of_any_run(
+    tmp_path: Path,
+) -> None:
+    killed = Told(tmp_path)
+    killed.worker.take([SPIKE])
+    killed.worker.work()
+    assert killed.took == []
+    assert killed.worker._ledger is not None
+    assert killed.worker._ledger._lock is not None
+    killed.worker._ledger._lock.release()  # as the system does
+    after = Told(tmp_path)
+    after.worker.follow(Path("/runs/other"), Place("/runs/other", "node-1", ""))
+    after.worker.adopt()
+    after.worker.work()
+    assert [(one.run, one.incidents) for one in after.took] == [("/runs/a", (SPIKE,))]
+
+
+def test_what_is_open_is_renewed_at_an_alertmanager_and_for_long_at_the_end(
+    tmp_path: Path,
+) -> None:
+    told = Told(tmp_path, "alertmanager")
+    told.worker.take([NAN, SPIKE])
+    told.worker.work()
+    assert (len(told.took), told.renewed) == (2, [])
+    told.worker.take([over(SPIKE)])
+    told.now += RENEW_S
+    told.worker.work()
+    told.worker.work()
+    assert told.renewed == [("critical", LASTS_S)]
+    told.worker.start()
+    told.worker.end()
+    told.worker.join(20)
+    assert told.renewed[1:] == [("critical", LEFT_S)]
+
+
+def test_a_target_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
+    told, hangs = Told(tmp_path, wait_s=0), threading.Event()
+    entered = threading.Event()
+
+    def hang(_: Message) -> Answer:
+        entered.set()
+        hangs.wait(30)
+        return Answer()
+
+    told.worker._deliver = hang
+    told.worker.take([NAN])
+    told.worker.start()
+    assert entered.wait(20)
+    told.worker.take([SPIKE])  # returns though the target hangs
+    told.worker.end()
+    told.worker.join(0.05)
+    assert [one.incidents[0] for _, one in told.worker.outbox.waiting()] == [NAN]
+    hangs.set()
+    told.worker.join(20)
+
+
+def test_failing_and_working_again_is_said_once_each(tmp_path: Path) -> None:
+    told = Told(tmp_path, wait_s=0)
+    told.answer = Answer("HTTP 503")
+    told.worker.take([NAN])
+    for _ in range(5):
+        told.worker.work()
+        told.now += 200
+    told.answer = Answer()
+    told.worker.work()
+    assert told.said == ["webhook: HTTP 503; it is tried again", "webhook: works again"]
