@@ -20,17 +20,24 @@ if TYPE_CHECKING:
     from hrmdoc.live.incidents import Incident
     from hrmdoc.remedies.prescribe import Prescription
 
+INTRODUCTION = """\
+HRM, the Hierarchical Reasoning Model, is a small network that thinks in rounds: one part plans, another
+computes, until a third says that it is done. A tiny one now learns 4x4 Sudoku on this machine, really, but
+somebody mistyped its learning rate. hrmdoc watches the run, stops it, says why it fails, mends one line of
+the config and trains again. That takes about a minute.
+"""
 CONFIG = """\
 # A tiny HRM on 4x4 Sudoku. Somebody mistyped the learning rate.
 data_path: builtin:sudoku-4x4
 global_batch_size: 32
-epochs: 30
-eval_interval: 10
-max_steps: 500
+epochs: 160
+eval_interval: 16
+max_steps: 2500
 log_interval: 10
 
 lr: 1.0              # meant to be 1e-3
-lr_warmup_steps: 0
+lr_warmup_steps: 100
+lr_min_ratio: 0.05
 puzzle_emb_lr: 1e-3
 weight_decay: 0.1
 
@@ -43,8 +50,11 @@ arch:
   pos_encodings: learned
 """
 PATIENCE_S = 180.0
-ENOUGH_STEPS = 100
-"""Steps after which a critical diagnosis stops the sick run: enough for a curve that a person can judge."""
+UNSEEN = "puzzles that it never saw, solved"
+ENOUGH_STEPS = 520
+"""Steps after which a diagnosis stops the sick run: a curve that a person can judge, and one evaluation."""
+SURE = 0.95
+"""From this probability of a cause on the sick run is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Demo:
         self._out = out
 
     def play(self) -> Story:
-        """The whole story.
+        """The whole story, as it happens.
 
         Raises:
             HrmdocError: the trainer did not start, or no remedy could be applied.
@@ -81,20 +91,26 @@ class Demo:
 
         self.runs.mkdir(parents=True, exist_ok=True)
         self.config.write_text(CONFIG, "utf-8")
+        self._out.print(INTRODUCTION.replace("\n", " ").strip(), highlight=False)
         self._say("1. Training starts", f"hrmdoc train {self._name(self.config)}")
         sick = self._attend(stop_when_sick=True)
         self._say("2. The diagnosis", f"hrmdoc analyze {self._name(Path(sick.run.path))}")
         self._show(sick)
         chosen = self._choose(sick)
-        self._say("3. The patch", f"hrmdoc apply {self._name(Path(sick.run.path))} --write --rerun")
+        run, config = self._name(Path(sick.run.path)), self._name(self.config)
+        self._say("3. The patch", f"hrmdoc apply {run} --config {config} --write")
         assert chosen.patch is not None
         self._diff(chosen.diff)
         store.write(chosen.patch)
         self._say("4. The rerun", f"hrmdoc train {self._name(self.config)}")
         healed = self._attend(stop_when_sick=False)
         report = self.runs / "report.html"
-        self._say("5. The report", f"hrmdoc report RUN RUN -o {self._name(report)}")
+        again = self._name(Path(healed.run.path))
+        self._say("5. The rerun is looked at, too", f"hrmdoc analyze {again}")
+        self._show(healed)
+        self._say("6. The report", f"hrmdoc report {run} {again} -o {self._name(report)}")
         report.write_text(review.html([sick, healed]), "utf-8")
+        self._compare(sick, healed, chosen)
         return Story(sick, healed, chosen, report)
 
     def _attend(self, *, stop_when_sick: bool) -> Analysis:
@@ -104,18 +120,14 @@ class Demo:
         with self._training() as (process, run):
             watch = Watch(str(run), interval=0.3)
             told_stop = False
-            analysis = None
+            analysis, evaluations = None, 0
             for look in watch.looks():
                 analysis = look.analysis
                 for incident in look.changes:
                     self._tell(incident)
+                evaluations = self._tell_evaluations(analysis, evaluations)
                 step = max((int(s.steps[-1]) for s in analysis.run.series.values() if len(s)), default=0)
-                if (
-                    stop_when_sick
-                    and not told_stop
-                    and analysis.verdict == "critical"
-                    and step >= ENOUGH_STEPS
-                ):
+                if stop_when_sick and not told_stop and step >= ENOUGH_STEPS and _is_sure(analysis):
                     told_stop = True
                     self._stop(run)
                 if process.poll() is not None:
@@ -160,7 +172,7 @@ class Demo:
         from hrmdoc.remedies import actions
 
         try:
-            answer = actions.send(run, "stop", reason="critical diagnosis", timeout=20)
+            answer = actions.send(run, "stop", reason="diagnosis", timeout=20)
             self._out.print(
                 f"          the run is told to stop through its inbox: {answer.status} at step {answer.step}",
                 style="dim",
@@ -188,6 +200,34 @@ class Demo:
 
         show_incident(incident, self._out)
 
+    def _tell_evaluations(self, analysis: Analysis, told: int) -> int:
+        """Tells the evaluations beyond the first `told`; how many there are."""
+        from rich.text import Text
+
+        solved = analysis.run.best("eval.exact_accuracy")
+        if solved is None:
+            return told
+        for step, share in zip(solved.steps[told:], solved.values[told:], strict=True):
+            at = time.strftime("%H:%M:%S")
+            said = f"    step {step:>4}: {share:.0%} of the {UNSEEN}"
+            self._out.print(Text(at, style="dim").append(said, style="not dim"))
+        return len(solved)
+
+    def _compare(self, sick: Analysis, healed: Analysis, chosen: Prescription) -> None:
+        """What the patch has changed: settings, curves, verdicts."""
+        from rich.table import Table
+
+        table = Table(box=None, padding=(0, 3, 0, 2), title_justify="left")
+        for heading in ("", "sick", "mended"):
+            table.add_column(heading)
+        for change in chosen.changes:
+            table.add_row(change.path, f"{change.before:g}", f"{change.after:g}")
+        for title, role, form in (("loss", "train.loss", ".2f"), (UNSEEN, "eval.exact_accuracy", ".0%")):
+            ends = [_last(analysis, role) for analysis in (sick, healed)]
+            table.add_row(title, *("-" if end is None else format(end, form) for end in ends))
+        table.add_row("verdict", sick.verdict, healed.verdict)
+        self._out.print(table)
+
     def _show(self, analysis: Analysis) -> None:
         from hrmdoc.reports.terminal import show
 
@@ -205,6 +245,18 @@ class Demo:
             return str(path.resolve().relative_to(Path.cwd()))
         except ValueError:
             return str(path)
+
+
+def _is_sure(analysis: Analysis) -> bool:
+    """Whether the run is sick beyond doubt."""
+    leading = analysis.diagnosis.hypotheses[:1]
+    return analysis.verdict in ("warning", "critical") and any(one.probability >= SURE for one in leading)
+
+
+def _last(analysis: Analysis, role: str) -> float | None:
+    """Where a curve ends."""
+    series = analysis.run.best(role)
+    return float(series.values[-1]) if series is not None and len(series) else None
 
 
 def _runs(folder: Path) -> set[str]:
