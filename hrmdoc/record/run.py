@@ -157,7 +157,11 @@ class Run:
 
     def outlived(self, record: Line | Event) -> bool:
         """Training of the same file went on after `record`: later points stand behind it, or the steps went
-        well past it."""
+        well past it.
+
+        A log that prints every hundredth step places what it tells up to a hundred steps too early: by so
+        many the steps of another file are ahead of it without having gone on.
+        """
         series = self.progress
         if series is None:
             return False
@@ -165,7 +169,14 @@ class Run:
         if file == record.file and last is not None and record.line is not None:
             behind = [series.place(index)[1] for index in range(max(0, len(series) - 3), len(series))]
             return len(behind) == 3 and all(line is not None and line > record.line for line in behind)
-        return record.step is not None and int(series.steps[-1]) > record.step + 2
+        return record.step is not None and int(series.steps[-1]) > record.step + 2 + self._stride(record.file)
+
+    def _stride(self, file: str) -> int:
+        """Steps between the points that `file` tells last, of the densest metric in it; 0 where it tells
+        none."""
+        told = [series.steps[-10:] for series in self.series.values() if series.files[-1:] == [file]]
+        gaps = (int(np.diff(steps).max()) if len(steps) > 1 else abs(int(steps[0])) for steps in told)
+        return min(gaps, default=0)
 
     @property
     def last_time(self) -> float:

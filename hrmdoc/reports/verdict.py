@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
@@ -27,6 +28,8 @@ PROBABLE = 0.2
 """Below this probability a cause is one of several and no headline."""
 EVEN = 0.5
 """From this probability on a cause is more probable than all others together."""
+NEARLY = 0.7
+"""From this share of the leading probability on the second cause is named beside the first."""
 ODDITIES = 3
 """How many oddities a headline names."""
 
@@ -126,7 +129,17 @@ def blame(analysis: Analysis) -> str:
         if other > max(leading.probability, PROBABLE):
             return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
         return "several causes are about as likely; see below"
-    return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%})"
+    rival = _rival(leading, [one for one in blamed if _explains(one, worst, analysis)])
+    second = "" if rival is None else f", or {rival.title} ({rival.probability:.0%})"
+    return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%}){second}"
+
+
+def _rival(leading: Hypothesis, blamed: Iterable[Hypothesis]) -> Hypothesis | None:
+    """The cause that is nearly as probable as a leading one which is no more than one of several."""
+    others = (one for one in blamed if one is not leading and one.cause != "unknown")
+    rival = next(others, None)
+    near = rival is not None and rival.probability >= max(PROBABLE, NEARLY * leading.probability)
+    return rival if near and leading.probability < EVEN else None
 
 
 def of_ranks(analysis: Analysis) -> str:
