@@ -200,7 +200,8 @@ class AnalysisSession:
         """Keeps why nothing could be read; text that was read and says nothing is no damage."""
         damage = Damage(error.file or self.run.path, error.line, error.what)
         only_talk = "text" in self.run.formats and not self.run.damages
-        if not only_talk and damage not in self.run.damages:
+        told = {(one.file, one.line, one.what) for one in self.run.damages}
+        if not only_talk and (damage.file, damage.line, damage.what) not in told:
             self.run.add(damage)
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:

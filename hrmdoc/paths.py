@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from hrmdoc.errors import did_you_mean
+
 
 def data_dir(name: str) -> Path:
     """The folder `rules` or `playbooks`: inside the package when installed, beside it in an editable
@@ -25,6 +27,23 @@ def config_dir() -> Path:
     """The folder of the user's own settings. It need not exist."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "hrmdoc"
+
+
+def instead_of(path: str) -> str | None:
+    """What to type instead of a path that does not exist: a name like it in the same folder, or what brings
+    a remote file here."""
+    scheme, mark, rest = path.partition("://")
+    if mark:
+        if scheme == "file":
+            return f"name the file itself: {rest}"
+        copying = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
+        fetch = copying.get(scheme, f"curl -sL {path}" if scheme.startswith("http") else "")
+        return f"only local files are read: {fetch} | hrmdoc analyze -" if fetch and rest else None
+    folder, name = os.path.split(path.rstrip("/"))
+    try:
+        return did_you_mean(name, os.listdir(folder or "."))
+    except OSError:
+        return f"{folder} is no folder either" if folder else None
 
 
 def replace_file(path: Path, text: str, *, durable: bool = False) -> bool:

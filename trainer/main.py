@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
             return evaluate(words)
         return train(words)
     except HrmdocError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"hrmdoc: {error}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")

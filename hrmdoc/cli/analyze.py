@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hrmdoc.cli.shared.options import (
+    answered,
     console,
     fail_on_option,
     note_other_runs,
@@ -61,6 +62,12 @@ def command(
     session = runs.only()
     note_other_runs("" if quiet else session.other_runs)
     analysis = session.look(closed=True)
+    code = status(analysis.verdict, fail_on or session.settings.fail_on)
+    if restart:
+        from hrmdoc.supervision.verdict import verdict
+
+        found = verdict(analysis)
+        code = answered(found.status)
     if as_json:
         from hrmdoc.reports.as_json import dumps
 
@@ -70,12 +77,8 @@ def command(
 
         show(analysis, console(), verbose=verbose, quiet=quiet)
     if restart:
-        from hrmdoc.supervision.verdict import verdict
-
-        found = verdict(analysis)
         click.echo(found.line if quiet else f"\n{found.line}")
-        return found.status
-    return status(analysis.verdict, fail_on or session.settings.fail_on)
+    return code
 
 
 def _several(runs: Runs, *, as_json: bool, quiet: bool, fail_on: str | None) -> int:
@@ -89,8 +92,9 @@ def _several(runs: Runs, *, as_json: bool, quiet: bool, fail_on: str | None) -> 
         rows.append(row(analysis, named=runs.named(group)))
         documents += [document(analysis)] if as_json else []
         threshold = fail_on or session.settings.fail_on
+    code = status(worst(rows), threshold)
     if as_json:
         click.echo(dumps_runs(documents))
     else:
         show_runs(rows, console(), quiet=quiet)
-    return status(worst(rows), threshold)
+    return code

@@ -55,6 +55,7 @@ EXAMINING = {
     "verdict",
 }
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+SIGPIPE = 13
 EXAMPLES = {
     "analyze": (
         "hrmdoc analyze train.log",
@@ -89,6 +90,9 @@ EXAMPLES = {
         "hrmdoc run --act -- python train.py config.yaml",
     ),
     "lab": ("hrmdoc lab --reference", "hrmdoc lab --matrix small"),
+    "demo": ("hrmdoc demo", "hrmdoc demo --folder /tmp/try-it"),
+    "formats": ("hrmdoc formats", "hrmdoc formats | grep -i tensorboard"),
+    "rules": ("hrmdoc rules list | grep loss", "hrmdoc rules new my-rule", "hrmdoc rules test hrmdoc_rules"),
 }
 
 
@@ -169,8 +173,8 @@ def cli() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input) or 130
-    (interrupted)."""
+    """Runs a command; the exit status is 0, 1 (findings), 2 (usage or unreadable input), 130 (interrupted)
+    or 141 (the reader of the output went before there was an answer)."""
     _prepare()
     try:
         result: Any = cli.main(argv, prog_name="hrmdoc", standalone_mode=False)
@@ -188,7 +192,8 @@ def main(argv: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _failed(_printable(error.format_message()))
     except (OutputClosedError, BrokenPipeError):
-        return _silent()
+        _silent()
+        return _answered()
     except MemoryError:
         return _out_of_memory()
     except OSError as error:
@@ -248,10 +253,17 @@ def _failed(message: str) -> int:
     return 2
 
 
-def _silent() -> int:
+def _silent() -> None:
     """Nothing more can be written to stdout, not even at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+
+
+def _answered() -> int:
+    """The exit status where the reader of the output has gone: that of the verdict where it was known by
+    then, else that of a program which SIGPIPE ended."""
+    from hrmdoc.cli.shared import options
+
+    return 128 + SIGPIPE if options.answer is None else options.answer
 
 
 def run() -> None:

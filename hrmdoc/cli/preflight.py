@@ -41,6 +41,7 @@ def command(
     session = AnalysisSession(config or "", facts=stated_facts(kind, facts))
     session.run.extend(preflight(config, data))
     analysis = session.checks()
+    code = status(analysis.verdict, fail_on or session.settings.fail_on)
     if as_json:
         from hrmdoc.reports.as_json import dumps
 
@@ -49,4 +50,4 @@ def command(
         from hrmdoc.reports.checklist import show
 
         show(analysis, console(), verbose=verbose)
-    return status(analysis.verdict, fail_on or session.settings.fail_on)
+    return code

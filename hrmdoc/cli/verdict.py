@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.shared.options import note_other_runs, run_options, stated
+from hrmdoc.cli.shared.options import answered, note_other_runs, run_options, stated
 from hrmdoc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,8 +63,9 @@ def command(
             "nothing in it says how the run went", file=newest, hint="--status tells how it ended"
         )
     found = verdict(analysis, status=how, history=before)
+    code = answered(found.status)
     click.echo(_document(found, len(before) + 1) if as_json else found.line)
-    return found.status
+    return code
 
 
 def status_of(text: str) -> int:

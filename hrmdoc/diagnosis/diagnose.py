@@ -37,7 +37,7 @@ WORTH_CHECKING = 0.1
 """Causes less likely than this are not asked after while others are likelier."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
     """What is most probably wrong.
 
@@ -58,6 +58,11 @@ class Diagnosis:
     healthy: float
     truncated: float
     next_check: str
+
+    def __repr__(self) -> str:
+        """One line: the verdict and the ranked causes."""
+        causes = ", ".join(f"{one.cause} {one.probability:.0%}" for one in self.hypotheses[:3])
+        return f"<Diagnosis {self.verdict}{': ' if causes else ''}{causes}>"
 
 
 def diagnose(

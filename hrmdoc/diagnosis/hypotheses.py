@@ -35,7 +35,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hypothesis:
     """A cause that may be at work. `probability` is its marginal posterior; `for_` and `against` are
     strongest first."""
@@ -49,6 +49,13 @@ class Hypothesis:
     remedies: tuple[str, ...]
     playbook: str
     benign: bool
+
+    def __repr__(self) -> str:
+        """One line: the cause and what speaks for it."""
+        for_ = ", ".join(one.symptom for one in self.for_[:3])
+        return (
+            f"<Hypothesis {self.rank}: {self.cause} {self.probability:.0%}{', for ' if for_ else ''}{for_}>"
+        )
 
 
 def worth_naming(

@@ -14,7 +14,7 @@ SignatureRole = Literal["root", "cascade", "confirmation", "note"]
 LADDER: tuple[Severity, ...] = ("info", "warning", "critical")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Symptom:
     """The state of one symptom rule on one run.
 
@@ -61,6 +61,11 @@ class Symptom:
     rank: int | None = None
     score: float | None = None
     got_over: bool = False
+
+    def __repr__(self) -> str:
+        """One line: id, state and the numbers."""
+        said = f": {self.evidence}" if self.evidence else ""
+        return f"<Symptom {self.id} {self.state}, {self.severity}{said}>"
 
     @property
     def seen(self) -> bool:

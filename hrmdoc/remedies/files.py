@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hrmdoc.errors import PatchError
+from hrmdoc.paths import instead_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,8 @@ def read(path: Path) -> Source:
             )
         blob = path.read_bytes()
     except OSError as error:
-        raise PatchError(f"cannot read the config: {error.strerror}", file=path) from error
+        hint = instead_of(str(path)) if isinstance(error, FileNotFoundError) else None
+        raise PatchError(f"cannot read the config: {error.strerror}", file=path, hint=hint) from error
     if b"\0" in blob:
         raise PatchError("a binary file (or UTF-16 text) is not edited", file=path, hint="save it as UTF-8")
     try:

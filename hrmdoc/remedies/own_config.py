@@ -16,6 +16,7 @@ from hrmdoc.remedies.editors.scalars import Kind, read
 from hrmdoc.roles.framework import markers_of
 from hrmdoc.rulebook import Framework, Rulebook
 
+_LOGS = (".log", ".out", ".err")
 _TABLES = (".jsonl", ".csv", ".tsv")
 _SURE = 2
 """So many marks of a framework in a config say that it is written for it, whatever the log looks like."""
@@ -30,6 +31,8 @@ def config_facts(path: Path) -> Iterator[Fact]:
     Raises:
         InputError: the file cannot be read or is not in a known format.
     """
+    if path.suffix.lower() in _LOGS and path.exists():
+        raise InputError("is a log, not a config", file=path, hint=f"hrmdoc analyze {path}")
     if path.suffix.lower() in _TABLES:
         raise InputError("is data, not a config", file=path, hint="hrmdoc preflight [CONFIG] --data FILE")
     try:

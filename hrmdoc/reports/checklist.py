@@ -12,7 +12,7 @@ from hrmdoc.remedies.prescribe import Prescription, fitting
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports.layout import place, put, safe, short, typed
 from hrmdoc.reports.terminal_causes import show_remedy
-from hrmdoc.reports.verdict import COLOURS, ICONS, counted
+from hrmdoc.reports.verdict import COLOURS, ICONS, SICK, counted
 from hrmdoc.rulebook import Rulebook
 
 TOLD = (
@@ -45,7 +45,9 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
 def _headline(analysis: Analysis, console: Console) -> None:
     situation, verdict = analysis.situation, analysis.verdict
     passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
-    said = f"{passed} checks passed, {counted(len(analysis.present), 'finding')}"
+    counts = f"{passed} checks passed, {counted(len(analysis.present), 'finding')}"
+    worst = analysis.present[0].title if verdict in SICK else ""
+    said = f"{worst} ({counts})" if worst else counts
     lead = Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict])
     put(console, Text(said, style="bold"), lead=lead)
     known = [

@@ -29,6 +29,7 @@ from hrmdoc.reports.verdict import (
     counted,
     likely,
     of_ranks,
+    only_settings,
     sentence,
 )
 
@@ -234,7 +235,11 @@ def _commands(analysis: Analysis) -> Iterator[tuple[str, str]]:
 def _next(analysis: Analysis, console: Console) -> None:
     """What to find out and what to type."""
     if analysis.verdict == "no_data":
-        put(console, Text("hrmdoc formats   lists what can be read"), lead=Text("Next: ", style="bold"))
+        command = (
+            f"hrmdoc preflight {typed(analysis.run.path)}" if only_settings(analysis) else "hrmdoc formats"
+        )
+        what = "checks them" if only_settings(analysis) else "lists what can be read"
+        put(console, Text(f"{command}   {what}"), lead=Text("Next: ", style="bold"))
     if analysis.verdict not in SICK:
         return
     if analysis.diagnosis.next_check:

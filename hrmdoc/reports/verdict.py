@@ -61,10 +61,12 @@ def sentence(analysis: Analysis) -> str:
                 f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role "
                 f"train.loss=NAME"
             )
+        if only_settings(analysis):
+            return "settings alone, no log of a run: preflight checks them"
         return (
             f"{counted(lines, 'line')} without a metric or a message that the rules know"
             if lines
-            else "nothing could be read"
+            else _nothing_read(analysis)
         )
     if analysis.verdict in SICK:
         worst = headline(analysis)
@@ -89,6 +91,16 @@ def sentence(analysis: Analysis) -> str:
         f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: "
         f"{', '.join(odd[:ODDITIES])}{more}"
     )
+
+
+def _nothing_read(analysis: Analysis) -> str:
+    why = f" ({safe(analysis.run.damages[0].what, 160)})" if analysis.run.damages else ""
+    return f"nothing could be read{why}"
+
+
+def only_settings(analysis: Analysis) -> bool:
+    """Whether nothing was read but configs."""
+    return bool(analysis.run.formats) and set(analysis.run.formats) <= {"configs"}
 
 
 def headline(analysis: Analysis) -> Symptom:

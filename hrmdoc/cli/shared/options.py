@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 SEVERITIES = ("info", "warning", "critical")
 PIPE_WIDTH = 100
 COLOR = "HRMDOC_COLOR"
+answer: int | None = None
+"""The exit status of the verdict, once there is one: it holds even where nobody reads the rest."""
 
 
 def color_option(function: F) -> F:
@@ -158,12 +161,20 @@ def worst(verdicts: Iterable[str]) -> str:
 
 
 def status(verdict: str, fail_on: str) -> int:
-    """0 below `fail_on`, 1 at or above it, 2 when nothing or not all could be read."""
+    """0 below `fail_on`, 1 at or above it, 2 when nothing or not all could be read. Called before the answer
+    is printed, it is what the command exits with even where nobody reads to the end."""
     if verdict in ("no_data", "incomplete"):
-        return 2
+        return answered(2)
     if fail_on == "never" or verdict == "healthy":
-        return 0
-    return int(SEVERITIES.index(verdict) >= SEVERITIES.index(fail_on))
+        return answered(0)
+    return answered(int(SEVERITIES.index(verdict) >= SEVERITIES.index(fail_on)))
+
+
+def answered(code: int) -> int:
+    """Keeps the exit status of a verdict that is known, as `answer`."""
+    global answer
+    answer = code
+    return code
 
 
 def console(*, err: bool = False) -> Any:
@@ -172,17 +183,27 @@ def console(*, err: bool = False) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else PIPE_WIDTH
     when = os.environ.get(COLOR, "auto")
     return Console(
         file=stream,
         markup=False,
         emoji=False,
         highlight=False,
-        width=width,
+        width=_columns(stream),
         force_terminal=True if when == "always" else None,
         color_system=None if when == "never" else "auto",
     )
+
+
+def _columns(stream: Any) -> int | None:
+    """The width to write in; None where rich finds it out itself. It takes COLUMNS=0, which some shells of
+    scripts and containers set, by its word."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns):
+        return None
+    if not stream.isatty():
+        return PIPE_WIDTH
+    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if columns.isdigit() else None
 
 
 def note_other_runs(note: str) -> None:

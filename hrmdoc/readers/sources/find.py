@@ -13,7 +13,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hrmdoc import readers
-from hrmdoc.errors import InputError, UsageError, did_you_mean
+from hrmdoc.errors import InputError, UsageError
+from hrmdoc.paths import instead_of
 from hrmdoc.readers.sources import archives
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.sources.walk import files_below
@@ -90,8 +91,8 @@ def _named(
             yield from _packed(*holder, seen, noted, unpacking=unpacking)
             return
         raise InputError(
-            "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
-            hint=_instead_of(path),
+            _missing(path) if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
+            hint=instead_of(path),
             file=path,
         ) from error
     if stat.S_ISDIR(status.st_mode):
@@ -108,20 +109,11 @@ def _named(
         )
 
 
-def _instead_of(path: str) -> str | None:
-    """What to type instead of a path that does not exist: a name like it in the same folder, or what brings
-    a remote file here."""
-    scheme, mark, rest = path.partition("://")
-    if mark:
-        copying = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
-        fetch = copying.get(scheme, f"curl -sL {path}" if scheme.startswith("http") else "")
-        return f"only local files are read: {fetch} | hrmdoc analyze -" if fetch and rest else None
-    folder, name = os.path.split(path.rstrip("/"))
-    try:
-        guess = did_you_mean(name, os.listdir(folder or "."))
-    except OSError:
-        return f"{folder} is no folder either" if folder else None
-    return guess
+def _missing(path: str) -> str:
+    """That there is nothing, and of a link to what."""
+    if os.path.islink(path):
+        return f"is a link to {os.readlink(path)!r}, which is not there"
+    return "no such file or folder"
 
 
 def _is_archive(path: str) -> bool:
@@ -192,19 +184,16 @@ def _file(
     except OSError as error:
         noted.append(Damage(path, None, f"cannot be read: {error.strerror}", incomplete=True))
         return
-    plain = plain_head(head)
+    plain, codec = plain_head(head), codec_of(head)
     chosen = readers.choose(Path(names.plain_name(path)), plain) if plain else None
+    if explicit and (chosen is None or chosen.NAME == "text") and names.holds_weights(path):
+        noted.append(Damage(path, None, "holds weights or arrays, not the record of a run"))
+        return
     if chosen is None:
         if not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
             noted.append(Damage(path, None, "is empty"))
         elif explicit:
-            noted.append(
-                Damage(
-                    path,
-                    None,
-                    "is in no format that hrmdoc knows" + (" (binary data)" if b"\0" in head else ""),
-                )
-            )
+            noted.append(Damage(path, None, _unread(head, codec)))
         return
     slashed = path.replace(os.sep, "/")
     yield Source(
@@ -215,8 +204,15 @@ def _file(
         started=names.started_in(slashed) or status.st_mtime,
         mtime=status.st_mtime,
         size=status.st_size,
-        codec=codec_of(head),
+        codec=codec,
     )
+
+
+def _unread(head: bytes, codec: str) -> str:
+    """Why a file that the user named is read by no reader."""
+    if codec and not codec.startswith("utf") and not plain_head(head):
+        return f"begins as {codec} data, which is damaged from its start: nothing could be unpacked"
+    return "is in no format that hrmdoc knows" + (" (binary data)" if b"\0" in head else "")
 
 
 def _read_head(path: str) -> bytes:

@@ -21,6 +21,9 @@ _NO_LOG_SUFFIXES = frozenset(
     tmpl proto r mat pb index meta idx distcp cubin ptx swp tmp
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
+_WEIGHTS = frozenset(
+    "pt pth bin safetensors ckpt onnx gguf h5 hdf5 keras npz npy pkl pickle joblib".split()  # noqa: SIM905 (as above)
+)
 _NO_LOG_NAMES = frozenset(
     """
     tokenizer.json tokenizer_config.json vocab.json vocab.txt merges.txt special_tokens_map.json
@@ -78,6 +81,11 @@ def is_no_log(name: str) -> bool:
         return True
     suffix = lowered.rpartition(".")[2] if "." in lowered else ""
     return suffix in _NO_LOG_SUFFIXES
+
+
+def holds_weights(name: str) -> bool:
+    """Whether a file of this name holds weights or arrays."""
+    return os.path.splitext(plain_name(name))[1].lower().lstrip(".") in _WEIGHTS and "tfevents" not in name
 
 
 def is_no_log_folder(name: str) -> bool:
