@@ -36,7 +36,7 @@ class Legend:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One metric, drawn. `ends`: its first and last value; `lines`: style and label of what is laid over it."""
+    """One metric, drawn. `ends`: its first and last value; `lines`: style and label of what lies over it."""
 
     name: str
     ends: str

@@ -203,7 +203,8 @@ def _hover(lines: Sequence[Line], frame: _Frame, unit: str) -> Iterator[str]:
         said = escape(f"{unit} {step:,}: {value:.5g}{beside}")
         yield (
             f'<g class="h" data-step="{step}">'
-            f'<path class="z" d="M{left:.1f} 0H{right:.1f}V{low}H{left:.1f}"/><path d="M{x:.1f} {TOP}V{low}"/>'
+            f'<path class="z" d="M{left:.1f} 0H{right:.1f}V{low}H{left:.1f}"/>'
+            f'<path d="M{x:.1f} {TOP}V{low}"/>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
             f'<text x="{LEFT}" y="{HEIGHT - 3}">{said}</text></g>'
         )

@@ -11,7 +11,7 @@ import pytest
 
 from hrmdoc.readers.log import formats as registry
 from hrmdoc.readers.log.formats.base import Format, Reading
-from tests.readers.log.test_stream import everything
+from tests.readers.log.lines.test_stream import everything
 
 FOLDER = Path(registry.__file__).parent
 

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from tests.readers.log.lines.test_stream import everything
 from tests.readers.log.metrics import points
 from tests.readers.log.test_formats import LINES
-from tests.readers.log.test_stream import everything
 
 NUMBERS = st.sampled_from(
     ["1", "0.25", "-3", "+7", "1e-4", "12,345", "nan", "inf", ".5", "1.", "007", "-0.0", "3.1e+05", "9" * 30]
