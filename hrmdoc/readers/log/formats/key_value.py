@@ -5,26 +5,25 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import chain
 from typing import ClassVar
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hrmdoc.readers.log.formats.base import Again, Format, Held, Reading, Values
+from hrmdoc.readers.log.formats.base import Again, Format, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_result, plain, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, split_of
+from hrmdoc.readers.log.state.candidates import ALIKE, Candidate, Candidates
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
+from hrmdoc.readers.log.state.epoch_lines import EpochLines
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 
 _ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
-_MOST_SHAPES = 4096
 _BLOCK = 200
 """Lines of an indented block at most."""
 _BLOCK_COST = 20
@@ -36,26 +35,11 @@ _SPLIT_LOGGERS = {
     "dev": "dev",
 }
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
-_SETTINGS = frozenset(
-    {"coef", "coefficient", "weight", "scale", "factor", "lambda", "beta", "decay", "threshold"}
-)
 _HEADING_ENDS = (":", "=", "-", "*", "...", "…")
-_ALIKE = 3
-"""So many lines of one shape without a step are needed before they count as metric lines."""
 _ALIKE_IN_RUN = 2
 """The same once the run's position is known."""
 
 Shape = tuple[str, ...]
-
-
-class _Candidate(Struct, frozen=True):
-    """A line that may be one of metrics: it waits until its like has come often enough."""
-
-    values: Values
-    position: Position
-    mark: Mark
-    whole: bool
-    pure: bool
 
 
 class _Lines(State):
@@ -64,16 +48,12 @@ class _Lines(State):
     Attributes:
         left: lines that may still belong to an indented block after a header.
         heading: the split that a heading named for the lines below it.
-        epoch_shapes: what is known of lines that show an epoch only: the first of a shape waits.
-        counting: the shape of such lines that come back within an epoch and so count steps.
     """
 
     MODAL: ClassVar[bool] = True
 
     left: int = 0
     heading: str = ""
-    epoch_shapes: dict[Shape, Held | None] = field(default_factory=dict)
-    counting: Shape | None = None
 
     @property
     def open(self) -> bool:
@@ -94,7 +74,7 @@ class KeyValue(Format):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._decimals = PlainText()
-        self._seen: dict[tuple[int | None, Shape], list[_Candidate] | None] = {}
+        self._candidates = Candidates(log)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A position, or measures at one, or some that wait for their like."""
@@ -133,14 +113,9 @@ class KeyValue(Format):
 
     def close(self, cursor: Cursor) -> Reading | None:
         """Lines of an epoch that came once."""
-        lines, reading = cursor.of(_Lines), Reading()
-        step = cursor.flow.step
-        for held in filter(None, lines.epoch_shapes.values()):
-            if step is None:
-                reading.add(held.values, held.step, "epoch", held.mark)
-            else:
-                reading.add(held.values, step, "step", held.mark)
-        lines.epoch_shapes.clear()
+        reading = Reading()
+        for found in cursor.of(EpochLines).close(cursor.flow.step):
+            reading.add(*found)
         return reading
 
     def finish(self) -> Reading | None:
@@ -150,22 +125,9 @@ class KeyValue(Format):
         copied.
         """
         reading = Reading()
-        known = self.log.sink.metrics()
-        for one in self._believed(known):
-            new = [(name, value) for name, value in one.values if name not in known]
-            reading.add(new, None, "index", one.mark)
-        self._seen.clear()
+        for values, mark in self._candidates.believed():
+            reading.add(values, None, "index", mark)
         return reading
-
-    def _believed(self, known: set[str]) -> list[_Candidate]:
-        """Lines that still wait at the end, and show measures."""
-        waiting = list(filter(None, self._seen.values()))
-        every = list(chain.from_iterable(waiting))
-        single = self.log.sink.single() and len(every) == len(waiting)
-        if single and _believable(known, [one for one in every if one.pure]):
-            return [one for one in every if one.whole and not _sets(one)]
-        often = chain.from_iterable(held for held in waiting if len(held) + 1 >= _ALIKE)
-        return [one for one in often if one.pure]
 
     @staticmethod
     def _head(lines: _Lines, text: str) -> None:
@@ -247,13 +209,12 @@ class KeyValue(Format):
     ) -> bool:
         """Whether lines of this shape have come often enough; those that waited for it are placed."""
         key, flow = (mark.rank, plan.shape), cursor.flow
-        held = self._seen.get(key, [])
-        if held is None:
+        if self._candidates.often(key):
             return True
-        if len(held) + 1 < _needed(flow, plan, position):
-            then = _here(cursor) if position.silent else position
-            pure = plan.pure and position.silent
-            self._hold(key, held, _Candidate(values, then, mark, plan.whole, pure))
+        then = _here(cursor) if position.silent else position
+        one = Candidate(values, then, mark, plan.whole, plan.pure and position.silent)
+        held = self._candidates.add(key, one, _needed(flow, plan, position))
+        if held is None:
             return False
         now = flow.step, flow.epoch
         known = self.log.sink.metrics() if held else set()
@@ -264,16 +225,7 @@ class KeyValue(Format):
             then = Position(step=flow.first, restarts=False) if before else earlier.position
             self._place(cursor, plan, then, earlier.values, earlier.mark, reading)
         flow.step, flow.epoch = now
-        self._seen[key] = None
         return True
-
-    def _hold(self, key: tuple[int | None, Shape], held: list[_Candidate], one: _Candidate) -> None:
-        if len(self._seen) >= _MOST_SHAPES:
-            for others in filter(None, self._seen.values()):
-                self.log.leave_out("lines of too many kinds that may be metrics", one.mark, len(others))
-            self._seen.clear()
-        held.append(one)
-        self._seen[key] = held
 
     def _place(
         self,
@@ -288,38 +240,13 @@ class KeyValue(Format):
         if position.silent and flow.step is None and flow.epoch is None:
             reading.add(values, None, "index", mark)
             return
-        if position.step is None and (flow.step is None or plan.shape == cursor.of(_Lines).counting):
-            self._place_by_epoch(cursor, plan.shape, position, values, mark, reading)
+        by_epoch = cursor.of(EpochLines)
+        if position.step is None and (flow.step is None or plan.shape == by_epoch.counting):
+            for found in by_epoch.place(flow, plan.shape, position.epoch, values, mark):
+                reading.add(*found)
             return
         step, axis = flow.place(position)
         reading.add(values, step, axis, mark)
-
-    @staticmethod
-    def _place_by_epoch(
-        cursor: Cursor, shape: Shape, position: Position, values: Values, mark: Mark, reading: Reading
-    ) -> None:
-        """Lines that show the epoch alone. One that comes back within the epoch stands for a step: such lines
-        are counted."""
-        flow, lines = cursor.flow, cursor.of(_Lines)
-        if position.epoch is not None:
-            flow.enter_epoch(position.epoch)
-        epoch = flow.epoch or 0
-        if shape == lines.counting:
-            flow.step = 0 if flow.step is None else flow.step + 1
-            reading.add(values, flow.step, "step", mark)
-        elif shape not in lines.epoch_shapes:
-            lines.epoch_shapes[shape] = Held(values, epoch, "epoch", mark)
-        else:
-            first = lines.epoch_shapes[shape]
-            lines.epoch_shapes[shape] = None
-            if first is not None and first.step == epoch and lines.counting is None:
-                lines.counting, flow.step = shape, 1
-                reading.add(first.values, 0, "step", first.mark)
-                reading.add(values, 1, "step", mark)
-                return
-            if first is not None:
-                reading.add(first.values, first.step, "epoch", first.mark)
-            reading.add(values, epoch, "epoch", mark)
 
 
 def _counts_all(name: str, value: float) -> bool:
@@ -327,22 +254,10 @@ def _counts_all(name: str, value: float) -> bool:
     return plain(name).endswith("global step") and value.is_integer() and 0 < value < 1e18
 
 
-def _believable(known: set[str], pure: list[_Candidate]) -> bool:
-    """Whether results that stand alone on their lines are more than one number, or no number at all."""
-    results = {name for candidate in pure for name, _ in candidate.values if is_result(name)}
-    broken = any(not math.isfinite(value) for candidate in pure for _, value in candidate.values)
-    return bool(results) and (len(results | known) > 1 or broken)
-
-
-def _sets(candidate: _Candidate) -> bool:
-    """Whether one of its names is that of a setting, such as `aux_loss_coef`."""
-    return any(plain(name).rpartition(" ")[2] in _SETTINGS for name, _ in candidate.values)
-
-
 def _needed(flow: Flow, plan: Plan, position: Position) -> int:
     """How many lines of a shape are needed."""
     if not position.silent or (flow.step is None and flow.epoch is None):
-        return _ALIKE
+        return ALIKE
     return 1 if plan.pure else _ALIKE_IN_RUN
 
 
