@@ -18,6 +18,7 @@ from hrmdoc.errors import RuleError
 from hrmdoc.examination.questions import asked_of_symptoms
 from hrmdoc.measures.function import Function
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
+from hrmdoc.rulebook.relations import groups
 
 if TYPE_CHECKING:
     from hrmdoc.examination.symptom import Symptom
@@ -30,10 +31,12 @@ class Circumstances:
 
     facts: Mapping[str, Any]
     found: Mapping[str, Symptom]
+    groups: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def of(cls, symptoms: Iterable[Symptom], facts: Mapping[str, Any]) -> Circumstances:
-        return cls(facts, {symptom.id: symptom for symptom in symptoms if symptom.seen})
+        known = list(symptoms)
+        return cls(facts, {one.id: one for one in known if one.seen}, groups(known))
 
     def holding(self, cause: Cause) -> list[Given]:
         """Those of the cause that hold; what is not known holds neither way."""
@@ -51,8 +54,8 @@ class Circumstances:
         except (MissingInput, RuleError):  # a run may state anything, "auto" where a number belongs too
             return False
 
-    def _ask(self, function: Function, *symptoms: str) -> Any:
-        return asked_of_symptoms(function, symptoms, self.found.get)
+    def _ask(self, function: Function, *names: str) -> Any:
+        return asked_of_symptoms(function, names, self.found.get, self.groups)
 
 
 @cache

@@ -24,7 +24,7 @@ from hrmdoc.examination.tracks import rewinds
 from hrmdoc.record.records import Event, Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
-from hrmdoc.rulebook.relations import in_order
+from hrmdoc.rulebook.relations import groups, in_order
 from hrmdoc.rulebook.thresholds import resolve, varied
 
 _SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
@@ -71,6 +71,7 @@ class Examination:
             rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"
         ]
         self._in_order = in_order(self._rules)
+        self._groups = groups(self._rules)
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
         self._lines_taken = 0
@@ -91,7 +92,13 @@ class Examination:
             self.run.extend(ranks.facts(self.run, self._matches, launchers))
         self.situation, places = self._situate()
         scene = Scene(
-            self._with_rewinds(), self.situation.facts, self._matches, self._findings.get, closed, places
+            self._with_rewinds(),
+            self.situation.facts,
+            self._matches,
+            self._findings.get,
+            self._groups,
+            closed,
+            places,
         )
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}

@@ -51,7 +51,7 @@ class Questions:
             MissingInput: what it is asked of is not there, or it cannot tell yet.
         """
         if function.subject == "symptom":
-            return asked_of_symptoms(function, arguments, self._state)
+            return asked_of_symptoms(function, arguments, self._state, self.scene.groups)
         roles, numbers = arguments[: function.roles], arguments[function.roles :]
         if function.subject == "run":
             series = function(self.scene.run, *roles, *numbers)
@@ -117,14 +117,17 @@ class Questions:
 
 
 def asked_of_symptoms(
-    function: Function, symptoms: Sequence[str], state: Callable[[str], State | None]
+    function: Function,
+    names: Sequence[str],
+    state: Callable[[str], State | None],
+    groups: Mapping[str, Sequence[str]],
 ) -> Any:
-    """What a function says of the symptoms of these ids.
+    """What a function says of the symptoms of these ids, or of all members of these groups.
 
     Raises:
         MissingInput: it cannot say.
     """
-    found = function(*(state(symptom) for symptom in symptoms))
+    found = function(*(state(symptom) for name in names for symptom in groups.get(name, (name,))))
     if found is None:
-        raise expressions.MissingInput(symptoms[0])
+        raise expressions.MissingInput(names[0])
     return found

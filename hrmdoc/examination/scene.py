@@ -36,12 +36,13 @@ class Finding:
 @dataclass(slots=True)
 class Scene:
     """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other
-    symptoms' findings."""
+    symptoms' findings and which of them form a group."""
 
     run: Run
     facts: Mapping[str, Any] = field(default_factory=dict)
     matches: Mapping[str, Sequence[tuple[Line, SignatureMatch]]] = field(default_factory=dict)
     found: Callable[[str], Finding | None] = lambda _: None
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     closed: bool = False
     places: Mapping[str, Fact] = field(default_factory=dict)
     _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)

@@ -1,8 +1,9 @@
-"""A symptom states one claim: how long a check may be before it is several."""
+"""A symptom states one claim: how long a check may be, and how many ways there are to show it."""
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,13 +11,20 @@ from hrmdoc.rulebook.conditions import Route, parts
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.rulefile import line_of
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
+from hrmdoc.rulebook.schema.when import When
 
 LONGEST_CHECK = 160
 MOST_CLAUSES = 5
+MOST_WAYS = 4
+"""Alternatives of a condition, those of its parts multiplied: training and evaluation, each in long logs
+and in short ones, say."""
 
 
 def wordy(rule: SymptomRule) -> Iterator[tuple[Route, str]]:
-    """Each check of a rule that is too long to be one claim: the keys that lead to it, and the fault."""
+    """What of a rule is too long to be one claim: the keys that lead to it, and the fault."""
+    if (ways := alternatives(rule.when)) > MOST_WAYS:
+        flaw = f"a condition that can come true in {ways} ways is more than one claim (at most {MOST_WAYS})"
+        yield ("when",), flaw
     for route, part in parts(rule.when, ("when",)):
         if part.check is not None:
             yield from (((*route, "check"), flaw) for flaw in _flaws(part.check))
@@ -35,6 +43,13 @@ def wordy_in(folder: Path) -> list[str]:
         if isinstance(rule, SymptomRule):
             found += [f"{path}:{line_of(path, blob, route)}: {flaw}" for route, flaw in wordy(rule)]
     return found
+
+
+def alternatives(when: When) -> int:
+    """In how many ways a condition can come true; what must be absent counts as one."""
+    if when.any is not None:
+        return sum(map(alternatives, when.any))
+    return math.prod(map(alternatives, when.all or ()))
 
 
 def clauses(check: str) -> int:

@@ -75,7 +75,11 @@ def _of_cause(cause: Cause, book: Rulebook) -> Iterator[str]:
 
 def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     """What is wrong with a circumstance of a cause."""
-    asked = compile_expression(given.check).symptoms
+    asked = [
+        name
+        for name in compile_expression(given.check).symptoms
+        if name not in relations.groups(book.symptoms.values())
+    ]
     yield from (f"no symptom {name!r}" for name in (*asked, *given.about) if name not in book.symptoms)
     if given.odds <= 0:
         yield f"odds are above 0, not {given.odds:g}"

@@ -79,7 +79,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 13"]
+    lines = [f"{__version__} 14"]
     for entry in files:
         try:
             found = entry.stat()

@@ -43,7 +43,8 @@ def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:
             book.typical[parsed.id] = parsed
         else:
             book.frameworks[parsed.id] = parsed
-    return msgspec.structs.replace(book, symptoms=dict(sorted(book.symptoms.items())))
+    symptoms = relations.with_members(dict(sorted(book.symptoms.items())))
+    return msgspec.structs.replace(book, symptoms=symptoms)
 
 
 def parse(path: Path, blob: bytes) -> RuleFile:

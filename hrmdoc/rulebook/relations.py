@@ -2,16 +2,56 @@
 
 A rule whose check asks for another symptom (`seen('loss-spike')`) states so: under `presupposes` when its own
 question arises only once one of those has shown, else under `after`. Either way it is looked at behind them.
+A group may stand for all its members, in checks (`seen('not-learning')`) and in those two lists; where a
+symptom and a group share a name, the symptom is meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.conditions import parts
 from hrmdoc.rulebook.expressions import compile_expression
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
+
+
+class Grouped(Protocol):
+    """A symptom, or the rule of one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def group(self) -> str | None: ...
+
+
+def groups(symptoms: Iterable[Grouped]) -> dict[str, tuple[str, ...]]:
+    """The members of each group that shares its name with no symptom."""
+    found: dict[str, tuple[str, ...]] = {}
+    ids = set()
+    for one in symptoms:
+        ids.add(one.id)
+        if one.group:
+            found[one.group] = (*found.get(one.group, ()), one.id)
+    return {name: members for name, members in found.items() if name not in ids}
+
+
+def with_members(symptoms: Mapping[str, SymptomRule]) -> dict[str, SymptomRule]:
+    """The rules, with the members of a group in its place under `after` and `presupposes`."""
+    known = groups(symptoms.values())
+
+    def members(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(one for name in names for one in known.get(name, (name,)))
+
+    return {
+        name: replace(rule, after=members(rule.after), presupposes=members(rule.presupposes))
+        if waits_for(rule) & known.keys()
+        else rule
+        for name, rule in symptoms.items()
+    }
 
 
 def in_order(rules: Iterable[SymptomRule]) -> list[SymptomRule]:

@@ -53,14 +53,6 @@ def test_a_term_that_was_a_number_once_or_has_few_points_is_no_such_term() -> No
     assert terms.never_finite(run_of(box_loss=FALLS, shape_loss=NAN), "eval.loss") is None
 
 
-def test_a_head_at_the_price_of_an_even_guess_is_found_while_another_learns() -> None:
-    pinned = [0.693151, 0.693148, 0.693147]
-    assert name_of(terms.at_even_guess(run_of(loss=FALLS, order_loss=pinned), "train.loss")) == "order_loss"
-    assert terms.at_even_guess(run_of(loss=[0.7, 0.69, 0.7], order_loss=pinned), "train.loss") is None
-    assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.6931, 0.6921, 0.691]), "train.loss") is None
-    assert terms.at_even_guess(run_of(loss=FALLS, order_loss=[0.71] * 5), "train.loss") is None
-
-
 def test_a_guessed_term_of_zeros_beside_a_moving_loss_is_not_the_loss() -> None:
     beside = run_of(vicreg_loss=[0.0] * 4, free_loss=FALLS)
     assert terms.idle_beside_others(beside, "train.loss") is not None

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
+from hrmdoc.examination.examine import Examination
+from hrmdoc.record.run import Run
 from hrmdoc.rulebook import Rulebook, SymptomRule, When
 from hrmdoc.rulebook.expressions import compile_expression
-from hrmdoc.rulebook.relations import in_order
+from hrmdoc.rulebook.parsing import parse_all
+from hrmdoc.rulebook.relations import groups, in_order
 
 RULE = """id: mine
 title: Mine
@@ -21,6 +25,9 @@ playbook: own-rules
   - all:
     - check: {check}
 """
+
+
+WHEN = When(check="optimizer.lr > 1")
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +65,31 @@ def test_rules_that_wait_for_one_another_are_refused() -> None:
 def test_the_order_of_the_files_does_not_matter(book: Rulebook) -> None:
     place = {one.id: at for at, one in enumerate(in_order(reversed(book.symptoms.values())))}
     assert place["loss-level-shift"] < place["trouble-early"]
+    members = groups(book.symptoms.values())
     for one in book.symptoms.values():
         for part in one.when.walk():
             for name in compile_expression(part.check).symptoms if part.check else ():
-                assert place[name] < place[one.id], f"{one.id} asks for {name} before it is known"
+                known = max(place[member] for member in members.get(name, (name,)))
+                assert known < place[one.id], f"{one.id} asks for {name} before it is known"
+
+
+def test_a_group_stands_for_its_members(tmp_path: Path) -> None:
+    flat = RULE.format(relations="group: still\n", check="optimizer.lr > 0").replace("mine", "flat")
+    quoted = RULE.format(relations="presupposes: [still]\n", check="seen('still')")
+    folder = tmp_path / "symptoms"
+    found = parse_all(
+        [(folder / "mine.yaml", quoted.encode()), (folder / "flat.yaml", flat.encode())]
+    )
+    assert found.symptoms["mine"].presupposes == ("flat",)
+    assert [one.id for one in in_order(found.symptoms.values())] == ["flat", "mine"]
+    found = replace(found, frameworks=rulebook.load().frameworks)
+    shows = Examination(Run("x"), found, facts={"optimizer.lr": 0.5}).advance(closed=True)
+    assert {one.id: one.state for one in shows} == {"flat": "present", "mine": "present"}
+
+
+def test_a_symptom_wins_over_a_group_of_its_name() -> None:
+    both = [SymptomRule("lr-jump", "", WHEN, "x", group="lr-jump"), SymptomRule("other", "", WHEN, "x")]
+    assert groups(both) == {}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook import LinesWhen, Rulebook, SymptomRule, When, loading
+from hrmdoc.rulebook.brevity import alternatives, wordy
 
 REMEDY = """id: own
 title: {title}
@@ -149,3 +150,16 @@ def test_a_leak_without_its_number_is_refused_with_its_line(rules: Path) -> None
     with pytest.raises(RuleError, match="float") as raised:
         rulebook.load()
     assert raised.value.line == 5
+
+
+def test_a_condition_that_can_come_true_in_many_ways_is_more_than_one_claim() -> None:
+    one = When(check="optimizer.lr > 1")
+    twice = When(any=(one, one))
+    four = When(all=(twice, twice, When(absent=When(any=(one,) * 5))))
+    assert alternatives(four) == 4
+    many = SymptomRule("many", "", When(any=(four, one)), "loss")
+    few = SymptomRule("few", "", four, "loss")
+    assert [flaw for _, flaw in wordy(few)] == []
+    assert [flaw for _, flaw in wordy(many)] == [
+        "a condition that can come true in 5 ways is more than one claim (at most 4)"
+    ]

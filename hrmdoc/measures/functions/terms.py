@@ -7,8 +7,6 @@ and no whole, the best of them may be the only one that is sound.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hrmdoc.measures.function import function
@@ -18,12 +16,6 @@ from hrmdoc.record.series import Series
 
 FEWEST = 3
 """Points of a term before anything is said about it."""
-
-STILL = 1e-4
-"""Relative difference up to which values are the same: no loss of a model that learns moves so little."""
-
-MOST_CLASSES = 20
-"""Logarithms of larger numbers lie so close together that some loss is near one by chance."""
 
 
 @function("run")
@@ -36,26 +28,6 @@ def never_finite(run: Run, role: str) -> Series | None:
     if not found or (not found[0].role.guessed and np.isfinite(found[0].values).any()):
         return None
     return next((s for s in found if len(s) >= FEWEST and not np.isfinite(s.values).any()), None)
-
-
-@function("run")
-def at_even_guess(run: Run, role: str) -> Series | None:
-    """A term that lies at the logarithm of a whole number, what an even guess among as many classes
-    costs, at all its points.
-
-    None where there is none, or where no other series of the role moves by a tenth: then it is the whole
-    that stands still.
-    """
-    found = [series for series in run.with_role(role) if len(series) >= FEWEST]
-    if not any(_moves(series.values) for series in found):
-        return None
-    return next(
-        (s for s in found if any(_all_at(s.values, math.log(n)) for n in range(2, MOST_CLASSES + 1))), None
-    )
-
-
-def _all_at(values: FloatArray, level: float) -> bool:
-    return bool((np.abs(values - level) <= STILL * level).all())
 
 
 @function("run")
