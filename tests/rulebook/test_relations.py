@@ -77,9 +77,7 @@ def test_a_group_stands_for_its_members(tmp_path: Path) -> None:
     flat = RULE.format(relations="group: still\n", check="optimizer.lr > 0").replace("mine", "flat")
     quoted = RULE.format(relations="presupposes: [still]\n", check="seen('still')")
     folder = tmp_path / "symptoms"
-    found = parse_all(
-        [(folder / "mine.yaml", quoted.encode()), (folder / "flat.yaml", flat.encode())]
-    )
+    found = parse_all([(folder / "mine.yaml", quoted.encode()), (folder / "flat.yaml", flat.encode())])
     assert found.symptoms["mine"].presupposes == ("flat",)
     assert [one.id for one in in_order(found.symptoms.values())] == ["flat", "mine"]
     found = replace(found, frameworks=rulebook.load().frameworks)
