@@ -45,14 +45,22 @@ class Threshold(Struct, forbid_unknown_fields=True, frozen=True):
 class Policy(Struct, forbid_unknown_fields=True, frozen=True):
     """What `hrmdoc watch --act` and `hrmdoc run --act` may do without asking.
 
-    `auto`: remedies of these risks; `min_probability`: of the cause that they are for; `cooldown_s`: seconds
-    between two of them.
+    `auto`: remedies of these risks; `remedies` and `causes`: these alone, where any stand there (a cause,
+    or the symptom that first aid ends); `never`: none of these remedies, causes or symptoms; `ask`:
+    remedies, or risks, that wait for a person's yes; `min_probability`: of the cause that they are for;
+    `max_per_run`: how many; `cooldown_s`: seconds between two of them; `verify_s`: seconds in which one
+    has to show that it helped.
     """
 
     auto: tuple[Literal["safe", "guarded"], ...] = ()
     min_probability: Annotated[float, Meta(gt=0, le=1)] = 0.5
-    max_per_run: int = 3
-    cooldown_s: float = 600.0
+    max_per_run: Annotated[int, Meta(ge=0)] = 3
+    cooldown_s: Annotated[float, Meta(ge=0)] = 600.0
+    verify_s: Annotated[float, Meta(gt=0)] = 3600.0
+    remedies: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
 
 
 class Settings(Struct, forbid_unknown_fields=True, frozen=True):
@@ -159,6 +167,7 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
             raise ConfigError(
                 f"no symptom {name!r}", file=settings.origin or None, hint=did_you_mean(name, book.symptoms)
             )
+    _check_policy(book, settings)
     symptoms = dict(book.symptoms)
     for name, threshold in settings.thresholds.items():
         rule = symptoms[name]
@@ -171,6 +180,25 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
             raise ConfigError(f"{name} is not judged by a threshold", file=settings.origin or None, hint=hint)
         symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=variants)
     return msgspec.structs.replace(book, symptoms=symptoms)
+
+
+def _check_policy(book: Rulebook, settings: Settings) -> None:
+    """Refuses a policy that names what does not exist: it would allow or forbid nothing."""
+    policy, reasons = settings.policy, {*book.causes, *book.symptoms}
+    asked: dict[str, tuple[tuple[str, ...], set[str]]] = {
+        "remedies": (policy.remedies, {*book.remedies}),
+        "causes": (policy.causes, reasons),
+        "never": (policy.never, {*book.remedies, *reasons}),
+        "ask": (policy.ask, {*book.remedies, "safe", "guarded"}),
+    }
+    for key, (names, known) in asked.items():
+        for name in names:
+            if name not in known:
+                raise ConfigError(
+                    f"policy.{key}: there is no {name!r}",
+                    file=settings.origin or None,
+                    hint=did_you_mean(name, known),
+                )
 
 
 def _with_threshold(when: When, given: dict[str, Any]) -> When | None:

@@ -37,6 +37,10 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "cli/test_commands.py::test_a_bundle_holds_what_a_helper_asks_for_and_no_secret",
         "cli/test_commands.py::test_a_report_carries_neither_markup_nor_secrets_of_the_run",
     ),
+    "a log brings about an action, or a record of actions is forged": (
+        "live/test_consent.py",
+        "live/test_actionlog.py",
+    ),
     "a generated program leaves the sandbox": ("trainer/sandbox",),
     "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),
     "the end of hrmdoc ends the training": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,7 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
 
     for entry in store.write(choice.patch):
         click.echo(f"written: {entry.file}", err=True)
+    _record(analysis.run.path, choice.patch.remedy, choice.patch.overrides, "written")
     click.echo(f"to take it back: {again} --undo", err=True)
     if rerun:
         return _rerun(analysis, choice)
@@ -174,7 +176,7 @@ def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analy
 
 def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
-    from hrmdoc.live.treatment import live_actions, worded
+    from hrmdoc.live.offers import live_actions, worded
     from hrmdoc.remedies import actions
     from hrmdoc.reports.layout import typed
 
@@ -195,9 +197,21 @@ def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
     request = actions.from_remedy(analysis.book.remedies[name], analysis.situation.facts)
     click.echo(f"{name}: {worded(request)}", err=True)
     answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)
+    _record(path, name, worded(request), answer.status)
     step = "" if answer.step is None else f" at step {answer.step}"
     click.echo(f"{answer.status}{step}{f': {answer.why}' if answer.why else ''}", err=True)
     return 0 if answer.status == "done" else 1
+
+
+def _record(path: str, remedy: str, what: str, status: str) -> None:
+    """Notes in the run's record what a person did to it."""
+    from hrmdoc.live.actionlog import FILE, ActionLog
+    from hrmdoc.live.state import state_folder
+
+    folder = state_folder(Path(path).resolve()) if os.path.exists(path) else None
+    if folder is not None:
+        entry = {"kind": "by hand", "remedy": remedy, "what": what, "status": status, "at": time.time()}
+        ActionLog(folder / FILE).append([entry])
 
 
 def _show(analysis: Analysis, choice: Choice) -> None:

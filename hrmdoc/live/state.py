@@ -13,15 +13,22 @@ from hrmdoc.paths import state_dir
 def state_folder(path: Path) -> Path | None:
     """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is
     none at all."""
-    own = path if path.is_dir() else None
-    if own is not None and (own / "run.json").is_file() and _is_ours(own):
-        return own
+    if (path / "run.json").is_file() and _is_ours(path):
+        return path
+    supervised = supervised_folder(path)
+    if supervised.is_dir() and not supervised.is_symlink() and _is_ours(supervised):
+        return supervised
     folder = state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None
+
+
+def supervised_folder(log: Path) -> Path:
+    """Where `hrmdoc run` keeps what belongs to the command that writes `log`."""
+    return log.with_name(f"{log.name}.hrmdoc")
 
 
 def _is_ours(folder: Path) -> bool:

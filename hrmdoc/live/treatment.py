@@ -8,14 +8,17 @@ does not do it twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import ActionError, PatchError
-from hrmdoc.live.journal import Journal
+from hrmdoc.live import consent
+from hrmdoc.live.actionlog import ActionLog
+from hrmdoc.live.offers import live_actions, worded
+from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, told
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
@@ -24,41 +27,13 @@ from hrmdoc.reports.layout import typed
 from hrmdoc.rulebook import Remedy
 from hrmdoc.settings import Policy
 
-Status = Literal["done", "written", "refused", "failed", "withheld", "helped", "ineffective"]
-FORMER_NAME = "deeds.jsonl"
 TRIED = 4
 """Remedies of a cause that are tried without being asked for by name."""
-FORMER_STATUS: dict[object, Status] = {"in vain": "ineffective"}
-"""What stood for it before: an action log that an older watch wrote is still read."""
-APPLIED, FAILED = ("done", "written"), ("refused", "failed")
+JUDGED = ("done", "helped", "ineffective", "released")
+AGAIN_S = 60.0
+"""Seconds until what could not be taken back is tried again."""
 ANSWER_S = 20.0
 """Seconds to wait for a run to answer: it does so at the end of its step."""
-
-
-@dataclass(frozen=True, slots=True)
-class TakenAction:
-    """What was done to a run, and how it went.
-
-    Attributes:
-        reason: the cause that it is for, or the symptom that it ends.
-        status: `done` (the run executed the action), `written` (the config was patched), `refused` or
-            `failed` (with `why`), `withheld` (the policy does not allow it, `why` tells), `helped` (a later
-            look did not show the symptoms any more), `ineffective` (they still showed when the run ended).
-        what: the action with its value, or the changes of the patch.
-        gone: the symptoms that showed and must be gone when it has helped.
-        files: the patched configs, none for an action.
-    """
-
-    remedy: str
-    title: str
-    reason: str
-    what: str
-    status: Status
-    at: float
-    step: int | None = None
-    why: str = ""
-    gone: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
 
 
 class Treatment:
@@ -78,14 +53,15 @@ class Treatment:
         record: Path | None,
         send: Callable[..., actions.Answer] = actions.send,
     ) -> None:
-        self._journal, self._record = Journal(record), record
+        self._journal, self._record = ActionLog(record), record
         self._policy, self._run, self._send = policy, run, send
+        self._again: dict[str, float] = {}
         self._leads = self._journal.is_mine()
         self._recall()
 
     def _recall(self) -> None:
         """Takes in what was done before, by whichever watch."""
-        self.taken = list(_recorded(self._record))
+        self.taken = list(recorded(self._record))
         self._gate = Gate(self._policy)
         for action in self.taken:
             self._count(action)
@@ -108,50 +84,100 @@ class Treatment:
             new = self._write(analysis, now) if closed else self._act(analysis, now)
             news += [] if new is None else [new]
         for action in news:
-            if action.status != "withheld":
-                self._keep(action)
+            if action.status != "withheld" or self._is_news(action):
+                self.keep(action)
         return news
 
     def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
-        """What became of the actions: helped as soon as their symptoms are over; ineffective when the run
-        ends and they are not."""
+        """What became of the actions: helped as soon as their symptoms are over; ineffective when their
+        time is up, or the run ends, and they are not. What helped for as long as it is needed is released
+        then."""
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
-        told = {action.remedy for action in self.taken if action.status in ("helped", "ineffective")}
-        waiting = [
-            action
-            for action in self.taken
-            if action.status == "done" and action.gone and action.remedy not in told
-        ]
-        helped = [action for action in waiting if over.issuperset(action.gone)]
-        news = [replace(action, status="helped", at=now) for action in helped]
-        return news + [
-            replace(action, status="ineffective", at=now)
-            for action in waiting
-            if closed and action not in helped
-        ]
+        news: list[TakenAction] = []
+        for action in self._unjudged():
+            if over.issuperset(action.gone):
+                news += self._over(analysis, action, now, closed=closed)
+            elif closed or now - action.at > self._policy.verify_s:
+                news.append(replace(action, status="ineffective", at=now))
+        return news
+
+    def _unjudged(self) -> list[TakenAction]:
+        """The newest of each action that was done and of which nothing was told since; what holds until it is
+        released stays one of them."""
+        latest = {action.remedy: action for action in self.taken if action.status in JUDGED}
+        return [action for action in latest.values() if action.status == "done" and action.gone]
+
+    def _over(
+        self, analysis: Analysis, action: TakenAction, now: float, *, closed: bool
+    ) -> list[TakenAction]:
+        """It helped; what holds as long as it is needed is taken back, and tried again where that fails."""
+        helped = replace(action, status="helped", at=now)
+        remedy = analysis.book.remedies.get(action.remedy)
+        if closed or remedy is None or not remedy.afterwards:
+            return [helped]
+        if now < self._again.get(action.remedy, 0.0):
+            return []
+        released = self._delivered(action, remedy.afterwards, now, done="released")
+        if released.status == "released":
+            return [helped, released]
+        self._again[action.remedy] = now + AGAIN_S
+        return [released]
 
     def _act(self, analysis: Analysis, now: float) -> TakenAction | None:
         if not (self._run / "run.json").is_file():
             return None  # no trainer that takes actions
+        withheld: TakenAction | None = None
         for remedy, reason in live_actions(analysis, self._policy.min_probability):
-            if self._gate.refusal(remedy, now) is None:
-                return self._sent(analysis, remedy, reason, now)
-        return None
+            action = _taken(analysis, remedy, reason, remedy.title, now)
+            try:
+                request = actions.from_remedy(remedy, analysis.situation.facts)
+                action = replace(action, what=worded(request))
+            except ActionError as error:
+                request, action = {}, replace(action, status="failed", why=error.what)
+            hindered = self._allowed(action, remedy, now)
+            if hindered is None:
+                return self._delivered(action, request, now) if request else action
+            lasting = hindered.id or self._gate.bars(remedy, reason) is not None
+            withheld = withheld or (hindered if lasting and self._is_news(hindered) else None)
+        return withheld
 
-    def _sent(self, analysis: Analysis, remedy: Remedy, reason: str, now: float) -> TakenAction:
-        action = _taken(analysis, remedy, reason, remedy.title, now)
+    def _allowed(self, action: TakenAction, remedy: Remedy, now: float) -> TakenAction | None:
+        """None where the policy lets the action be done; else the action as it is withheld or asked for."""
+        refusal = self._gate.refusal(remedy, now, action.reason)
+        if refusal is not None:
+            return replace(action, status="withheld", why=refusal)
+        if not self._gate.asks(remedy):
+            return None
+        ident = consent.request_id(action.remedy, action.what)
+        said = None if self._record is None else consent.reply(self._record.parent, ident)
+        if said == "yes":
+            return None
+        if said == "no":
+            return replace(action, status="withheld", why="a person said no", id=ident)
+        why = f"it waits for a yes: hrmdoc approve {typed(str(self._run))} {ident}"
+        return replace(action, status="asked", why=why, id=ident)
+
+    def _is_news(self, action: TakenAction) -> bool:
+        """Whether what was withheld or asked for stands in the record not yet. A pause that runs out is no
+        other reason."""
+        known = ((one.remedy, one.status, one.id) for one in self.taken)
+        return (action.remedy, action.status, action.id) not in known
+
+    def _delivered(
+        self, action: TakenAction, request: Mapping[str, Any], now: float, done: Status = "done"
+    ) -> TakenAction:
+        """Sends the request to the run and waits for its answer."""
+        action = replace(action, at=now, what=worded(request))
         try:
-            request = actions.from_remedy(remedy, analysis.situation.facts)
-            action = replace(action, what=worded(request))
             answer = self._send(
-                self._run, request["action"], lr=request.get("lr"), reason=remedy.id, timeout=ANSWER_S
+                self._run, request["action"], lr=request.get("lr"), reason=action.remedy, timeout=ANSWER_S
             )
         except ActionError as error:
-            return replace(action, status="failed", why=error.what)
+            return replace(action, status="failed", why=told(error.what))
         status: Status = (
-            "done" if answer.status == "done" else "refused" if answer.status == "refused" else "failed"
+            done if answer.status == "done" else "refused" if answer.status == "refused" else "failed"
         )
-        return replace(action, status=status, why=answer.why, step=answer.step)
+        return replace(action, status=status, why=told(answer.why), step=answer.step)
 
     def _write(self, analysis: Analysis, now: float) -> TakenAction | None:
         """Patches the config by the first remedy that is allowed; else tells of the first that is not, and
@@ -162,14 +188,14 @@ class Treatment:
             for one in group[:TRIED]:
                 if one.patch is None or not one.patch.edits:
                     continue
-                refusal = (
-                    self._unlikely(chances[cause]) or _foreign(one) or self._gate.refusal(one.remedy, now)
-                )
-                if refusal is None:
-                    return self._written(analysis, one.patch, one.remedy, cause, now)
-                withheld = withheld or replace(
-                    _patched(analysis, one.patch, one.remedy, cause, now), status="withheld", why=refusal
-                )
+                action = _patched(analysis, one.patch, one.remedy, cause, now)
+                refusal = self._unlikely(chances[cause]) or _foreign(one)
+                if refusal is not None:
+                    withheld = withheld or replace(action, status="withheld", why=refusal)
+                elif (hindered := self._allowed(action, one.remedy, now)) is not None:
+                    withheld = withheld or hindered
+                else:
+                    return self._written(action, one.patch)
         return withheld
 
     def _unlikely(self, probability: float) -> str | None:
@@ -180,17 +206,15 @@ class Treatment:
             else f"{probability:.0%} is not sure enough; the policy asks for {least:.0%}"
         )
 
-    def _written(
-        self, analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float
-    ) -> TakenAction:
-        action = _patched(analysis, patch, remedy, reason, now)
+    def _written(self, action: TakenAction, patch: Patch) -> TakenAction:
         try:
             store.write(patch)
         except PatchError as error:
             return replace(action, status="failed", why=error.what)
         return action
 
-    def _keep(self, action: TakenAction) -> None:
+    def keep(self, action: TakenAction) -> None:
+        """Takes an action, or what became of one, into the record."""
         self.taken.append(action)
         self._count(action)
         self._journal.append([asdict(action)])
@@ -199,6 +223,8 @@ class Treatment:
         """Lets the policy know of it: what was applied, and what was tried and failed."""
         if action.status in APPLIED + FAILED:
             self._gate.record(action.remedy, action.at, applied=action.status in APPLIED)
+        if action.status == "released":
+            self._gate.forget(action.remedy)
 
 
 def _foreign(one: Prescription) -> str | None:
@@ -207,38 +233,6 @@ def _foreign(one: Prescription) -> str | None:
         return None
     file = one.patch.edits[0].path
     return f"it lies outside the run's folder; hrmdoc apply --config {typed(str(file))} changes it"
-
-
-def live_actions(analysis: Analysis, least: float = 0.0) -> Iterator[tuple[Remedy, str]]:
-    """Actions against the causes of at least this probability, then first aid: what ends a critical symptom,
-    whatever its cause.
-
-    Yields:
-        The remedy, and the cause or symptom that it is for.
-    """
-    remedies = analysis.book.remedies
-    for cause in analysis.diagnosis.hypotheses:
-        if not cause.benign and cause.probability >= least:
-            yield from (
-                (remedies[name], cause.cause) for name in cause.remedies if remedies[name].kind == "action"
-            )
-    critical = {
-        s.id for s in analysis.symptoms if s.state == "present" and analysis.severity(s) == "critical"
-    }
-    for remedy in remedies.values():
-        ends = [name for name in remedy.verify.gone if name in critical]
-        if remedy.kind == "action" and ends:
-            yield remedy, ends[0]
-
-
-def worded(request: dict[str, object]) -> str:
-    """An action as one reads it: `set_lr lr=2e-05`."""
-    return " ".join(
-        [
-            str(request["action"]),
-            *(f"{key}={value:g}" for key, value in request.items() if isinstance(value, float)),
-        ]
-    )
 
 
 def _taken(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> TakenAction:
@@ -254,19 +248,3 @@ def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now:
         status="written",
         files=tuple(str(edit.path) for edit in patch.edits),
     )
-
-
-def _recorded(record: Path | None) -> Iterator[TakenAction]:
-    """What was done before, also by the name that the log of actions once had; what is no action is passed
-    over."""
-    if record is None:
-        return
-    for path in (record.with_name(FORMER_NAME), record):
-        for entry in Journal(path).entries():
-            try:
-                action = TakenAction(
-                    **{**entry, "status": FORMER_STATUS.get(entry["status"], entry["status"])}
-                )
-                yield replace(action, gone=tuple(action.gone), files=tuple(action.files), at=float(action.at))
-            except (KeyError, ValueError, TypeError):
-                continue

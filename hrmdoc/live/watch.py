@@ -13,8 +13,10 @@ from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.follow import Follower
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
+from hrmdoc.live.room import free_space
 from hrmdoc.live.state import state_folder
-from hrmdoc.live.treatment import TakenAction, Treatment
+from hrmdoc.live.taken import TakenAction
+from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
 from hrmdoc.record.records import Tick
@@ -83,7 +85,7 @@ class Watch:
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
         self.pulse = Pulse(self.session.run, self._files, self._now, self._steady)
-        followed = Path(self._follower.folder or self._real)
+        self._followed = followed = Path(self._follower.folder or self._real)
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker()
@@ -155,6 +157,8 @@ class Watch:
 
     def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
         now = self._now()
+        if self._treatment is not None:  # who acts has to know what room there is for a checkpoint
+            self.session.run.extend(free_space(self.session.run, self._followed))
         self.session.run.clock = Tick() if self._ended else self.pulse.tick()
         analysis = self.session.look(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)

@@ -24,22 +24,44 @@ class Gate:
     done: list[tuple[str, float]] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
 
-    def refusal(self, remedy: Remedy, now: float) -> str | None:
-        """Why `remedy` may not be applied at time `now`, None when it may. What was applied once is not
-        repeated."""
-        if remedy.risk not in self.policy.auto:
-            allowed = ", ".join(self.policy.auto) or "nothing"
-            return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"
+    def refusal(self, remedy: Remedy, now: float, reason: str = "") -> str | None:
+        """Why `remedy` may not be applied at time `now` for `reason`, a cause or symptom; None when it may.
+        What was applied once is not repeated."""
+        if (barred := self.bars(remedy, reason)) is not None:
+            return barred
         if any(name == remedy.id for name, _ in self.done):
             return "it was applied to this run before"
         if remedy.id in self.failed:
             return "it was tried on this run before, and could not be applied"
-        if len(self.done) >= self.policy.max_per_run:
-            return f"{len(self.done)} remedies were applied to this run, the most that is allowed"
         waited = now - self.done[-1][1] if self.done else float("inf")
         if waited < self.policy.cooldown_s:
             return f"the last remedy was applied {waited:.0f} s ago; {self.policy.cooldown_s:.0f} s must pass"
         return None
+
+    def bars(self, remedy: Remedy, reason: str = "") -> str | None:
+        """Why the policy does not allow `remedy` for `reason` at all, however long one waits."""
+        policy = self.policy
+        if remedy.risk not in policy.auto:
+            allowed = ", ".join(policy.auto) or "nothing"
+            return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"
+        for name in (remedy.id, reason):
+            if name in policy.never:
+                return f"the policy rules {name} out"
+        if policy.remedies and remedy.id not in policy.remedies:
+            return "it is not among the remedies that the policy allows"
+        if policy.causes and reason not in policy.causes:
+            return f"the policy allows nothing for {reason}"
+        if len(self.done) >= policy.max_per_run and all(name != remedy.id for name, _ in self.done):
+            return f"{len(self.done)} remedies were applied to this run, the most that is allowed"
+        return None
+
+    def asks(self, remedy: Remedy) -> bool:
+        """Whether a person has to say yes first."""
+        return remedy.id in self.policy.ask or remedy.risk in self.policy.ask
+
+    def forget(self, remedy: str) -> None:
+        """Notes that `remedy` was taken back: it may be applied again, and counts no more."""
+        self.done = [one for one in self.done if one[0] != remedy]
 
     def record(self, remedy: str, now: float, *, applied: bool = True) -> None:
         """Notes that `remedy` was applied, or that this was tried and failed."""

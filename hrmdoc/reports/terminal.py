@@ -35,7 +35,7 @@ from hrmdoc.reports.verdict import (
 
 if TYPE_CHECKING:
     from hrmdoc.live.incidents import Incident
-    from hrmdoc.live.treatment import TakenAction
+    from hrmdoc.live.taken import TakenAction
 
 SYMPTOMS = 10
 KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}

@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.live.actionlog import FILE
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.treatment import TakenAction, Treatment
+from hrmdoc.live.state import supervised_folder
+from hrmdoc.live.taken import TakenAction
+from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.watch import Observer
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
@@ -58,7 +61,7 @@ def heal(
         outcome = supervise(command, place, stop=stop, settings=settings, report=report, observe=observe)
         return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
 
-    treatment = Treatment(settings.policy, log, None)
+    treatment = Treatment(settings.policy, log, supervised_folder(log) / FILE)
     sick = last = run(1)
     number = 1
     while True:
@@ -78,7 +81,9 @@ def heal(
                 store.undo(file)
         else:
             sick = last
-        show_action(replace(action, status="ineffective" if ineffective else "helped", at=time.time()))
+        became = replace(action, status="ineffective" if ineffective else "helped", at=time.time())
+        treatment.keep(became)
+        show_action(became)
 
 
 def _examined(logs: Sequence[Path], configs: Sequence[Path], settings: Settings) -> Analysis:

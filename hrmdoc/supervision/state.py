@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from hrmdoc.errors import InputError
+from hrmdoc.live.state import supervised_folder
 from hrmdoc.paths import replace_file
 from hrmdoc.supervision.attempts import Attempt
 
@@ -39,18 +40,13 @@ class State(Struct, frozen=True):
     schema: str = "hrmdoc.supervised/1"
 
 
-def folder_of(log: Path) -> Path:
-    """Where what belongs to the command that writes `log` is kept."""
-    return log.with_name(f"{log.name}.hrmdoc")
-
-
 def load(log: Path) -> State | None:
     """What was kept of the command that writes `log`; None where it was never supervised.
 
     Raises:
         InputError: it cannot be read, or is no such state.
     """
-    path = folder_of(log) / FILE
+    path = supervised_folder(log) / FILE
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
@@ -70,4 +66,4 @@ def load(log: Path) -> State | None:
 
 def save(log: Path, state: State) -> bool:
     """Keeps the state, whole or not at all; False when it cannot be written."""
-    return replace_file(folder_of(log) / FILE, msgspec.json.encode(state).decode() + "\n")
+    return replace_file(supervised_folder(log) / FILE, msgspec.json.encode(state).decode() + "\n")

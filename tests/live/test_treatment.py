@@ -10,7 +10,8 @@ import pytest
 
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.errors import ActionError
-from hrmdoc.live.treatment import Treatment, live_actions
+from hrmdoc.live.offers import live_actions
+from hrmdoc.live.treatment import Treatment
 from hrmdoc.remedies.actions import Answer
 from hrmdoc.settings import Policy
 
@@ -60,7 +61,10 @@ class Trainer:
 
 def test_by_default_nothing_is_done(run: Path) -> None:
     trainer = Trainer()
-    assert Treatment(Policy(), run, None, trainer).look(look(run, sick(50)), 1.0) == []
+    treatment = Treatment(Policy(), run, None, trainer)
+    (action,) = treatment.look(look(run, sick(50)), 1.0)
+    assert (action.status, "nothing is allowed" in action.why) == ("withheld", True)
+    assert treatment.look(look(run, sick(60)), 9.0) == [], "that is told once"
     assert trainer.asked == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.live.treatment import TakenAction
+from hrmdoc.live.taken import TakenAction
 from hrmdoc.settings import Policy, Settings
 from hrmdoc.supervision.heal import configs_in, heal
 

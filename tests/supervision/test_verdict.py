@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from hrmdoc import rulebook
 from hrmdoc.analysis import Analysis, analyze
 from hrmdoc.cli.main import cli
+from hrmdoc.live.state import supervised_folder
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.attempts import Attempt
-from hrmdoc.supervision.state import State, folder_of, load, save
+from hrmdoc.supervision.state import State, load, save
 from hrmdoc.supervision.verdict import STATUS, verdict
 
 CURVE = "".join(f"step {i} | loss {3 - i / 20:.2f}\n" for i in range(1, 21))
@@ -164,11 +165,11 @@ def test_a_state_that_cannot_be_read_is_an_error_with_its_place() -> None:
     from hrmdoc.errors import InputError
 
     assert load(Path("o.log")) is None
-    folder_of(Path("o.log")).mkdir()
-    (folder_of(Path("o.log")) / "state.json").write_text("{")
+    supervised_folder(Path("o.log")).mkdir()
+    (supervised_folder(Path("o.log")) / "state.json").write_text("{")
     with pytest.raises(InputError, match="no state of a supervisor"):
         load(Path("o.log"))
-    (folder_of(Path("o.log")) / "state.json").unlink()
-    os.symlink("elsewhere", folder_of(Path("o.log")) / "state.json")
+    (supervised_folder(Path("o.log")) / "state.json").unlink()
+    os.symlink("elsewhere", supervised_folder(Path("o.log")) / "state.json")
     with pytest.raises(InputError, match="cannot be read"):
         load(Path("o.log"))

@@ -37,7 +37,10 @@ class Fit(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
-    """rules/remedies/<id>.yaml. `applies`: the kinds of runs that it suits; `fits`: what else must hold."""
+    """rules/remedies/<id>.yaml. `applies`: the kinds of runs that it suits; `fits`: what else must hold.
+
+    `afterwards`: the action that takes this one back once the symptoms that it is for are gone.
+    `first_aid`: it is for these symptoms whatever their cause, and when they only warn."""
 
     id: str
     title: str
@@ -47,6 +50,8 @@ class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
     verify: Verify
     changes: tuple[Change, ...] = ()
     action: dict[str, Any] | None = None
+    afterwards: dict[str, Any] | None = None
+    first_aid: bool = False
     steps: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
     applies: Applies = Applies()

@@ -1,0 +1,62 @@
+"""`hrmdoc approve RUN [ID]`"""
+
+from __future__ import annotations
+
+import getpass
+import time
+from pathlib import Path
+
+import click
+
+from hrmdoc.errors import InputError, UsageError
+
+
+@click.command("approve")
+@click.argument("path", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("ident", metavar="[ID]", required=False)
+@click.option("--no", "refuse", is_flag=True, help="Say no.")
+def command(path: Path, ident: str | None, *, refuse: bool) -> int:
+    """Say yes, or no, to what the policy does not do to a run without a person.
+
+    Without ID the requests that wait are listed. The watch that asked acts on the answer at its next
+    look; one that is not running any more does when it is started again. The same is said by a file
+    `replies/ID` beside the record of actions that holds yes or no.
+    """
+    from hrmdoc.live import consent
+    from hrmdoc.live.actionlog import FILE, ActionLog
+    from hrmdoc.live.state import state_folder
+    from hrmdoc.live.taken import recorded
+    from hrmdoc.reports.layout import safe
+
+    if not path.exists():
+        raise InputError("no such file or folder", file=path)
+    folder = state_folder(path.resolve())
+    if folder is None:
+        raise InputError("there is no folder to keep an answer in", file=path)
+    asked = {one.id: one for one in recorded(folder / FILE) if one.status == "asked"}
+    waiting = {name: one for name, one in asked.items() if consent.reply(folder, name) is None}
+    if ident is None:
+        for name, one in waiting.items():
+            click.echo(f"{name}  {one.remedy}: {safe(one.what)}, for {safe(one.reason)}")
+        if not waiting:
+            click.echo("nothing waits for an answer", err=True)
+        return 0
+    if ident not in asked:
+        known = ", ".join(waiting) or "nothing waits"
+        raise UsageError(f"nothing was asked by the id {ident!r}", file=path, hint=f"waiting: {known}")
+    word: consent.Reply = "no" if refuse else "yes"
+    if not consent.answer(folder, ident, word):
+        raise InputError("the answer cannot be written", file=folder)
+    one = asked[ident]
+    status = "refused by hand" if refuse else "approved"
+    entry = {"kind": "answer", "status": status, "what": f"{one.remedy}: {one.what}", "at": time.time()}
+    ActionLog(folder / FILE).append([{**entry, "why": f"{word}, said {_name()}", "id": ident}])
+    click.echo(f"{status}: {one.remedy}: {safe(one.what)}", err=True)
+    return 0
+
+
+def _name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "somebody"
