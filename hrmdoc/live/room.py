@@ -15,7 +15,8 @@ NEWS = 0.02
 
 
 def free_space(run: Run, folder: Path) -> Iterator[Fact]:
-    """The free space (GiB) of the disk that holds the checkpoints of the run in `folder`, where it changed."""
+    """The free space (GiB) of the disk that holds the checkpoints of the run in `folder`, where it
+    changed."""
     checkpoints = folder / "checkpoints"
     try:
         free = shutil.disk_usage(checkpoints if checkpoints.is_dir() else folder).free / 2**30
