@@ -107,12 +107,34 @@ class Analysis:
         return self.diagnosis.severities.get(symptom.id, symptom.severity)
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The user's settings and the rules as they adjust them, ready for any number of runs."""
+
+    settings: Settings
+    book: Rulebook
+    matcher: SignatureMatcher
+
+    @classmethod
+    def of(cls, settings: Settings | None = None) -> Prepared:
+        """By default with the settings nearest to the working folder.
+
+        Raises:
+            RuleError: a rule of the user's own folder is wrong.
+            ConfigError: the settings are wrong.
+        """
+        chosen = own_settings.load(Path.cwd()) if settings is None else settings
+        book = own_settings.adjusted(rulebook.load(Path(folder) for folder in chosen.rules), chosen)
+        return cls(chosen, book, SignatureMatcher(book))
+
+
 class AnalysisSession:
     """A run under examination: feed it bytes or records, look at it when you like.
 
     Args:
         path: what the user named.
         settings: the user's settings; by default those nearest to the working folder.
+        prepared: settings and rules that were loaded before, as for many runs; `settings` is not asked.
         facts: canonical facts that the user states, such as `run.kind`.
         metric_roles: metric name -> role, as the user states it.
     """
@@ -124,14 +146,13 @@ class AnalysisSession:
         settings: Settings | None = None,
         facts: Mapping[str, Any] | None = None,
         metric_roles: Mapping[str, str] | None = None,
+        prepared: Prepared | None = None,
     ) -> None:
-        self.settings = own_settings.load(Path.cwd()) if settings is None else settings
-        book = rulebook.load(Path(folder) for folder in self.settings.rules)
-        self.book = own_settings.adjusted(book, self.settings)
+        ready = prepared or Prepared.of(settings)
+        self.settings, self.book, self.matcher = ready.settings, ready.book, ready.matcher
         origin = self.settings.origin or None
         check_stated(self.book, self.settings.roles, self.settings.facts, origin)
         check_stated(self.book, metric_roles or {}, facts or {})
-        self.matcher = SignatureMatcher(self.book)
         self.other_runs = ""
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
         stated = {**self.settings.facts, **(facts or {})}

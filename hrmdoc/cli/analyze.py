@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from hrmdoc.cli.shared.options import (
@@ -17,6 +19,7 @@ from hrmdoc.cli.shared.options import (
 )
 from hrmdoc.cli.shared.runs import Runs
 from hrmdoc.errors import UsageError
+from hrmdoc.text.clean import clean
 
 
 @click.command("analyze")
@@ -83,18 +86,22 @@ def command(
 
 def _several(runs: Runs, *, as_json: bool, quiet: bool, fail_on: str | None) -> int:
     """One line a run, or one JSON document a run in the list `runs`; the exit status is that of the worst."""
-    from hrmdoc.reports.as_json import document, dumps_runs
-    from hrmdoc.reports.runs_table import row, show_runs, worst
+    from hrmdoc.reports.as_json import dumps_runs
+    from hrmdoc.reports.runs_table import Row, show_runs, worst
 
-    rows, documents, threshold = [], [], fail_on or "warning"
-    for group, session in runs.sessions():
-        analysis = session.look(closed=True, prescriptions=as_json)
-        rows.append(row(analysis, named=runs.named(group)))
-        documents += [document(analysis)] if as_json else []
-        threshold = fail_on or session.settings.fail_on
+    rows, documents = [], []
+    for group, done in runs.examined("document" if as_json else ""):
+        found = done.summary
+        said = "; ".join(filter(None, (found.headline, found.blame)))
+        rows.append(Row(group.folder, found.verdict, said, runs.named(group)))
+        if done.extra:
+            documents.append(json.loads(done.extra))
+        elif as_json:
+            click.echo(f"hrmdoc: {clean(found.path)}: {found.fault}", err=True)
+    threshold = fail_on or (runs.settings.fail_on if runs.settings else "warning")
     code = status(worst(rows), threshold)
     if as_json:
-        click.echo(dumps_runs(documents))
+        click.echo(dumps_runs(sorted(documents, key=lambda one: str(one["run"]["path"]))))
     else:
         show_runs(rows, console(), quiet=quiet)
     return code

@@ -1,45 +1,70 @@
-"""Time: how long a run lasted, how much of it was lost, and to what. Every number is computed from the run's
-own records."""
+"""Time and steps: how long a run lasted, how much of it was lost, and to what. Every number is computed from
+the run's own records.
+
+The work between two points of the run's progress, its seconds and its steps, is lost to one thing at most:
+to being done again, to going on after a critical symptom, or to never having been saved. Time in which
+nothing was done (a gap, a restart, a wait) stands beside that work. So each second and step counts once.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.tracks import rewinds
+from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import Series
 
 PAUSE = 60.0
-"""Seconds between the last point and the last line, up to which a run that broke off did not wait for
-anything."""
+"""Seconds without a record from which on a pause is none of the usual ones."""
+LONG = 10.0
+"""And so many times as long as the usual one."""
+Kind = Literal["restart", "replay", "gap", "after", "unsaved", "wait", "start"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A stretch of time that brought nothing. `basis` says how it was computed."""
+    """A stretch that brought nothing. `basis` says how it was computed, `steps` how many were trained in
+    vain; `seconds` is NaN where the records carry no times."""
 
     what: str
     seconds: float
     step: int | None
     basis: str
+    kind: Kind = "restart"
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The time of one run, in seconds; NaN where its records carry no times."""
+    """The time of one run in seconds, NaN where its records carry no times, and its steps.
+
+    Attributes:
+        repairs: for each interruption that the run came back from, the seconds until its next point.
+        steps: how many were trained, those that were trained again counted again.
+    """
 
     duration: float
     losses: tuple[Loss, ...]
     interruptions: int
+    repairs: tuple[float, ...] = ()
+    steps: int = 0
 
     @property
     def lost(self) -> float:
         """Seconds lost, at most the whole duration."""
-        total = sum(loss.seconds for loss in self.losses)
+        total = sum(loss.seconds for loss in self.losses if math.isfinite(loss.seconds))
         return min(total, self.duration) if math.isfinite(self.duration) else total
+
+    @property
+    def lost_steps(self) -> int:
+        """Steps that were trained in vain."""
+        return sum(loss.steps for loss in self.losses)
 
     @property
     def productive_share(self) -> float:
@@ -56,105 +81,192 @@ class Ledger:
         return self.duration / self.interruptions if self.interruptions else math.nan
 
 
-def ledger(analysis: Analysis) -> Ledger:
-    """Adds up the time of a run.
+@dataclass(slots=True)
+class _Work:
+    """What was done up to each point since the one before: seconds, NaN where not known, and steps."""
 
-    Lost are: work done twice after a resume, gaps around restarts, training on after a critical symptom or,
-    where that is longer, the work since the last checkpoint of a run that broke off, and the wait for what
-    never came before it did.
+    steps: IntArray
+    times: FloatArray
+    falls: list[int]
+    spent: FloatArray = field(init=False)
+    made: IntArray = field(init=False)
+    taken: NDArray[np.bool_] = field(init=False)
+    usual: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.spent = np.concatenate([[0.0], np.diff(self.times)])
+        self.made = np.concatenate([[0], np.diff(self.steps)])
+        stride = int(np.median(forward)) if len(forward := self.made[self.made > 0]) else 0
+        self.made[0] = min(max(0, int(self.steps[0])), stride)
+        self.made[self.falls] = np.minimum(stride, self.steps[self.falls])
+        self.made = np.maximum(self.made, 0)
+        self.taken = np.zeros(len(self.steps), np.bool_)
+        known = self.spent[1:][np.isfinite(self.spent[1:])]
+        self.usual = max(0.0, float(np.median(known))) if len(known) else math.nan
+
+    @property
+    def timed(self) -> bool:
+        """Whether a duration can be told."""
+        return int(np.isfinite(self.times).sum()) > 1
+
+    def take(self, wanted: NDArray[np.bool_]) -> tuple[float, int]:
+        """Seconds and steps of the points that are `wanted` and not taken yet, which takes them; a pause
+        counts as a usual one, since what is beyond that is lost to the pause."""
+        mine = wanted & ~self.taken
+        self.taken |= mine
+        spent = self.spent[mine]
+        usual = self.usual if math.isfinite(self.usual) else 0.0
+        long = self.pauses()[mine]
+        seconds = float(np.nansum(np.where(long, usual, np.maximum(spent, 0.0)))) if self.timed else math.nan
+        return seconds, int(self.made[mine].sum())
+
+    def pauses(self) -> NDArray[np.bool_]:
+        """Before which points nothing was written for much longer than usual, or the run began again."""
+        found = (
+            self.spent > max(PAUSE, LONG * self.usual) if self.timed else np.zeros(len(self.steps), np.bool_)
+        )
+        found[self.falls] = True
+        return found
+
+
+def ledger(analysis: Analysis) -> Ledger:
+    """Adds up what a run spent.
+
+    Lost are: gaps around restarts and others in which nothing was written, work done twice after a resume,
+    training on after a critical symptom, all since the last checkpoint of a run that broke off, the start
+    before the first point, and the wait for what never came before the end.
     """
-    series = analysis.run.best("train.loss") or next(
-        (s for s in analysis.run.series.values() if len(s)), None
-    )
+    series = analysis.run.progress or next((s for s in analysis.run.series.values() if len(s)), None)
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))
-    timed = np.isfinite(series.times)
-    if timed.sum() < 2:
-        return Ledger(math.nan, (), _crashes(analysis) + len(_falls(series)))
-    times = series.times[timed]
-    wasted = [*_after_critical(analysis, series), *_since_checkpoint(analysis, series)]
-    waited = _waited(analysis, series)
-    losses = [*_restarts(series), *sorted(wasted, key=lambda loss: -loss.seconds)[:1], *waited]
-    duration = float(times.max() - times.min()) + sum(loss.seconds for loss in waited)
-    return Ledger(duration, tuple(losses), _crashes(analysis) + len(_falls(series)))
-
-
-def _falls(series: Series) -> list[int]:
-    found = rewinds(series.steps)
-    return sorted((*found.fresh, *found.resumed))
+    found = rewinds(series.steps, series.values)
+    work = _Work(series.steps, series.times, sorted((*found.fresh, *found.resumed)))
+    crashes = _crashes(analysis)
+    idle = [*_started(analysis, work), *_restarts(work), *_gaps(analysis, work, series)]
+    losses = [*idle, *_redone(work), *_after_critical(analysis, work), *_unsaved(analysis, work)]
+    waited = _waited(analysis, series) if work.timed else []
+    duration = math.nan
+    if work.timed:
+        outside = [loss.seconds for loss in (*idle, *waited) if loss.kind in ("start", "wait")]
+        duration = float(np.nanmax(work.times) - np.nanmin(work.times)) + sum(outside)
+    repairs = tuple(float(work.spent[at]) for at in work.falls if math.isfinite(work.spent[at]))
+    total = int(work.made.sum())
+    return Ledger(duration, (*losses, *waited), crashes + len(work.falls), repairs, total)
 
 
 def _crashes(analysis: Analysis) -> int:
     return int(analysis.state in ("crashed", "hung", "stopped"))
 
 
-def _restarts(series: Series) -> list[Loss]:
-    losses = []
-    usual = float(np.median(np.diff(series.times))) if len(series) > 2 else math.nan
-    for index in _falls(series):
-        step, times = int(series.steps[index]), series.times
-        gap = float(times[index] - times[index - 1])
-        if math.isfinite(gap) and gap > max(0.0, usual):
-            losses.append(
-                Loss(
-                    "restart",
-                    gap - max(0.0, usual),
-                    step,
-                    "time between the last record before and the first after",
-                )
-            )
-        redone = np.flatnonzero(series.steps[:index] > step)
-        if len(redone):
-            spent = float(times[index - 1] - times[redone[0]])
-            if math.isfinite(spent) and spent > 0:
-                losses.append(
-                    Loss(
-                        "work done twice",
-                        spent,
-                        step,
-                        f"steps {step} to {int(series.steps[index - 1])} were trained again",
-                    )
-                )
-    return losses
+def _started(analysis: Analysis, work: _Work) -> list[Loss]:
+    """From the launch that the run tells of to its first point."""
+    begun = [event.time for event in analysis.run.events if event.kind in ("start", "launch")]
+    known = [time for time in begun if math.isfinite(time)]
+    if not known or not work.timed:
+        return []
+    first = float(work.times[np.isfinite(work.times)][0])
+    seconds = first - min(known) - (work.usual if math.isfinite(work.usual) else 0.0)
+    if seconds <= PAUSE or seconds > 7 * 86400:  # an older launch stands in another file of the run
+        return []
+    return [Loss("starting", seconds, int(work.steps[0]), "from the launch to the first point", "start")]
 
 
-def _after_critical(analysis: Analysis, series: Series) -> list[Loss]:
+def _restarts(work: _Work) -> list[Loss]:
+    basis = "time between the last record before and the first after"
+    found = []
+    for at in work.falls:
+        seconds = float(work.spent[at]) - work.usual
+        if math.isfinite(seconds) and seconds > 0:
+            found.append(Loss("restart", seconds, int(work.steps[at]), basis, "restart"))
+    return found
+
+
+def _gaps(analysis: Analysis, work: _Work, series: Series) -> list[Loss]:
+    """Long pauses of a run that went on by itself. One that ends with an evaluation or a checkpoint was used
+    for that, and what other metrics record within one shows that the run was at work."""
+    found = []
+    falls = set(work.falls)
+    for at in np.flatnonzero(work.pauses()).tolist():
+        if at in falls or _evaluated(analysis, work, at):
+            continue
+        begin, end = float(work.times[at - 1]), float(work.times[at])
+        signs = np.concatenate(
+            [[begin, end], *(_within(s.times, begin, end) for s in _others(analysis, series))]
+        )
+        hole = float(np.diff(np.sort(signs)).max())
+        if hole > max(PAUSE, LONG * work.usual):
+            step = int(work.steps[at - 1])
+            basis = "nothing was recorded from there to the next point"
+            found.append(Loss("a gap", hole - work.usual, step, basis, "gap"))
+    return found
+
+
+def _others(analysis: Analysis, series: Series) -> list[Series]:
+    return [one for one in analysis.run.series.values() if one is not series and len(one)][:64]
+
+
+def _within(times: FloatArray, begin: float, end: float) -> FloatArray:
+    return times[(times > begin) & (times < end)]
+
+
+def _evaluated(analysis: Analysis, work: _Work, at: int) -> bool:
+    """Whether the run evaluated or saved between two points."""
+    low, high = int(work.steps[at - 1]), int(work.steps[at])
+    events = (e.step for e in analysis.run.events if e.kind in ("eval", "checkpoint"))
+    if any(step is not None and low <= step < high for step in events):
+        return True
+    scored = (s.steps for s in analysis.run.series.values() if (s.role.role or "").startswith("eval."))
+    return any(bool(((steps >= low) & (steps < high)).any()) for steps in scored)
+
+
+def _redone(work: _Work) -> list[Loss]:
+    """Steps that a resume trained again."""
+    found = []
+    for at in work.falls:
+        step = int(work.steps[at])
+        before = np.zeros(len(work.steps), np.bool_)
+        before[:at] = work.steps[:at] > step
+        last = int(work.steps[at - 1])
+        seconds, steps = work.take(before)
+        if steps and last > step:
+            basis = f"steps {step} to {last} were trained again"
+            found.append(Loss("work done twice", seconds, step, basis, "replay", steps))
+    return found
+
+
+def _after_critical(analysis: Analysis, work: _Work) -> list[Loss]:
     """Training that went on after the first critical symptom that never resolved."""
     critical = [
         s
         for s in analysis.present
-        if s.state == "present" and s.role and s.first_time is not None and analysis.severity(s) == "critical"
+        if s.state == "present" and s.role and s.first_step is not None and analysis.severity(s) == "critical"
     ]
     if not critical:
         return []
-    first = min(critical, key=lambda s: s.first_time or 0.0)
-    seconds = float(np.nanmax(series.times)) - float(first.first_time or 0.0)
-    basis = f"from step {first.first_step} to the last record"
-    return [Loss(f"trained on after {first.id}", seconds, first.first_step, basis)] if seconds > 0 else []
+    first = min(critical, key=lambda s: s.first_step or 0)
+    began = first.first_step or 0
+    later = work.steps > began
+    later[: max(work.falls, default=0)] = False
+    seconds, steps = work.take(later)
+    basis = f"from step {began} to the last record"
+    lost = Loss(f"trained on after {first.id}", seconds, began, basis, "after", steps)
+    return [lost] if steps or seconds > 0 else []
 
 
-def _since_checkpoint(analysis: Analysis, series: Series) -> list[Loss]:
-    """What a run that broke off had done since its last checkpoint; nothing where it never told of one."""
-    saved = [
-        event.step for event in analysis.run.events if event.kind == "checkpoint" and event.step is not None
-    ]
-    if not saved or not _crashes(analysis):
+def _unsaved(analysis: Analysis, work: _Work) -> list[Loss]:
+    """What a run that broke off had done since its last checkpoint: all of it where it never told of one."""
+    if not _crashes(analysis):
         return []
-    kept = saved[-1]
-    spent = series.times[series.steps > kept]
-    spent = spent[np.isfinite(spent)]
-    if not len(spent) or not (seconds := float(spent.max() - _time_of(series, kept))) > 0:
+    saved = [e.step for e in analysis.run.events if e.kind == "checkpoint" and e.step is not None]
+    kept = saved[-1] if saved else None
+    seconds, steps = work.take(work.steps > kept if kept is not None else np.ones(len(work.steps), np.bool_))
+    if not steps and not seconds > 0:
         return []
-    return [
-        Loss("work since the last checkpoint", seconds, kept, f"steps after {kept} have to be trained again")
-    ]
-
-
-def _time_of(series: Series, step: int) -> float:
-    """When the last point up to `step` was written; the first point's time where none was."""
-    before = series.times[series.steps <= step]
-    before = before[np.isfinite(before)]
-    return float(before.max()) if len(before) else float(np.nanmin(series.times))
+    if kept is None:
+        basis = "it broke off and tells of no checkpoint; if it saved one, less is lost"
+        return [Loss("work that was never saved", seconds, int(work.steps[0]), basis, "unsaved", steps)]
+    basis = f"steps after {kept} have to be trained again"
+    return [Loss("work since the last checkpoint", seconds, kept, basis, "unsaved", steps)]
 
 
 def _waited(analysis: Analysis, series: Series) -> list[Loss]:
@@ -173,4 +285,5 @@ def _waited(analysis: Analysis, series: Series) -> list[Loss]:
     told = max(waits, default=0) / 1000.0
     if told > seconds:
         seconds, basis = told, "by the word of the watchdog that ended it"
-    return [Loss("waiting before it broke off", seconds, int(series.steps[-1]), basis)] if seconds else []
+    step = int(series.steps[-1])
+    return [Loss("waiting before it broke off", seconds, step, basis, "wait")] if seconds else []

@@ -75,6 +75,25 @@ def markdown(analyses: Sequence[Analysis]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
+def chapter_html(analysis: Analysis, number: int) -> str:
+    """One run of a review of many, as its page holds it under the anchor `run<number>`."""
+    from hrmdoc.reports.charts import charts
+    from hrmdoc.reports.html import environment
+
+    template = environment().get_template("_article.html.j2")
+    drawn = charts(analysis, ())
+    return template.render(c=chapter(analysis), number=number, several=True, charts=lambda _: drawn)
+
+
+def chapter_markdown(analysis: Analysis) -> str:
+    """One run of a review of many, as Markdown."""
+    from hrmdoc.reports.html import environment
+
+    template = environment().overlay(autoescape=False).get_template("_article.md.j2")
+    text = template.render(c=chapter(analysis), md=markdown_safe, sparkline=sparkline)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
 def _words(analyses: Sequence[Analysis]) -> dict[str, Any]:
     """What both forms of the review say."""
     chapters = [chapter(analysis) for analysis in analyses]

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from hrmdoc.analysis import Analysis
 from hrmdoc.reports.layout import cut, put, short, typed
-from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, blame, sentence
+from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +21,6 @@ class Row:
     verdict: str
     said: str
     named: bool
-
-
-def row(analysis: Analysis, *, named: bool) -> Row:
-    """The line of one run."""
-    said = "; ".join(filter(None, (sentence(analysis), blame(analysis))))
-    return Row(analysis.run.path, analysis.verdict, said, named)
 
 
 def worst(rows: Sequence[Row]) -> str:

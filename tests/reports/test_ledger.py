@@ -56,10 +56,10 @@ def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_pa
     found = told(tmp_path, before + after)
     assert {loss.what: (loss.seconds, loss.step) for loss in found.losses} == {
         "restart": (90.0, 200),  # from 290 to 390, of which ten are a step's own
-        "work done twice": (80.0, 200),  # steps 210 to 290
+        "work done twice": (90.0, 200),  # steps 201 to 290
     }
     assert found.interruptions == 1
-    assert found.productive_share == pytest.approx(1 - 170 / 680)
+    assert found.productive_share == pytest.approx(1 - 180 / 680)
     assert found.between_failures == found.duration == 680.0
 
 
@@ -115,9 +115,50 @@ def test_a_run_that_ended_well_lost_nothing_after_its_last_checkpoint(tmp_path: 
 def test_the_silence_before_an_error_is_a_wait(tmp_path: Path) -> None:
     steps = [STEP.format(minute, 10 * minute, falling(10 * minute)) for minute in range(20)]
     error = "2026-03-04 01:55:00 ERROR RuntimeError: Connection closed by peer [10.0.0.7]:1234\n"
-    (wait,) = of_log(tmp_path, "".join(steps) + error).losses
+    unsaved, wait = of_log(tmp_path, "".join(steps) + error).losses
+    assert (unsaved.kind, unsaved.steps) == ("unsaved", 190)
     assert (wait.what, wait.seconds, wait.basis) == (
         "waiting before it broke off",
         36 * 60.0,
         "from the last point to the last line",
     )
+
+
+def test_an_hour_without_a_record_is_an_hour_lost_and_an_evaluation_is_none(tmp_path: Path) -> None:
+    lines = [
+        STEP.replace(" 01:", f" {1 + (minute + 60 * (minute >= 20)) // 60:02d}:").format(
+            minute % 60, minute * 10, falling(minute * 10)
+        )
+        for minute in range(40)
+    ]
+    (loss,) = of_log(tmp_path, "".join(lines)).losses
+    assert (loss.kind, loss.seconds, loss.step) == ("gap", 3600.0, 190)
+    lines.insert(20, CHECKPOINT.format(19, 190))
+    assert of_log(tmp_path, "".join(lines)).losses == ()
+
+
+OOM = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+
+
+def test_an_early_end_without_a_checkpoint_loses_all_steps_with_or_without_times(tmp_path: Path) -> None:
+    for line in ("step={} loss={:.4f}\n", "2026-03-04 01:00:00 INFO step={} loss={:.4f}\n"):
+        steps = "".join(line.format(step, falling(step)) for step in range(10, 401, 10))
+        found = of_log(tmp_path, steps + OOM)
+        (loss,) = found.losses
+        assert (loss.kind, loss.steps, found.lost_steps, found.steps) == ("unsaved", 400, 400, 400)
+        assert found.interruptions == 1
+
+
+def test_each_second_and_step_is_lost_once(tmp_path: Path) -> None:
+    """Replayed, then trained on with NaN, then broken off without a checkpoint."""
+    before = [(step, falling(step), step) for step in range(0, 300, 10)]
+    after = [(step, falling(step) if step < 300 else math.nan, step + 190) for step in range(200, 500, 10)]
+    rows = [{"step": s, "loss": v, "timestamp": START + at} for s, v, at in before + after]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "train.log").write_text("RuntimeError: CUDA error: device-side assert triggered\n")
+    session = AnalysisSession(str(tmp_path))
+    session.read([str(tmp_path)])
+    found = ledger(session.look(closed=True, prescriptions=False))
+    assert {loss.kind for loss in found.losses} == {"restart", "replay", "after", "unsaved"}
+    assert sum(loss.seconds for loss in found.losses) == pytest.approx(found.duration)
+    assert found.lost_steps == found.steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +14,10 @@ from hrmdoc.errors import InputError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import AnalysisSession
+    from hrmdoc.fleet.work import Done, Extra
     from hrmdoc.readers import RunGroup
     from hrmdoc.record.records import Damage
+    from hrmdoc.settings import Settings
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class Runs:
     one_run: bool = False
     stated: Mapping[str, Any] = field(default_factory=dict)
     groups: list[RunGroup] = field(default_factory=list, init=False)
+    settings: Settings | None = field(default=None, init=False)
     _problems: list[Damage] = field(default_factory=list, init=False)
     _nothing: InputError | None = field(default=None, init=False)
 
@@ -66,16 +70,38 @@ class Runs:
             session.note_nothing_read(self._nothing)
         return session
 
+    def examined(self, extra: Extra = "") -> Iterator[tuple[RunGroup, Done]]:
+        """Each of several runs in the order in which they are done, on all cores where there are many;
+        progress is shown where there is a terminal.
+
+        Args:
+            extra: what is wanted beside the summary.
+        """
+        from hrmdoc import settings
+        from hrmdoc.cli.shared.options import progress
+        from hrmdoc.fleet.examine import examined
+        from hrmdoc.fleet.work import Wish
+
+        self._name_problems()
+        wish = Wish(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd())
+        self.settings = wish.settings
+        with progress("examined", len(self.groups)) as advance:
+            for done in examined(self.groups, wish):
+                group = self.groups[done.number]
+                advance(group.folder)
+                yield group, done
+
     def sessions(self) -> Iterator[tuple[RunGroup, AnalysisSession]]:
         """Each of several runs, read one after the other; progress is shown where there is a terminal."""
-        from hrmdoc.analysis import AnalysisSession
+        from hrmdoc.analysis import AnalysisSession, Prepared
         from hrmdoc.cli.shared.options import progress
 
         self._name_problems()
+        prepared = Prepared.of()
         with progress("examining", len(self.groups)) as advance:
             for group in self.groups:
                 advance(group.folder)
-                session = AnalysisSession(group.folder, **self.stated)
+                session = AnalysisSession(group.folder, prepared=prepared, **self.stated)
                 session.try_to_read_run(group)
                 yield group, session
 

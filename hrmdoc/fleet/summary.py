@@ -1,0 +1,374 @@
+"""What is kept of a run once it was diagnosed: small enough to be sent between processes and be kept."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+
+from msgspec import Struct
+
+from hrmdoc.analysis import Analysis
+from hrmdoc.examination.symptom import Symptom
+from hrmdoc.record.series import Series
+from hrmdoc.reports.layout import safe
+from hrmdoc.reports.ledger import Ledger, ledger
+from hrmdoc.reports.verdict import SICK, blame, headline, sentence
+from hrmdoc.rulebook import Rulebook
+from hrmdoc.text.redact import redact_value
+
+FORMAT = 1
+"""Grows with every change of what is kept; what another version kept is not read."""
+MOST_SETTINGS = 300
+MOST_INCIDENTS = 40
+MOST_CAUSES = 5
+MOST_PLACES = 5
+LONGEST = 120
+Plain = str | int | float | bool | None
+
+
+class Likely(Struct, frozen=True):
+    """A cause and how probable it is."""
+
+    cause: str
+    title: str
+    probability: float
+    benign: bool = False
+
+
+class Incident(Struct, frozen=True):
+    """A finding over the time of its run. Times are Unix seconds, None where the records carry none; `closed`
+    and `closed_step` are None while it is open."""
+
+    symptom: str
+    title: str
+    severity: str
+    evidence: str
+    step: int | None = None
+    opened: float | None = None
+    closed_step: int | None = None
+    closed: float | None = None
+    over: bool = False
+    playbook: str = ""
+
+
+class Lost(Struct, frozen=True):
+    """A stretch that brought nothing; `seconds` is None where the records carry no times."""
+
+    kind: str
+    what: str
+    seconds: float | None
+    steps: int
+    step: int | None
+    basis: str
+
+
+class Account(Struct, frozen=True):
+    """What a run spent: seconds (None where its records carry no times), steps, and what of it was lost."""
+
+    duration: float | None = None
+    steps: int = 0
+    lost: tuple[Lost, ...] = ()
+    interruptions: int = 0
+    repairs: tuple[float, ...] = ()
+
+    @property
+    def lost_seconds(self) -> float:
+        """Seconds lost, at most the whole duration."""
+        total = sum(one.seconds or 0.0 for one in self.lost)
+        return total if self.duration is None else min(total, self.duration)
+
+    @property
+    def lost_steps(self) -> int:
+        """Steps that were trained in vain."""
+        return sum(one.steps for one in self.lost)
+
+
+class Summary(Struct, frozen=True):
+    """A diagnosed run.
+
+    Attributes:
+        likeness: runs that share it fail in the same way: the same leading cause, and the same log signature
+            or finding; empty where nothing is wrong.
+        step, since: where the leading finding began, as a step and as Unix seconds.
+        planned: how many steps were planned.
+        devices: accelerators that the run kept busy; None where that is not known, 0 for a CPU.
+        settings: the run's configuration, known keys under their canonical names, then as its framework
+            spells them.
+        unjudged: rules that could not be evaluated, of how many `rules`.
+        missing: what most of these would have needed.
+        unread: places that could not be read.
+        fault: why the run could not be examined at all; empty where it was.
+    """
+
+    path: str
+    verdict: str
+    headline: str
+    blame: str = ""
+    state: str = "unknown"
+    framework: str = "unknown"
+    kind: str = "unknown"
+    likeness: str = ""
+    causes: tuple[Likely, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    step: int | None = None
+    since: float | None = None
+    first_step: int | None = None
+    last_step: int | None = None
+    planned: int | None = None
+    began: float | None = None
+    ended: float | None = None
+    points: int = 0
+    lines: int = 0
+    ranks: int = 1
+    devices: int | None = None
+    host: str = ""
+    user: str = ""
+    settings: dict[str, Plain] = {}
+    account: Account = Account()
+    unjudged: int = 0
+    rules: int = 0
+    missing: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    remedy: str = ""
+    fault: str = ""
+    format: int = FORMAT
+
+    @property
+    def sick(self) -> bool:
+        """Whether something is wrong."""
+        return self.verdict in SICK
+
+    @property
+    def cause(self) -> Likely | None:
+        """The leading cause of a sick run."""
+        return next((one for one in self.causes if not one.benign), None) if self.sick else None
+
+    @property
+    def lost_hours(self) -> float | None:
+        """GPU hours lost; None where the time or the number of GPUs is not known."""
+        if self.devices is None or self.account.duration is None:
+            return None
+        return self.devices * self.account.lost_seconds / 3600.0
+
+
+def failed(path: str, why: str) -> Summary:
+    """The summary of a run whose examination did not come to its end."""
+    return Summary(path, "no_data", why, fault=why)
+
+
+def summarize(analysis: Analysis, files: Iterable[str] = ()) -> Summary:
+    """Keeps of an analysis what is worth it; text from the run is cleaned and secrets are removed.
+
+    Args:
+        files: where the records lie; their owner is the run's user, where it tells of none.
+    """
+    run, facts = analysis.run, analysis.situation.facts
+    series = run.progress
+    chief = headline(analysis) if analysis.verdict in SICK else None
+    times = () if series is None else series.times[[0, -1]].tolist()
+    total = facts.get("run.total_steps")
+    not_evaluated = analysis.not_evaluated
+    return Summary(
+        path=run.path,
+        verdict=analysis.verdict,
+        headline=safe(sentence(analysis)),
+        blame=safe(blame(analysis)),
+        state=analysis.state,
+        framework=analysis.situation.framework,
+        kind=analysis.situation.kind,
+        likeness="" if chief is None else _likeness(analysis, chief),
+        causes=tuple(
+            Likely(h.cause, h.title, round(h.probability, 4), h.benign)
+            for h in analysis.diagnosis.hypotheses[:MOST_CAUSES]
+        ),
+        incidents=tuple(_incident(analysis, one, series) for one in _worth_telling(analysis))[
+            :MOST_INCIDENTS
+        ],
+        step=None if chief is None else chief.first_step,
+        since=None if chief is None else _opened(chief, series),
+        first_step=None if series is None else int(series.steps.min()),
+        last_step=None if series is None else int(series.steps.max()),
+        planned=int(total) if isinstance(total, int | float) and math.isfinite(total) else None,
+        began=_known(min(times, default=math.nan)),
+        ended=_known(max(times, default=math.nan)),
+        points=run.points,
+        lines=run.line_count,
+        ranks=max(1, len(run.ranks)),
+        devices=_devices(analysis),
+        host=_host(analysis),
+        user=_user(analysis, files),
+        settings=_settings(analysis),
+        account=_account(ledger(analysis)),
+        unjudged=len(not_evaluated),
+        rules=len(analysis.symptoms),
+        missing=_missing(not_evaluated),
+        unread=tuple(safe(f"{one.file}: {one.what}") for one in analysis.unread[:MOST_PLACES]),
+        remedy=_remedy(analysis),
+    )
+
+
+def _likeness(analysis: Analysis, chief: Symptom) -> str:
+    """The leading cause, and how it shows: the log signature that spoke, else the finding."""
+    cause = next((h.cause for h in analysis.diagnosis.hypotheses if not h.benign), "unknown")
+    return f"{cause}/{chief.values.get('signature') or chief.id}"
+
+
+def _worth_telling(analysis: Analysis) -> list[Symptom]:
+    return [symptom for symptom in analysis.findings if analysis.severity(symptom) != "info"]
+
+
+def _incident(analysis: Analysis, symptom: Symptom, series: Series | None) -> Incident:
+    over = symptom.state == "resolved"
+    return Incident(
+        symptom.id,
+        symptom.title,
+        analysis.severity(symptom),
+        safe(symptom.evidence),
+        symptom.first_step,
+        _opened(symptom, series),
+        symptom.last_step if over else None,
+        _time_of(symptom.last_step, series) if over else None,
+        over,
+        symptom.playbook,
+    )
+
+
+def _opened(symptom: Symptom, series: Series | None) -> float | None:
+    return _known(symptom.first_time) or _time_of(symptom.first_step, series)
+
+
+def _time_of(step: int | None, series: Series | None) -> float | None:
+    """When the run came to a step."""
+    if step is None or series is None or series.axis != "step":
+        return None
+    reached = series.times[series.steps >= step]
+    return _known(float(reached[0])) if len(reached) else None
+
+
+def _known(time: float | None) -> float | None:
+    return time if time is not None and math.isfinite(time) and time > 0 else None
+
+
+def _devices(analysis: Analysis) -> int | None:
+    facts, run = analysis.situation.facts, analysis.run
+    if str(facts.get("device.kind", "")).startswith("cpu"):
+        return 0
+    told = (facts.get("world_size"), _told(analysis, "env", "gpu_count"), len(run.ranks) or None)
+    known = next((one for one in told if isinstance(one, int | float) and not isinstance(one, bool)), None)
+    return None if known is None or not 0 < known < 1e7 else int(known)
+
+
+def _told(analysis: Analysis, scope: str, key: str) -> Plain:
+    fact = analysis.run.fact(key, scope)
+    return None if fact is None else fact.value
+
+
+_EVENT_FILE = re.compile(r"events\.out\.tfevents\.\d+\.(?P<host>[\w.-]+?)(?:\.\d+){1,2}(?:\.v2)?$")
+
+
+def _host(analysis: Analysis) -> str:
+    """The machine that the run told of, or that an event file is named after."""
+    for scope, key in (("run", "run.host"), ("env", "host"), ("env", "HOSTNAME"), ("env", "SLURMD_NODENAME")):
+        if isinstance(host := _told(analysis, scope, key), str) and host:
+            return safe(host, 64)
+    files = (name for series in analysis.run.series.values() for name in series.files[:1])
+    found = next((match for name in files if (match := _EVENT_FILE.search(name))), None)
+    return safe(found["host"], 64) if found else ""
+
+
+def _user(analysis: Analysis, files: Iterable[str]) -> str:
+    """Who the run says that it ran for, else who owns its records."""
+    for key in ("SLURM_JOB_USER", "USER", "LOGNAME", "username", "user"):
+        if isinstance(user := _told(analysis, "env", key), str) and user:
+            return safe(user, 64)
+    for file in files:
+        with suppress(OSError):
+            return _owner(os.stat(file).st_uid)
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _owner(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+@lru_cache(maxsize=4)
+def _canonical(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in names if not name.startswith(("run.", "ranks.", "env.")))
+
+
+def _settings(analysis: Analysis) -> dict[str, Plain]:
+    """Canonical settings first, then the framework's own."""
+    names = _canonical(_config_keys(analysis.book))
+    found: dict[str, Plain] = {
+        key: value for key, value in analysis.situation.facts.items() if key in names and _is_plain(value)
+    }
+    for (scope, key), fact in analysis.run.facts.items():
+        if scope == "config" and _is_plain(fact.value) and len(key) <= LONGEST:
+            found.setdefault(safe(key, LONGEST), fact.value)
+    return {key: _short(key, value) for key, value in _first(found, MOST_SETTINGS)}
+
+
+def _config_keys(book: Rulebook) -> frozenset[str]:
+    return frozenset(key for framework in book.frameworks.values() for key in framework.config)
+
+
+def _first(found: dict[str, Plain], most: int) -> Iterator[tuple[str, Plain]]:
+    return (pair for pair, _ in zip(found.items(), range(most), strict=False))
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _short(key: str, value: Plain) -> Plain:
+    hidden = redact_value(key, value)
+    if isinstance(hidden, float) and not math.isfinite(hidden):
+        return str(hidden)
+    if isinstance(hidden, int) and not isinstance(hidden, bool) and abs(hidden) >= 2**63:
+        return float(hidden) if abs(hidden) < 2**1000 else str(hidden)[:LONGEST]
+    return safe(hidden, LONGEST) if isinstance(hidden, str) else hidden
+
+
+def _account(found: Ledger) -> Account:
+    return Account(
+        _finite(found.duration),
+        found.steps,
+        tuple(
+            Lost(one.kind, one.what, _finite(one.seconds), one.steps, one.step, one.basis)
+            for one in found.losses
+        ),
+        found.interruptions,
+        found.repairs,
+    )
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) else None
+
+
+def _missing(symptoms: Iterable[Symptom]) -> tuple[str, ...]:
+    """What most of the rules that could not be evaluated would have needed."""
+    counted: dict[str, int] = {}
+    for symptom in symptoms:
+        for name in symptom.missing:
+            counted[name] = counted.get(name, 0) + 1
+    ranked = sorted(counted, key=lambda name: (-counted[name], name))
+    return tuple(safe(name, LONGEST) for name in ranked[:MOST_PLACES])
+
+
+def _remedy(analysis: Analysis) -> str:
+    """The first remedy of the leading cause, in words."""
+    named = (h.cause for h in analysis.diagnosis.hypotheses if not h.benign)
+    cause = analysis.book.causes.get(next(named, "")) if analysis.verdict in SICK else None
+    known = analysis.book.remedies
+    return next((known[name].title for name in (cause.remedies if cause else ()) if name in known), "")

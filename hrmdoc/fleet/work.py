@@ -1,0 +1,113 @@
+"""One run of many as a piece of work: what any engine does with it. Doing it twice is harmless."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
+from hrmdoc.fleet.summary import Summary, failed, summarize
+from hrmdoc.readers.sources.groups import RunGroup
+from hrmdoc.settings import Settings
+
+Extra = Literal["", "document", "html", "markdown"]
+UNIT = 1 if sys.platform == "darwin" else 1024
+"""In what the system counts the memory of a process."""
+
+
+class Wish(Struct, frozen=True):
+    """What is asked of every run.
+
+    Attributes:
+        settings: the user's, which were found where the command was given.
+        stated: facts and roles as `AnalysisSession` takes them.
+        extra: what is wanted beside the summary: the diagnosis as JSON, or a chapter of the review.
+        folder: the working folder, from which paths count.
+    """
+
+    settings: Settings
+    stated: dict[str, Any] = {}
+    extra: Extra = ""
+    folder: str = ""
+
+
+class Item(Struct, frozen=True):
+    """One run to examine. `number` is its place in the list."""
+
+    number: int
+    group: RunGroup
+
+
+class Done(Struct, frozen=True):
+    """What became of an item.
+
+    Attributes:
+        extra: what was wished for beside the summary.
+        seconds: of wall clock that it took.
+        memory: bytes that the process had in use at most.
+        lost: the process that examined the run ended, or ran out of its time.
+    """
+
+    number: int
+    summary: Summary
+    extra: str = ""
+    seconds: float = 0.0
+    memory: int = 0
+    lost: bool = False
+
+
+def examine(item: Item, wish: Wish) -> Done:
+    """Reads and diagnoses one run. Whatever goes wrong becomes the summary of this run alone."""
+    begun = time.monotonic()
+    extra = ""
+    try:
+        if wish.folder and os.getcwd() != wish.folder:
+            os.chdir(wish.folder)
+        analysis = _diagnosed(item.group, wish)
+        files = (source.stored or source.path for source in item.group.sources)
+        summary = summarize(analysis, files)
+        extra = _extra(analysis, wish.extra, item.number + 1)
+    except MemoryError:
+        summary = failed(item.group.folder, "needs more memory than one run may take here")
+    except Exception as error:  # noqa: BLE001 (one run must not end the examination of the others)
+        summary = failed(item.group.folder, f"a fault of hrmdoc itself: {type(error).__name__}: {error}")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+    return Done(item.number, summary, extra, time.monotonic() - begun, memory)
+
+
+def _diagnosed(group: RunGroup, wish: Wish) -> Analysis:
+    session = AnalysisSession(group.folder, prepared=prepared(wish.settings), **wish.stated)
+    session.try_to_read_run(group)
+    return session.look(closed=True, prescriptions=bool(wish.extra))
+
+
+def _extra(analysis: Analysis, wanted: Extra, number: int) -> str:
+    if wanted == "document":
+        from hrmdoc.reports.as_json import document
+
+        return json.dumps(document(analysis), ensure_ascii=False, allow_nan=False)
+    if wanted:
+        from hrmdoc.reports import review
+
+        return (
+            review.chapter_html(analysis, number) if wanted == "html" else review.chapter_markdown(analysis)
+        )
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _kept(key: bytes) -> Prepared:
+    return Prepared.of(msgspec.msgpack.decode(key, type=Settings))
+
+
+def prepared(settings: Settings) -> Prepared:
+    """Rules and settings, loaded once a process."""
+    return _kept(msgspec.msgpack.encode(settings))
