@@ -49,9 +49,9 @@ histories, Trainer states, output of clusters) were shown by `hrmdoc series` and
 eye: framework, axis and last step, roles.
 
 - 64 were right at first sight
-- 9 were not: five tables of Keras without a log told no framework; one evaluation before the first step
+- 9 were not: five tables of Keras without a log named no framework; one evaluation before the first step
   stood at a later step; one average over a training epoch, below the heading of an evaluation, was taken
-  for its loss; one log of nanoGPT's kind told no framework; one export of a tracker told no kind of run
+  for its loss; one log of nanoGPT's kind named no framework; one export of a tracker named no kind of run
 - all nine are right now, by changes that name no file: what they changed is held by tests on invented
   logs of the same shape
 - what stays a guess is shown with `?`: averages such as `avg loss`, errors such as `MAE` beside a loss,

@@ -180,7 +180,7 @@ class AnalysisSession:
         sources = readers.discover(paths, problems, unpacking=True)
         groups = readers.runs_in(sources) if len(paths) == 1 else []
         if groups:
-            self.other_runs = readers.told(groups)
+            self.other_runs = readers.runs_note(groups)
         run = groups[-1] if groups else readers.RunGroup(paths[0], tuple(sources), 0.0)
         self.read_run(run, problems)
 
@@ -211,7 +211,7 @@ class AnalysisSession:
 
     def try_to_read_run(self, group: readers.RunGroup, problems: Sequence[Damage] = ()) -> None:
         """As `read_run`, but what holds nothing readable leaves a run without data."""
-        self.other_runs = readers.told([group])
+        self.other_runs = readers.runs_note([group])
         try:
             self.read_run(group, problems)
         except InputError as error:
@@ -221,8 +221,8 @@ class AnalysisSession:
         """Keeps why nothing could be read; text that was read and says nothing is no damage."""
         damage = Damage(error.file or self.run.path, error.line, error.what)
         only_talk = "text" in self.run.formats and not self.run.damages
-        told = {(one.file, one.line, one.what) for one in self.run.damages}
-        if not only_talk and (damage.file, damage.line, damage.what) not in told:
+        known = {(one.file, one.line, one.what) for one in self.run.damages}
+        if not only_talk and (damage.file, damage.line, damage.what) not in known:
             self.run.add(damage)
 
     def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:

@@ -114,7 +114,7 @@ class Demo:
         return Story(sick, healed, chosen, report)
 
     def _attend(self, *, stop_when_sick: bool) -> Analysis:
-        """Starts a run, watches it live, tells incidents; the analysis of its end."""
+        """Starts a run, watches it live, reports incidents; the analysis of its end."""
         from hrmdoc.live.watch import Watch
 
         with self._training() as (process, run):
@@ -125,7 +125,7 @@ class Demo:
                 analysis = look.analysis
                 for incident in look.changes:
                     self._tell(incident)
-                evaluations = self._tell_evaluations(analysis, evaluations)
+                evaluations = self._report_evaluations(analysis, evaluations)
                 step = max((int(s.steps[-1]) for s in analysis.run.series.values() if len(s)), default=0)
                 if stop_when_sick and not told_stop and step >= ENOUGH_STEPS and _is_sure(analysis):
                     told_stop = True
@@ -200,14 +200,14 @@ class Demo:
 
         show_incident(incident, self._out)
 
-    def _tell_evaluations(self, analysis: Analysis, told: int) -> int:
-        """Tells the evaluations beyond the first `told`; how many there are."""
+    def _report_evaluations(self, analysis: Analysis, reported: int) -> int:
+        """Reports the evaluations beyond the first `reported`; how many there are."""
         from rich.text import Text
 
         solved = analysis.run.best("eval.exact_accuracy")
         if solved is None:
-            return told
-        for step, share in zip(solved.steps[told:], solved.values[told:], strict=True):
+            return reported
+        for step, share in zip(solved.steps[reported:], solved.values[reported:], strict=True):
             at = time.strftime("%H:%M:%S")
             said = f"    step {step:>4}: {share:.0%} of the {UNSEEN}"
             self._out.print(Text(at, style="dim").append(said, style="not dim"))

@@ -176,7 +176,7 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
         severity = given.pop("severity", rule.severity)
         when = _with_threshold(rule.when, given) if given else rule.when
         if when is None:
-            hint = "severity can be changed; what it looks for is told by `hrmdoc explain`"
+            hint = "severity can be changed; `hrmdoc explain` says what it looks for"
             raise ConfigError(f"{name} is not judged by a threshold", file=settings.origin or None, hint=hint)
         symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=variants)
     return msgspec.structs.replace(book, symptoms=symptoms)

@@ -1,4 +1,4 @@
-"""What became of each fault in the closed loop, and the page that tells it."""
+"""What became of each fault in the closed loop, and the page that shows it."""
 
 from __future__ import annotations
 

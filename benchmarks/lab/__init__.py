@@ -1,2 +1,2 @@
 """The fault lab: small training programs, healthy ones and ones with a known fault, and how well the doctor
-tells them apart."""
+distinguishes them."""

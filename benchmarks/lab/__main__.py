@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     began = time.monotonic()
     if not options.analyze_only:
         say(f"{sum(not finished(spec) for spec in wanted)} of {len(wanted)} runs are to be trained")
-        execute(_possible(wanted), processes=options.processes, tell=say)
+        execute(_possible(wanted), processes=options.processes, report=say)
     kept = [spec for spec in wanted if finished(spec)]
     say(f"{len(kept)} of {len(wanted)} runs are there after {time.monotonic() - began:.0f} s; examining them")
     verdicts = judge.judge(kept)

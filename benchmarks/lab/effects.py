@@ -154,7 +154,7 @@ def _speed(fault: str, onset: int | None, run: Outcome, twin: Outcome) -> str:
     affected = float(np.median(times[steps >= (onset or 0)]))
     if (
         fault == "slow-loader" and "data_time" in run.series
-    ):  # what the run waits for is told apart from the machine's load
+    ):  # what the run waits for is separated from the machine's load
         waiting = run.final("data_time") / affected
         return f"{waiting:.0%} of a step is waiting for data" if waiting > 1 - THROUGHPUT else ""
     usual = float(np.median(times[steps < onset] if onset else twin.series["step_time"][1]))

@@ -31,7 +31,7 @@ class _Child:
 
 
 def execute(
-    specs: Sequence[Spec], *, processes: int = 2, tell: Callable[[str], None] = lambda _: None
+    specs: Sequence[Spec], *, processes: int = 2, report: Callable[[str], None] = lambda _: None
 ) -> None:
     """Runs those of `specs` that are not kept yet; an interrupted call goes on where it was.
 
@@ -55,7 +55,7 @@ def execute(
                 children.remove(child)
                 done += 1
                 _keep(child, status)
-                tell(
+                report(
                     f"{done}/{total} {child.spec.name}: exit {status}, {time.monotonic() - child.began:.1f} s"
                 )
             time.sleep(POLL_S)

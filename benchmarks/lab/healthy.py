@@ -1,4 +1,4 @@
-"""Healthy runs by program, many of odd shapes: the name tells what is odd."""
+"""Healthy runs by program, many of odd shapes: the name says what is odd."""
 
 from __future__ import annotations
 

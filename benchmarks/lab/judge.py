@@ -129,7 +129,7 @@ def ranked(one: Examined, book: Rulebook) -> Diagnosis:
 
 
 def verdict_of(spec: Spec, one: Examined, book: Rulebook, did: str | None = None) -> Verdict:
-    """The row of one run. `did`: the visible effect of its fault, where a twin tells."""
+    """The row of one run. `did`: the visible effect of its fault, where a twin shows it."""
     result = ranked(one, book)
     faults = tuple(
         (h.cause, h.probability) for h in result.hypotheses if not h.benign and h.cause != "unknown"

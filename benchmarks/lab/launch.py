@@ -65,7 +65,7 @@ def start_process(command: Sequence[str], folder: Path) -> int:
     """Starts a shell that runs `command` in `folder`, as a user does: what the shell says of its end is in
     the log as well."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
-    # The trailing command keeps bash from replacing itself, so that it tells of a killed child.
+    # The trailing command keeps bash from replacing itself, so that it reports a killed child.
     script = f"{shlex.join(command)}; status=$?; exit $status"
     return _start(folder, lambda: os.execvpe("bash", ["bash", "-c", script], environment))
 

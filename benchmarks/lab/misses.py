@@ -1,4 +1,4 @@
-"""Why a fault was missed, told from the rules alone: which of its signs could not be evaluated, and which
+"""Why a fault was missed, by the rules alone: which of its signs could not be evaluated, and which
 stayed away."""
 
 from __future__ import annotations

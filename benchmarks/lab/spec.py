@@ -53,7 +53,7 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
         "ema=true",
     ),
 }
-"""The reference patient: 4x4 Sudoku in two sizes, and the switches of the Tiny Recursive Model."""
+"""The reference run: 4x4 Sudoku in two sizes, and the switches of the Tiny Recursive Model."""
 
 TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
 """Programs whose runs were looked at while rules were written; figures on the others are kept apart."""
@@ -77,7 +77,7 @@ class Spec:
             split one defect.
         seed: of data, model and order.
         settings: what is set otherwise than the program's defaults.
-        strength: how bad the fault is; each fault tells what it means. None is its default.
+        strength: how bad the fault is; each fault says what it means. None is its default.
         onset: first step that is affected, None when the fault is there from the start.
         note: what is odd about a healthy run.
     """
@@ -122,13 +122,13 @@ class Spec:
 
 
 def script_of(program: str) -> Path:
-    """The script of a program that is not the reference patient."""
+    """The script of a program that is not the reference run."""
     return PROGRAMS / SCRIPTS.get(program, f"{program.replace('-', '_')}.py")
 
 
 @cache
 def program_digest(program: str) -> str:
-    """Digest of the code that a program consists of, whatever its layout; the reference patient goes by its
+    """Digest of the code that a program consists of, whatever its layout; the reference run goes by its
     settings."""
     if program in HRM_PROGRAMS:
         return " ".join(HRM_SETTINGS[program])

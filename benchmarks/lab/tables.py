@@ -119,9 +119,7 @@ def misses(faulty: Sequence[Verdict]) -> str:
     missed = [v for v in _sorted(faulty) if not v.detected]
     rows = [(v.spec.program, v.spec.fault, v.verdict, v.effect, v.reason) for v in missed if v.effect]
     quiet = ", ".join(f"{v.spec.program} {v.spec.fault}" for v in missed if not v.effect)
-    text = table(
-        ("program", "fault", "verdict", "visible effect", "why it was missed, as the rules tell it"), rows
-    )
+    text = table(("program", "fault", "verdict", "visible effect", "why it was missed, by the rules"), rows)
     return text + (f"\n\nNot found, and without visible effect: {quiet}." if quiet else "")
 
 

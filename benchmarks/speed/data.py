@@ -132,7 +132,7 @@ _TROUBLE = (
 
 
 def text_log(path: Path, size: int, metric_every: int = 0) -> Path:
-    """A log of `size` bytes: chatter of libraries with a line of trouble in 20,000, and every so many lines
+    """A log of `size` bytes: notices of libraries with a line of trouble in 20,000, and every so many lines
     one with metrics."""
     block = text_block(metric_every)
     with path.open("wb") as file:

@@ -20,7 +20,7 @@ def measure(folder: Path, *, quick: bool) -> Section:
     seconds = 5 if quick else 10
     rows = []
     shares: dict[str, float] = {}
-    for form, name in (("jsonl", "metrics.jsonl"), ("chatter", "train.log"), ("huggingface", "metrics.log")):
+    for form, name in (("jsonl", "metrics.jsonl"), ("notices", "train.log"), ("huggingface", "metrics.log")):
         for what, interval in (("follow", 0.1), ("follow", 0.5), ("watch", 0.5)):
             path = folder / f"{what}-{interval}-{name}"
             with Writer(path, form):
@@ -32,8 +32,8 @@ def measure(folder: Path, *, quick: bool) -> Section:
                     form,
                     f"{what}, poll {interval:g} s",
                     f"{share:.1f} %",
-                    found.told["points"],
-                    found.told["looks"],
+                    found.said["points"],
+                    found.said["looks"],
                 )
             )
     section = Section(
@@ -42,7 +42,7 @@ def measure(folder: Path, *, quick: bool) -> Section:
         "listens for file events and examines the run with all rules.",
         [table(("lines", "what", "share of a core", "points", "reads or looks"), rows)],
     )
-    for form in ("jsonl", "chatter", "huggingface"):
+    for form in ("jsonl", "notices", "huggingface"):
         share = shares[f"follow {form} 0.5"]
         section.targets.append(
             Target(f"following 1,000 {form} lines a second: under 2 % of a core", f"{share:.1f} %", share < 2)
@@ -89,7 +89,7 @@ def _maker(form: str) -> Callable[[int], str]:
         return lambda step: json.dumps(
             {"step": step, "loss": 2 / (1 + step / 1e4), "lr": 3e-4, "grad_norm": 0.5}
         )
-    if form == "chatter":
+    if form == "notices":
         lines = data.text_block(0).decode().split("\n")
         return lambda step: lines[step % len(lines)]
     return data.LINES[form]

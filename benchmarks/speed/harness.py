@@ -29,21 +29,21 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_TH
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run of one program. `cpu` in seconds; `told`: what the program said of itself as JSON on its last
+    """One run of one program. `cpu` in seconds; `said`: what the program said of itself as JSON on its last
     line."""
 
     cpu: float
-    told: Mapping[str, Any]
+    said: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """The median of several runs. `cpu` in seconds, `peak` in MB (the program's own VmHWM), None where it
-    does not tell."""
+    does not say."""
 
     cpu: float
     peak: float | None
-    told: Mapping[str, Any]
+    said: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ def run(command: Sequence[str]) -> Sample:
             raise RuntimeError(
                 f"{' '.join(command)} ended with {process.returncode}: {err.read()[-2000:].decode()}"
             )
-    told: Any = {}
+    said: Any = {}
     if lines and lines[-1].startswith("{"):
-        told = json.loads(lines[-1])
-    return Sample(usage.ru_utime + usage.ru_stime, told)
+        said = json.loads(lines[-1])
+    return Sample(usage.ru_utime + usage.ru_stime, said)
 
 
 @cache
@@ -119,10 +119,10 @@ def compare(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Fig
 
 
 def _figure(samples: Sequence[Sample]) -> Figure:
-    peaks = [float(sample.told["peak_mb"]) for sample in samples if "peak_mb" in sample.told]
-    own = [float(sample.told["cpu"]) for sample in samples if "cpu" in sample.told]
+    peaks = [float(sample.said["peak_mb"]) for sample in samples if "peak_mb" in sample.said]
+    own = [float(sample.said["cpu"]) for sample in samples if "cpu" in sample.said]
     cpu = statistics.median(own) if own else statistics.median(sample.cpu for sample in samples)
-    return Figure(cpu, statistics.median(peaks) if peaks else None, samples[-1].told)
+    return Figure(cpu, statistics.median(peaks) if peaks else None, samples[-1].said)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -22,7 +22,7 @@ def measure(folder: Path, *, quick: bool) -> Section:
             form,
             f"{one.cpu - start:.2f}",
             f"{lines / (one.cpu - start):,.0f}",
-            f"{one.told['points'] / lines:.0f}",
+            f"{one.said['points'] / lines:.0f}",
         )
         for form, one in found.items()
     ]

@@ -261,5 +261,5 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    told = TASKS[sys.argv[1]](*sys.argv[2:])
-    print(json.dumps({"peak_mb": peak_mb(), **told}))
+    said = TASKS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps({"peak_mb": peak_mb(), **said}))

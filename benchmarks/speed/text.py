@@ -16,7 +16,7 @@ def measure(folder: Path, *, quick: bool) -> Section:
     rich = data.text_log(folder / "rich.log", size // 16, metric_every=10)
     hostile = data.hostile_log(folder / "hostile.log", size // 8)
     words = folder / "literals.txt"
-    catalogue = run(task("literals", words)).told
+    catalogue = run(task("literals", words)).said
     programs = {
         "signatures alone": task("signature_scan", log),
         "whole reader": task("hrmdoc_read", log),
@@ -41,7 +41,7 @@ def measure(folder: Path, *, quick: bool) -> Section:
     ]
     section = Section(
         "Text logs",
-        f"{size >> 20} MiB of chatter with a line of trouble in 20,000; all {catalogue['signatures']} "
+        f"{size >> 20} MiB of notices with a line of trouble in 20,000; all {catalogue['signatures']} "
         f"signatures "
         f"({catalogue['literals']} literals). *Signatures alone* finds the literals and confirms each "
         f"hit by the signature's own "

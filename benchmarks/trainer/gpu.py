@@ -270,7 +270,7 @@ def speeds(sizes: Sizes, peak: float | None, until: float, say: Callable[[str], 
 
 
 def fastest(parts: list[Part], rows: int) -> Part | None:
-    """The fastest setting with `rows` rows that a run can be told to use: not a single kernel of
+    """The fastest setting with `rows` rows that a run can be made to use: not a single kernel of
     PyTorch's."""
     fit = [
         part
@@ -389,11 +389,11 @@ def _events(run: Path, kind: str) -> list[Part]:
 
 def _scores(run: Path, seconds: float) -> list[Part]:
     begun = next((event["time"] for event in _events(run, "started")), math.inf)
-    told = [(event["time"] - begun, event["step"], event["metrics"]) for event in _events(run, "evaluated")]
+    found = [(event["time"] - begun, event["step"], event["metrics"]) for event in _events(run, "evaluated")]
     names = ("exact_accuracy", "accuracy", "lm_loss")
     return [
         {"seconds": after, "step": step, **{name: metrics[f"all.{name}"] for name in names}}
-        for after, step, metrics in told
+        for after, step, metrics in found
         if after <= seconds
     ]
 
@@ -458,10 +458,10 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--data", help="what the curves train on; builtin:sudoku-hard by default")
     parser.add_argument("--quick", action="store_true", help="a tiny model, on any device")
     given = parser.parse_args(words)
-    sizes, told = QUICK if given.quick else FULL, []
+    sizes, found = QUICK if given.quick else FULL, []
 
     def say(text: str) -> None:
-        told.append(text)
+        found.append(text)
         print(text, flush=True)
 
     found = run(sizes, given.data or sizes.data, given.seconds, given.peak_tflops, say)
@@ -471,7 +471,7 @@ def main(words: list[str] | None = None) -> None:
         return
     given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "gpu.json").write_text(text)
-    (given.folder / "gpu.txt").write_text("\n".join(told) + "\n")
+    (given.folder / "gpu.txt").write_text("\n".join(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -82,9 +82,9 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
     models[1].load_state_dict(models[0].state_dict())
     for model in models if native else ():
         attach(model)
-    silent, told = (Stepper(model, LR, DECAY) for model in models)
+    silent, logged = (Stepper(model, LR, DECAY) for model in models)
     batches = [random_batch(SUDOKU, rows, "cpu", seed) for seed in range(INTERVAL)]
-    log = Log(folder / name, rows, told.model)
+    log = Log(folder / name, rows, logged.model)
 
     def without() -> None:
         for batch in batches:
@@ -93,7 +93,7 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
     def logged() -> None:
         for batch in batches:
             log.before()
-            log.take(told.step(batch))
+            log.take(logged.step(batch))
 
     spent: dict[str, list[float]] = {"without": [], "with": []}
     for _ in range(rounds):
@@ -103,7 +103,7 @@ def measure(name: str, rounds: int, folder: Path, native: bool) -> None:
             spent[who].append((time.process_time() - begun) / INTERVAL)
     log.close()
     off, on = (statistics.median(times) for times in spent.values())
-    sums, alone = told.step(batches[0]), Log(folder / f"{name}-alone", rows, told.model)
+    sums, alone = logged.step(batches[0]), Log(folder / f"{name}-alone", rows, logged.model)
     begun = time.process_time()
     for _ in range(ALONE * INTERVAL):
         alone.before()

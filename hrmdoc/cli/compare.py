@@ -60,8 +60,10 @@ def _show(found: Comparison) -> None:
     if first is None:
         out.print(Text("no shared metric parts for good", style="bold"))
     else:
-        told = f"{first.role} parts first, at step {first.step}: {first.sick:.4g} against {first.healthy:.4g}"
-        out.print(Text(told, style="bold").append(f"  (noise {first.noise:.2g})", style="dim"))
+        parting = (
+            f"{first.role} parts first, at step {first.step}: {first.sick:.4g} against {first.healthy:.4g}"
+        )
+        out.print(Text(parting, style="bold").append(f"  (noise {first.noise:.2g})", style="dim"))
     for one in found.partings:
         if one.step is not None and one is not first:
             out.print(Text(f"  {one.role} from step {one.step}: {one.sick:.4g} against {one.healthy:.4g}"))
@@ -80,4 +82,4 @@ def _show(found: Comparison) -> None:
     if found.differences:
         out.print(table)
     else:
-        out.print(Text("no fact that both runs tell differs", style="dim"))
+        out.print(Text("no fact that both runs state differs", style="dim"))

@@ -57,7 +57,7 @@ def command(
 
 
 MINIMUM = {"metric": 18, "source": 10}
-"""Widths, in characters, below which a column tells nothing."""
+"""Widths, in characters, below which a column says nothing."""
 
 
 def _table(session: object) -> None:

@@ -128,7 +128,7 @@ class Follower:
         groups = readers.runs_in(found) if len(self._paths) == 1 else []
         if len(groups) < 2:
             self._known |= {group.folder for group in groups}
-            self.other_runs = readers.told(groups)
+            self.other_runs = readers.runs_note(groups)
             return self._parts(groups[-1]) if groups else found
         newest = groups[-1]
         mine = next(
@@ -138,7 +138,7 @@ class Follower:
         if not self.outrun:
             self._known |= {group.folder for group in groups}
         self.folder = mine.folder
-        self.other_runs = readers.told([*(group for group in groups if group is not mine), mine])
+        self.other_runs = readers.runs_note([*(group for group in groups if group is not mine), mine])
         return self._parts(mine)
 
     def _parts(self, group: readers.RunGroup) -> Sequence[Source]:

@@ -56,7 +56,7 @@ def _importable(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine as training sees it. None means that it could not be told.
+    """A machine as training sees it. None means that it could not be found out.
 
     Attributes:
         variables: environment variables.
@@ -81,7 +81,7 @@ class Machine:
 
     @classmethod
     def here(cls, folder: Path) -> Machine:
-        """This machine; `folder` tells which disk counts."""
+        """This machine; `folder` says which disk counts."""
         gpus = _gpus()
         return cls(
             variables={name: os.environ[name] for name in VARIABLES if name in os.environ},

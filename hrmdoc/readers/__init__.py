@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from hrmdoc.readers.sources.feed import open_source, read_into
     from hrmdoc.readers.sources.find import discover
-    from hrmdoc.readers.sources.groups import RunGroup, runs_in, told
+    from hrmdoc.readers.sources.groups import RunGroup, runs_in, runs_note
     from hrmdoc.readers.sources.runs import runs_below
     from hrmdoc.readers.sources.source import Source
     from hrmdoc.readers.support.base import Reader
@@ -31,7 +31,7 @@ __all__ = [
     "reader",
     "runs_below",
     "runs_in",
-    "told",
+    "runs_note",
 ]
 
 _LAZY = {
@@ -42,7 +42,7 @@ _LAZY = {
     "read_into": "sources.feed",
     "runs_below": "sources.runs",
     "runs_in": "sources.groups",
-    "told": "sources.groups",
+    "runs_note": "sources.groups",
 }
 
 

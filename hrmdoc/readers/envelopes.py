@@ -2,7 +2,7 @@
 CloudWatch.
 
 The lines inside are read as the plain text log that they are, each with the time of its envelope in front. A
-file is JSON lines, or one document that lists the envelopes. Places are told as lines of the file, in a
+file is JSON lines, or one document that lists the envelopes. Places are reported as lines of the file, in a
 document as the number of the envelope.
 """
 
@@ -167,7 +167,7 @@ def _listed(tree: Any) -> list[tuple[int, tuple[str, float]]]:
 
 
 def _unwrapped(row: Mapping[str, Any]) -> tuple[str, float] | None:
-    """The text of an envelope and its time, NaN where it tells none; None for an object without a text."""
+    """The text of an envelope and its time, NaN where it has none; None for an object without a text."""
     inner = row.get("jsonPayload")
     holders = (row, inner) if isinstance(inner, dict) else (row,)
     text = next(

@@ -160,12 +160,12 @@ def _groups(entries: list[dict[str, Any]], status: Mapping[str, Any], more: set[
         elif group.waiting < 0 or number < group.waiting:
             group.waiting, group.operation = number, _short_text(entry.get("profiling_name"))
             group.sizes, group.place = _shape(entry), _place(entry)
-    for name, told in status.items():
+    for name, stated in status.items():
         if _short_text(name) not in groups and len(groups) >= _MOST_GROUPS:
             more.add(_short_text(name))
             continue
         group = groups.setdefault(_short_text(name), _Group())
-        numbers = _mapping(told)
+        numbers = _mapping(stated)
         group.enqueued = max(group.enqueued, _whole_number(numbers.get("last_enqueued_collective")))
         group.completed = max(group.completed, _whole_number(numbers.get("last_completed_collective")))
     return groups
@@ -175,15 +175,15 @@ def _facts(context: Context, groups: Mapping[str, _Group], tree: Mapping[Any, An
     """`fr.<rank>.<group>.<what>`, from which `hrmdoc.examination.desync` compares the ranks."""
     rank = 0 if context.rank is None else context.rank
     for name, group in groups.items():
-        told: dict[str, Value] = {"enqueued": group.enqueued, "completed": group.completed}
+        stated: dict[str, Value] = {"enqueued": group.enqueued, "completed": group.completed}
         if group.waiting >= 0:
-            told |= {
+            stated |= {
                 "waiting": group.waiting,
                 "operation": group.operation,
                 "sizes": group.sizes,
                 "place": group.place,
             }
-        for what, value in told.items():
+        for what, value in stated.items():
             yield Fact(f"fr.{rank}.{name}.{what}", value, "run", context.path)
     configs = _mapping(tree.get("pg_config"))
     for name, config in configs.items():

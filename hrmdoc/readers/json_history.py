@@ -101,7 +101,7 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
 
 
 def _named_by_file(context: Context, tree: Any) -> Any:
-    """Lists by the part of the data or by the model alone, with the metric that the file's name tells behind
+    """Lists by the part of the data or by the model alone, with the metric that the file's name gives behind
     each."""
     word = TRAINED.search(metric_of(context.path)) if isinstance(tree, dict) else None
     if word is None or not all(

@@ -68,7 +68,7 @@ _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
 _CONFIG = "config"  # Ray Tune repeats it in every row
 _NOT_METRICS = frozenset({*_EVENT_KEYS, *_TEXT_KEYS, _CONFIG})
 _MOST_LINES = 400  # of one text in a record
-_TRUST = 20  # so many objects in a row tell what a file is
+_TRUST = 20  # so many objects in a row say what a file is
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -237,7 +237,7 @@ class _Session(LineSession):
             text = row.get(key)
             if isinstance(text, str):
                 parts = text.splitlines()
-                if len(parts) > _MOST_LINES:  # the beginning and the end tell most
+                if len(parts) > _MOST_LINES:  # the beginning and the end say most
                     left_out = len(parts) - _MOST_LINES
                     what = f"{left_out:,} lines in the middle of its {key!r} were left out"
                     yield Damage(self._context.path, line, what, left_out=left_out)

@@ -57,13 +57,13 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     text = TextSession(context)
     for cell in code:
         outputs = cell.get("outputs")
-        told = (
+        kept = (
             [_printed(output) for output in outputs if isinstance(output, dict)]
             if isinstance(outputs, list)
             else []
         )
-        for place, one in enumerate(told):
-            if one and not any(_redrawn(one, later) for later in told[place + 1 : place + 1 + _MOST_REDRAWN]):
+        for place, one in enumerate(kept):
+            if one and not any(_redrawn(one, later) for later in kept[place + 1 : place + 1 + _MOST_REDRAWN]):
                 yield from text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
     yield from text.close()
 

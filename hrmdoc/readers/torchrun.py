@@ -37,8 +37,8 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
         return
     stack = extra.get("py_callstack") if isinstance(extra, dict) else None
     time = unix_time(extra.get("timestamp")) if isinstance(extra, dict) else float("nan")
-    for told, most in ((stack, _MOST_STACK), (text, _MOST_TEXT)):
-        lines = told.splitlines() if isinstance(told, str) else []
+    for written, most in ((stack, _MOST_STACK), (text, _MOST_TEXT)):
+        lines = written.splitlines() if isinstance(written, str) else []
         for line in lines[:most]:
             yield Line(line, context.path, 1, time, context.rank)
         if (more := len(lines) - most) > 0:

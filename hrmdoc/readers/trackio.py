@@ -49,7 +49,7 @@ def runs(path: str) -> list[str]:
 
 
 def _key(opened: sqlite3.Connection) -> str:
-    """What tells runs apart: older stores know them by name alone."""
+    """What distinguishes runs: older stores know them by name alone."""
     return (
         "run_id"
         if any(row[1] == "run_id" for row in opened.execute("PRAGMA table_info(metrics)"))

@@ -80,7 +80,7 @@ class _Session(LineSession):
         self._printed: dict[str, Placed] = {}
         self._tables: dict[str, Rows] = {}
         self._last: dict[str, float] = {}
-        """The iteration that the last row of a trial told; tables repeat it."""
+        """The iteration that the last row of a trial gave; tables repeat it."""
         self._names: list[str] = []
         """The header of the table at hand."""
         self._result: dict[str, float] = {}

@@ -151,7 +151,7 @@ class _Session:
         if kind in (_FULL, _FIRST):
             self._parts, self._begin = [], place
         elif not self._parts:
-            return  # the beginning of this message was damaged, which has been told
+            return  # the beginning of this message was damaged, which has been reported
         self._parts.append(part)
         if kind in (_FULL, _LAST):
             message, self._parts = b"".join(self._parts), []

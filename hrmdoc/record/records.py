@@ -21,7 +21,7 @@ class Points:
 
     Attributes:
         metric: the name as the source spells it, such as `train/lm_loss`.
-        steps: what the x axis counts is told by `axis`; `index` means that the source gives no step.
+        steps: what the x axis counts is given by `axis`; `index` means that the source gives no step.
         values: as written; may hold NaN and infinities.
         times: Unix seconds, NaN where unknown.
         file: where they were read.
@@ -63,7 +63,7 @@ class Line:
 class Fact:
     """Something true of the whole run.
 
-    `scope` tells whose word `key` is: `config` (the framework's own key, dotted), `env` (environment
+    `scope` says whose word `key` is: `config` (the framework's own key, dotted), `env` (environment
     variable), `version` (package), or `run` (hrmdoc's canonical key, such as `run.total_steps`,
     `model.parameters`, `data.samples`).
     """

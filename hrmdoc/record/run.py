@@ -52,7 +52,7 @@ class Run:
         path: what the user named.
         role_of: metric name -> role; see `hrmdoc.roles`.
         sighting: when its files were read and last written, of a run that was read as a whole from disk.
-        version: grows with every record added; tells a caller that something changed.
+        version: grows with every record added; shows a caller that something changed.
     """
 
     path: str = ""
@@ -108,7 +108,7 @@ class Run:
         series.extend(points)
 
     def forget(self, source: str, file: str = "") -> None:
-        """Drops the series of `source`, and what `file` alone told, before a whole-file format is read
+        """Drops the series of `source`, and what `file` alone gave, before a whole-file format is read
         again."""
         self.version += 1
         for key in [
@@ -124,7 +124,7 @@ class Run:
         return self.facts.get((scope, key))
 
     def with_role(self, role: str, rank: int | None = None) -> list[Series]:
-        """All series of `role`, best first: known before guessed, those that tell all of it first, then
+        """All series of `role`, best first: known before guessed, those that cover all of it first, then
         precise, then long.
 
         Of guessed ones that are level, one that is named as the whole of them comes first. Only series of the
@@ -148,7 +148,7 @@ class Run:
 
     @property
     def progress(self) -> Series | None:
-        """The series that tells best how far training has come, or None. It has a point at least."""
+        """The series that shows best how far training has come, or None. It has a point at least."""
         found = (
             self.best(role)
             for role in ("train.loss", "rl.reward", "lr", "grad_norm", "step_time", "throughput")
@@ -159,7 +159,7 @@ class Run:
         """Training of the same file went on after `record`: later points stand behind it, or the steps went
         well past it.
 
-        A log that prints every hundredth step places what it tells up to a hundred steps too early: by so
+        A log that prints every hundredth step places what it reports up to a hundred steps too early: by so
         many the steps of another file are ahead of it without having gone on.
         """
         series = self.progress
@@ -172,10 +172,10 @@ class Run:
         return record.step is not None and int(series.steps[-1]) > record.step + 2 + self._stride(record.file)
 
     def _stride(self, file: str) -> int:
-        """Steps between the points that `file` tells last, of the densest metric in it; 0 where it tells
+        """Steps between the points that `file` gives last, of the densest metric in it; 0 where it gives
         none."""
-        told = [series.steps[-10:] for series in self.series.values() if series.files[-1:] == [file]]
-        gaps = (int(np.diff(steps).max()) if len(steps) > 1 else abs(int(steps[0])) for steps in told)
+        ends = [series.steps[-10:] for series in self.series.values() if series.files[-1:] == [file]]
+        gaps = (int(np.diff(steps).max()) if len(steps) > 1 else abs(int(steps[0])) for steps in ends)
         return min(gaps, default=0)
 
     @property

@@ -121,7 +121,7 @@ def _names_the_whole(metric: str) -> bool:
 
 
 def _tells_less(series: Series, other: Series) -> bool:
-    """Whether `other` tells a part of the run that `series` leaves out, or has far more points.
+    """Whether `other` covers a part of the run that `series` leaves out, or has far more points.
 
     A state file is only as new as its checkpoint, an event file only as new as its last flush: the printed
     log may be ahead.
@@ -140,7 +140,7 @@ def rank_number(series: Series) -> int:
 
 
 def best_first(found: Sequence[Series]) -> list[Series]:
-    """Series of one role, the most trustworthy first: known before guessed, those that tell all of it first,
+    """Series of one role, the most trustworthy first: known before guessed, those that cover all of it first,
     then precise, then long; of guessed ones that are level, one that is named as the whole of them."""
     short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
 

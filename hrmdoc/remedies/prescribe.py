@@ -127,7 +127,7 @@ def _spelled_by(where: Targets, situation: Situation, book: Rulebook) -> Framewo
 
 def _still(one: Prescription, run: Run) -> Prescription:
     """Refuses a patch of a config that no longer says what the run had: it would mend what is mended already,
-    or in vain."""
+    or did not help."""
     for change in one.changes:
         had = run.facts.get(("config", change.path))
         if had is None or not change.file or Path(had.file) == Path(change.file):

@@ -146,7 +146,7 @@ class _Config:
         return None
 
     def _switches(self, spelling: ConfigKey) -> Fact | None:
-        """Precision told by switches: the one that is on names it; all off is full precision."""
+        """Precision recognised by switches: the one that is on names it; all off is full precision."""
         held = [fact for name in spelling.keys if (fact := self.get(name))]
         for fact in held:
             named = precision_of(str(fact.value))

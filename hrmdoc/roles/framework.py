@@ -1,4 +1,4 @@
-"""Which framework wrote a run, told by the markers in rules/frameworks/*.yaml.
+"""Which framework wrote a run, recognised by the markers in rules/frameworks/*.yaml.
 
 A marker is `metric:NAME`, `config:KEY,KEY` (all of these keys; one that ends with a dot is a section),
 `file:NAME`, `format:READER`, `version:PACKAGE`, text of a log line, `columns:NAME,NAME`: a table that begins

@@ -120,7 +120,7 @@ def _by_words(
         return "regression", f"it logs {found[0]}"
     if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
         return "pretraining", "its config has a vocabulary"
-    return "unknown", "nothing in it tells"
+    return "unknown", "nothing in it says"
 
 
 def _words(metric: str) -> list[str]:

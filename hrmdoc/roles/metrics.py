@@ -1,6 +1,6 @@
 """Metric names -> roles.
 
-A name is looked up as it is, then without the words around it that tell the part of the data (`eval/`,
+A name is looked up as it is, then without the words around it that name the part of the data (`eval/`,
 `_val`), the span (`_step`, `_epoch`) or the averaging (`avg_`), then in the patterns of the frameworks, and
 last by its final word.
 """
@@ -123,7 +123,7 @@ class RoleMap:
         return found if apart == metric else self._known(apart)
 
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
-        """The role of the words that remain, on the part of the data that the others told."""
+        """The role of the words that remain, on the part of the data that the others named."""
         known = self._exact.get("_".join(words)) or self._exact.get("".join(words))
         found = known or by_last_word(words) or by_form(part, words)
         if found is None or found.role is None:

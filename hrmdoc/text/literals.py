@@ -3,7 +3,7 @@ Hyperscan.
 
 The automaton is there at once; Hyperscan scans four times as fast but takes 20 ms to compile its tables, and
 is not built for every processor. Both find every occurrence, also where occurrences overlap, so which one was
-used cannot be told from a result.
+used cannot be distinguished from a result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBER = (1 << _BITS) - 1
 
 
 class Literals:
-    """Byte strings that are looked for together; called with a block, tells where any of them begins.
+    """Byte strings that are looked for together; called with a block, says where any of them begins.
 
     Args:
         words: found as they are.
@@ -87,7 +87,7 @@ class Literals:
         return bool(self._database)
 
     def _scanned(self, block: bytes) -> tuple[IntArray, IntArray]:
-        """What `find` tells, by Hyperscan."""
+        """What `find` gives, by Hyperscan."""
         hits: list[int] = []
         add = hits.append
 

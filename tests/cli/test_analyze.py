@@ -81,8 +81,8 @@ def test_no_line_is_wider_than_the_window_or_ends_in_blanks(
 
 
 def test_one_remedy_is_offered_once_and_a_cause_has_at_most_two(hrmdoc: Command, sick: Path) -> None:
-    told = hrmdoc("analyze", sick).out.partition("Probable causes")[2]
-    remedies = re.findall(r"→ (.+?)  \[", told)
+    printed = hrmdoc("analyze", sick).out.partition("Probable causes")[2]
+    remedies = re.findall(r"→ (.+?)  \[", printed)
     assert remedies
     assert len(remedies) == len(set(remedies)) <= 4
 
@@ -120,9 +120,9 @@ def test_text_that_tells_nothing_is_no_data_and_no_damage(hrmdoc: Command, apart
     done = hrmdoc("analyze", "--json", path)
     document = valid(done.out)
     assert (done.status, document["verdict"], document["input_errors"]) == (2, "no_data", [])
-    told = hrmdoc("analyze", path).out
-    assert "without a metric or a message that the rules know" in told
-    assert "Not read" not in told
+    printed = hrmdoc("analyze", path).out
+    assert "without a metric or a message that the rules know" in printed
+    assert "Not read" not in printed
 
 
 def test_columns_of_numbers_without_names_ask_for_their_meaning(hrmdoc: Command, apart: Path) -> None:

@@ -100,10 +100,10 @@ def test_wait_begins_once_the_run_is_there(apart: Path) -> None:
     assert "waiting for later.log" in process.stderr.readline()
     (apart / "later.log").write_text("".join(f"step {i} | loss nan\n" for i in range(60)))
     assert process.stdout is not None
-    told = ""
-    while "loss-nonfinite" not in told:
-        told += (line := process.stdout.readline())
-        assert line, "the watch ended early: " + told
+    printed = ""
+    while "loss-nonfinite" not in printed:
+        printed += (line := process.stdout.readline())
+        assert line, "the watch ended early: " + printed
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

@@ -223,7 +223,7 @@ def test_a_wandb_log_reads_as_the_reader_of_its_own_sdk_tells() -> None:
 @pytest.mark.parametrize("store", ["mlflow.db", "mlruns"])
 def test_an_mlflow_store_reads_as_its_own_client_tells(store: str, tmp_path: Path) -> None:
     folder = ARTEFACTS / "mlflow/told"
-    told = json.loads((folder / f"told-{store}.meta").read_text())
+    expected = json.loads((folder / f"told-{store}.meta").read_text())
     path = folder / store
     if store == "mlflow.db":
         path = tmp_path / store
@@ -239,11 +239,11 @@ def test_an_mlflow_store_reads_as_its_own_client_tells(store: str, tmp_path: Pat
     }  # as the database holds infinities
     wanted = {
         name: [(step, largest.get(value, value)) for step, value in points]
-        for name, points in told["metrics"].items()
+        for name, points in expected["metrics"].items()
     }
     assert found == wanted
     params = {key: str(fact.value) for (scope, key), fact in run.facts.items() if scope == "config"}
-    assert params == told["params"], "of two runs in the store the newer one"
+    assert params == expected["params"], "of two runs in the store the newer one"
 
 
 def test_a_real_mlflow_file_store_and_database_are_read_alike(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def numbers(rows: Iterable[Row]) -> int:
     return sum(inside(row) for row in rows)
 
 
-def told(records: Iterable[Record]) -> tuple[int, int]:
+def counted(records: Iterable[Record]) -> tuple[int, int]:
     """Points that were read, and records that were said to be left out."""
     points = left_out = 0
     for record in records:
@@ -77,12 +77,12 @@ def from_disk(path: Path) -> tuple[int, int]:
 def as_lines(rows: list[Row], folder: Path) -> tuple[int, int]:
     blob = "".join(json.dumps(row) + "\n" for row in rows).encode()
     cuts = range(50_000, len(blob), 50_000)
-    return told(fed(jsonl.open_session(Context("metrics.jsonl")), blob, cuts))
+    return counted(fed(jsonl.open_session(Context("metrics.jsonl")), blob, cuts))
 
 
 def as_records_of_events(rows: list[Row], folder: Path) -> tuple[int, int]:
     blob = "".join(json.dumps({"message": "x", **row}) + "\n" for row in rows).encode()
-    return told(fed(jsonl.open_session(Context("events.jsonl")), blob))
+    return counted(fed(jsonl.open_session(Context("events.jsonl")), blob))
 
 
 def as_wandb(rows: list[Row], folder: Path) -> tuple[int, int]:
@@ -92,7 +92,7 @@ def as_wandb(rows: list[Row], folder: Path) -> tuple[int, int]:
         body = b"".join(test_wandb.field(1, item) for item in items)
         step = test_wandb.field(2, test_wandb.field(1, row["step"]))
         records.append(test_wandb.field(2, body + step))
-    return told(test_wandb.read(test_wandb.log(records)))
+    return counted(test_wandb.read(test_wandb.log(records)))
 
 
 def as_trainer_state(rows: list[Row], folder: Path) -> tuple[int, int]:
@@ -142,7 +142,7 @@ def test_tables_keep_every_filled_cell(kind: Callable[[random.Random], list[Row]
     lines = [",".join(["step", *names])]
     lines += [",".join([str(row["step"]), *(str(row.get(name, "")) for name in names)]) for row in rows]
     found = fed(csv.open_session(Context("metrics.csv")), ("\n".join(lines) + "\n").encode())
-    assert told(found) == (numbers(rows), 0)
+    assert counted(found) == (numbers(rows), 0)
 
 
 def test_event_files_keep_every_value(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ def test_event_files_keep_every_value(tmp_path: Path) -> None:
         for row in rows
     ]
     found = test_tfevents.read(test_tfevents.write(tmp_path / "events.out.tfevents.1.h", events))
-    assert told(found) == (numbers(rows), 0)
+    assert counted(found) == (numbers(rows), 0)
 
 
 def test_every_gpu_of_a_large_cluster_is_kept() -> None:
     rows = [f"{gpu}, {look} %\n" for look in range(3) for gpu in range(5000)]
     blob = ("index, utilization.gpu [%]\n" + "".join(rows)).encode()
-    assert told(fed(nvidia_smi.open_session(Context("gpu.csv")), blob)) == (15_000, 0)
+    assert counted(fed(nvidia_smi.open_session(Context("gpu.csv")), blob)) == (15_000, 0)
 
 
 def test_stores_of_mlflow_keep_every_row(tmp_path: Path) -> None:
@@ -199,5 +199,5 @@ def test_whatever_is_left_out_is_counted(
     open_session: Callable[[Context], Any], name: str, good: bytes, bad: bytes
 ) -> None:
     found = fed(open_session(Context(name)), good + 70 * bad)
-    assert told(found) == (1, 70)
+    assert counted(found) == (1, 70)
     assert len([one for one in found if isinstance(one, Damage)]) < 30

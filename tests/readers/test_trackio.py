@@ -80,9 +80,9 @@ def test_a_run_that_is_named_is_read_in_place_of_the_newest(tmp_path: Path, part
 def test_a_name_that_is_no_runs_or_several_is_an_error_that_names_them(
     tmp_path: Path, part: str, why: str
 ) -> None:
-    with pytest.raises(InputError, match=why) as told:
+    with pytest.raises(InputError, match=why) as refused:
         read_into(Run(), discover(f"{store(tmp_path / 'tiny.db', ROWS)}#{part}"))
-    assert "it holds new, old" in told.value.what
+    assert "it holds new, old" in refused.value.what
 
 
 def test_runs_that_share_a_name_are_called_by_their_ids(tmp_path: Path) -> None:

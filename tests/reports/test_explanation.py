@@ -47,9 +47,9 @@ def test_a_condition_inside_another_stands_in_brackets() -> None:
 def test_a_detector_is_told_with_its_patience_only_where_it_has_some() -> None:
     level = When(detector="level", role=("lr", "grad_norm"), enter=0.5)
     assert condition(level) == "the level score of lr or grad_norm is at or above 0.5"
-    patient = When(detector="level", role="lr", enter=0.5, direction="below", patience=3, min_points=8)
+    waiting = When(detector="level", role="lr", enter=0.5, direction="below", patience=3, min_points=8)
     assert (
-        condition(patient)
+        condition(waiting)
         == "the level score of lr stays at or below 0.5 for 3 points, judged from 8 points on"
     )
 

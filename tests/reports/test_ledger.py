@@ -15,7 +15,7 @@ from hrmdoc.reports.ledger import Ledger, Loss, ledger
 START = 1_700_000_000.0
 
 
-def told(folder: Path, points: Iterable[tuple[int, float, float | None]]) -> Ledger:
+def ledger_of(folder: Path, points: Iterable[tuple[int, float, float | None]]) -> Ledger:
     """The ledger of a run that logs these steps, losses, and seconds since its start."""
     rows = [
         {"step": step, "loss": loss} | ({} if at is None else {"timestamp": START + at})
@@ -33,27 +33,27 @@ def falling(step: int) -> float:
 
 
 def test_a_run_that_went_through_lost_nothing(tmp_path: Path) -> None:
-    found = told(tmp_path, [(step, falling(step), step) for step in range(0, 500, 10)])
+    found = ledger_of(tmp_path, [(step, falling(step), step) for step in range(0, 500, 10)])
     assert (found.duration, found.losses, found.lost, found.interruptions) == (490.0, (), 0.0, 0)
     assert found.productive_share == 1.0
     assert math.isnan(found.between_failures)
 
 
 def test_a_run_without_times_has_no_duration_and_no_share(tmp_path: Path) -> None:
-    found = told(tmp_path, [(step, falling(step), None) for step in range(0, 500, 10)])
+    found = ledger_of(tmp_path, [(step, falling(step), None) for step in range(0, 500, 10)])
     assert math.isnan(found.duration)
     assert math.isnan(found.productive_share)
     assert found.losses == ()
 
 
 def test_an_empty_run_is_no_error(tmp_path: Path) -> None:
-    assert math.isnan(told(tmp_path, [(1, 2.0, 5.0)]).duration)
+    assert math.isnan(ledger_of(tmp_path, [(1, 2.0, 5.0)]).duration)
 
 
 def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_path: Path) -> None:
     before = [(step, falling(step), step) for step in range(0, 300, 10)]
     after = [(step, falling(step), step + 190) for step in range(200, 500, 10)]
-    found = told(tmp_path, before + after)
+    found = ledger_of(tmp_path, before + after)
     assert {loss.what: (loss.seconds, loss.step) for loss in found.losses} == {
         "restart": (90.0, 200),  # from 290 to 390, of which ten are a step's own
         "work done twice": (90.0, 200),  # steps 201 to 290
@@ -64,7 +64,7 @@ def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_pa
 
 
 def test_what_follows_a_critical_symptom_that_never_ends_is_lost(tmp_path: Path) -> None:
-    found = told(
+    found = ledger_of(
         tmp_path, [(step, falling(step) if step < 300 else math.nan, step) for step in range(0, 500, 10)]
     )
     (loss,) = found.losses

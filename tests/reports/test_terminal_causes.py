@@ -24,7 +24,7 @@ def shown_of(analysis: Analysis) -> str:
     return page.getvalue()
 
 
-def told(log: Path) -> str:
+def printed(log: Path) -> str:
     return shown_of(analyze(log))
 
 
@@ -37,10 +37,10 @@ def shares(text: str) -> list[int]:
 def test_causes_that_fall_in_probability_need_no_line_between_them(tmp_path: Path) -> None:
     log = tmp_path / "full.log"
     log.write_text("OSError: [Errno 28] No space left on device: 'runs/last.pt'\n")
-    found = shares(told(log))
+    found = shares(printed(log))
     assert found
     assert found == sorted(found, reverse=True)
-    assert "behind lesser findings" not in told(log)
+    assert "behind lesser findings" not in printed(log)
 
 
 def test_a_likelier_cause_of_a_lesser_finding_stands_below_a_line_that_says_so(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _VARINT_VALUES = frozenset(
 
 
 class Scalar(NamedTuple):
-    """One number. `at` and `dtype` tell where it lies when it lies there as it is, else `at` is -1."""
+    """One number. `at` and `dtype` say where it lies when it lies there as it is, else `at` is -1."""
 
     tag: str
     value: float

@@ -154,7 +154,7 @@ class Framer:
         return size
 
     def _length(self, data: bytes, at: int) -> int:
-        """The payload length that the header at `at` tells, or -1 when its CRC is wrong. Right headers are
+        """The payload length in the header at `at`, or -1 when its CRC is wrong. Right headers are
         remembered."""
         length = int.from_bytes(data[at : at + 8], "little")
         if length > MAX_RECORD or crc.masked(data[at : at + 8]) != int.from_bytes(

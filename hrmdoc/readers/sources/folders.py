@@ -32,7 +32,7 @@ _PIECE = patterns.lazy(
     r"[_-]?[a-z]?\d*|(?:best|last|final|latest)(?:[_-]\w+)?|\d+|.*[-_.]?(?:logs?|events|checkpoints?)",
     re.IGNORECASE,
 )
-"""Folders that hold parts of one run as often as runs; they are told apart by other marks than the names of
+"""Folders that hold parts of one run as often as runs; they are kept apart by other marks than the names of
 their files."""
 
 

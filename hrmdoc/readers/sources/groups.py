@@ -27,7 +27,7 @@ from hrmdoc.text import patterns
 _VERSION = patterns.lazy(r"version_\d+")
 _HEAD = 1 << 18
 _NEAR = 0.25
-"""A log tells the last step before a resume, which lies as far back as its last record."""
+"""A log gives the last step before a resume, which lies as far back as its last record."""
 _LATE = 3
 """A run that is new writes its first record after one interval; one that goes on, after many."""
 
@@ -49,9 +49,9 @@ class RunGroup(Struct, frozen=True):
     changed: float
     before: tuple[tuple[str, int], ...] = ()
 
-    def resumes(self, told: Iterable[Event] = ()) -> list[Event]:
-        """Where its parts begin, but for what a log of the run has `told` already."""
-        known = [event.step for event in told if event.kind == "resume" and event.step is not None]
+    def resumes(self, reported: Iterable[Event] = ()) -> list[Event]:
+        """Where its parts begin, but for what a log of the run has `reported` already."""
+        known = [event.step for event in reported if event.kind == "resume" and event.step is not None]
         return [
             Event("resume", self.folder, step=step, detail=f"goes on where {older} ended")
             for older, step in self.before
@@ -60,7 +60,7 @@ class RunGroup(Struct, frozen=True):
 
 
 def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
-    """The runs that `sources` belong to, the one that changed last at the end; one group when nothing tells
+    """The runs that `sources` belong to, the one that changed last at the end; one group when nothing keeps
     them apart.
 
     Files outside of all run folders, such as a printed log beside `lightning_logs`, go to the last run if
@@ -90,7 +90,7 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     return [*found[:-1], structs.replace(group_of(found[-1].folder, members), before=found[-1].before)]
 
 
-def told(groups: Sequence[RunGroup]) -> str:
+def runs_note(groups: Sequence[RunGroup]) -> str:
     """One line that names the run that is read and the others; empty when there is one run.
 
     Others may lie in folders, or in the database of the one that is read.
@@ -169,7 +169,7 @@ def _steps(group: RunGroup, most: int = sys.maxsize) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _steps_in(source: Source, most: int) -> frozenset[int]:
-    """As above, of one file; a watch asks again and again, and a source tells by its size and time whether it
+    """As above, of one file; a watch asks again and again, and a source shows by its size and time whether it
     changed."""
     found: set[int] = set()
     session, left = readers.open_source(source), most

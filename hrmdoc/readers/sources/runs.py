@@ -30,7 +30,7 @@ _PART_WORDS = patterns.lazy(
     r"|logs?|train|training|val|valid|validation|eval|evaluation|dev|test))+(?=[._-]|$)",
     re.IGNORECASE,
 )
-"""Words in the name of a file that tell which part of a run it is, not which run."""
+"""Words in the name of a file that say which part of a run it is, not which run."""
 
 
 def runs_below(
@@ -161,7 +161,7 @@ def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
 
 
 def _stem(source: Source) -> str:
-    """What names the run in the name of a file; empty where it tells only which part of a run it
+    """What names the run in the name of a file; empty where it says only which part of a run it
     is, such as its rank or its metric."""
     if source.reader in _BESIDE_A_LOG or source.path == STDIN or metric_of(source.path):
         return ""

@@ -17,7 +17,7 @@ class Source(Struct, frozen=True):
         reader: the name of the reader that is surest of it; empty for standard input, which is sniffed when
             it is read.
         logger: the logger that its points belong to; several files of one logger share it.
-        rank: the global rank that the file's name or folder tells, else None.
+        rank: the global rank that the file's name or folder gives, else None.
         started: when the file was begun, Unix seconds: from its name, else its modification time.
         mtime: modification time, Unix seconds.
         size: bytes on disk when it was found.

@@ -30,7 +30,7 @@ class Context(Struct, frozen=True):
     Attributes:
         path: the file (for messages and `Record.file`); `-` is standard input.
         source: the logger that the points belong to; several files of one logger share it.
-        rank: the rank that the file's name or folder tells, else None.
+        rank: the rank that the file's name or folder gives, else None.
         wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are
             kept.
         mtime: the file's modification time, Unix seconds; the year for time stamps that carry none.
@@ -91,6 +91,6 @@ _RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global)?(?:rank|worker)[._-]?(\d{1,5}
 
 
 def rank_of(path: Path) -> int | None:
-    """The rank that a file's name tells (`rank3.log`, `log.rank-12.txt`), else None."""
+    """The rank that a file's name gives (`rank3.log`, `log.rank-12.txt`), else None."""
     found = _RANK_IN_NAME.search(path.name)
     return int(found.group(1)) if found else None

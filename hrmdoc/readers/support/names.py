@@ -1,4 +1,4 @@
-"""What the names of files and folders tell: what is no log, which rank wrote it, when it began, which logger
+"""What the names of files and folders say: what is no log, which rank wrote it, when it began, which logger
 it belongs to."""
 
 from __future__ import annotations
@@ -134,14 +134,14 @@ def checkpoint_number(folder: str) -> int | None:
 
 
 def rank_in(path: str) -> int | None:
-    """The rank that a file's name tells, or its place in the log folder of torchrun."""
+    """The rank that a file's name gives, or its place in the log folder of torchrun."""
     if found := _ATTEMPT.match(path):
         return int(found["rank"])
     return rank_of(Path(path))
 
 
 def started_in(path: str) -> float | None:
-    """When the file was begun, Unix seconds, if a name tells."""
+    """When the file was begun, Unix seconds, if a name gives."""
     if found := _EVENT_TIME.search(path):
         return float(found[1])
     if found := _WANDB_FOLDER.search(path):

@@ -4,7 +4,7 @@ Two kinds of files hold settings. A *config* is nothing but values under names (
 OpenMMLab's configs): each value has one place and may be edited there. A *program* mentions settings among
 its code: module constants, fields of classes, defaults of command-line options, arguments of
 `TrainingArguments(...)`, `AdamW(...)` and the like. A setting to which a program gives different values in
-different places is left out, since only a run tells which holds.
+different places is left out, since only a run says which holds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def read(text: str, path: str) -> Settings:
 
 
 def _only_sets(node: ast.stmt) -> bool:
-    """Whether a statement of a module does nothing but give a value to a name, or tell something to
+    """Whether a statement of a module does nothing but give a value to a name, or say something to
     readers."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
@@ -169,7 +169,7 @@ class _Reader:
                 yield from self._flat((word.arg,), word.value)
 
     def _flat(self, route: Route, node: ast.expr) -> Iterator[tuple[Route, Setting]]:
-        """The leaves below `node`; values that only a run could tell are passed over."""
+        """The leaves below `node`; values that only a run could give are passed over."""
         below = members(node)
         if below is None:
             setting = self._setting(node)
@@ -203,7 +203,7 @@ class _Reader:
             self._known[name] = setting.value
 
     def _offset(self, line: int, column: int) -> int:
-        """Characters before a place that the parser tells in bytes of UTF-8."""
+        """Characters before a place that the parser gives in bytes of UTF-8."""
         mark = int(line == 1 and self._lines[0].startswith("\ufeff"))
         return (
             self._starts[line - 1]

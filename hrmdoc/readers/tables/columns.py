@@ -23,7 +23,7 @@ class _Piece(NamedTuple):
 
 
 class Columns:
-    """Collects pieces of metrics; gives each as one run of points in file order. Its first point tells its
+    """Collects pieces of metrics; gives each as one run of points in file order. Its first point gives its
     axis."""
 
     def __init__(self, context: Context, precision: int) -> None:

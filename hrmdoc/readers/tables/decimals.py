@@ -19,7 +19,7 @@ _MEASURE = patterns.lazy(
 )
 _NUMBER = patterns.lazy(r"(?<![\w.,])\d[\d.]{0,24},\d{1,20}(?![.,]?\d)")
 _LOOKS = 500
-"""So many lines of metrics that tell nothing end the search."""
+"""So many lines of metrics that say nothing end the search."""
 _LONGEST = 2000
 """Characters of a line that are searched."""
 _WRITTEN = patterns.lazy(rf"([-+]?)({_GROUPS}|\d+)(?:,(\d+))?([^\d.,].*)?")
@@ -56,7 +56,7 @@ class Decimals:
     """Which sign one file writes before decimals, as far as it was read.
 
     Attributes:
-        comma: None as long as nothing told it.
+        comma: None as long as nothing showed it.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Decimals:
         """Learns from the cells of one row; what is known stays."""
         if self.comma is None:
             self.comma = next(
-                (told for cell in cells if (told := comma_in(cell, groups=groups)) is not None), None
+                (found for cell in cells if (found := comma_in(cell, groups=groups)) is not None), None
             )
 
 

@@ -151,7 +151,7 @@ class Header:
     def grid(self, lines: list[bytes], first: int) -> tuple[Grid, FloatArray, NDArray[np.int64]]:
         """Numbers of shape [n, columns], NaN where a cell is missing; Unix seconds [n]; line numbers [n].
 
-        `nans` tells afterwards where a cell said NaN.
+        `nans` says afterwards where a cell said NaN.
         """
         width = len(self.names)
         fast = self._fast(lines, width)

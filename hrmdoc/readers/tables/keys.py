@@ -1,4 +1,4 @@
-"""Which column of a row counts, which tells the time, and which part of the data a name means."""
+"""Which column of a row counts, which gives the time, and which part of the data a name means."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ def split_named(word: str) -> str:
 
 
 def split_of(path: str) -> str:
-    """The part of the data that a file's name tells (`val_log.csv` gives `eval`), else empty."""
+    """The part of the data that a file's name gives (`val_log.csv` gives `eval`), else empty."""
     words = re.split(r"[^a-z]+", path.replace("\\", "/").rpartition("/")[2].lower())
     return "" if "train" in words else next((split for word in words if (split := split_named(word))), "")
 
 
 def with_split(metric: str, split: str) -> str:
-    """`metric` with the part of the data in front, unless it tells that itself."""
+    """`metric` with the part of the data in front, unless it says that itself."""
     first = re.split(r"[^a-z]+", metric.lower())[0]
     return f"{split}/{metric}" if split and not split_named(first) and first != "train" else metric
 
 
 class Places(NamedTuple):
-    """The columns of a row that tell where it belongs; each a name or None."""
+    """The columns of a row that say where it belongs; each a name or None."""
 
     step: str | None
     epoch: str | None

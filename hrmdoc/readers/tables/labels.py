@@ -55,11 +55,11 @@ RUN_KEYS = frozenset(
         ),
     )
 )
-"""Columns that tell which of several runs a row belongs to, where another one counts its steps or epochs."""
+"""Columns that say which of several runs a row belongs to, where another one counts its steps or epochs."""
 
 
 def metric_of(path: str) -> str:
-    """The metric that a file's name tells (`train_loss.txt`, `run-fold1-tag-val_loss.csv`), else empty."""
+    """The metric that a file's name gives (`train_loss.txt`, `run-fold1-tag-val_loss.csv`), else empty."""
     stem = _TAG.sub("", PurePath(path).stem)
     return stem if _METRIC.search(stem) else ""
 
@@ -79,7 +79,7 @@ def renamed(names: list[str], path: str, comment: str) -> list[str]:
 
 
 def _named_by_file(names: list[str], path: str) -> list[str]:
-    """A counter, or no name, and one column without a name of its own, whose metric the file's name tells."""
+    """A counter, or no name, and one column without a name of its own, whose metric the file's name gives."""
     metric = metric_of(path)
     if len(names) == 2 and metric and _NO_NAME.match(names[1].strip()):
         first = names[0].strip()

@@ -57,14 +57,14 @@ def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
         else []
         for split, found in listed.items()
     }
-    told: list[dict[str, Any]] = []
+    named: list[dict[str, Any]] = []
     for row in rows:
         if isinstance(row, dict):
-            told.append({"step": row.get("iteration")})
+            named.append({"step": row.get("iteration")})
             for split, prefix in (("learn", "train"), ("test", "val")):
                 values = row.get(split)
-                told[-1] |= {
+                named[-1] |= {
                     f"{prefix}_{n}": v
                     for n, v in zip(names[split], values if isinstance(values, list) else (), strict=False)
                 }
-    return {"history": told}
+    return {"history": named}

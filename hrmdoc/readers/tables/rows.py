@@ -80,7 +80,7 @@ class Rows:
         self._place(shape, len(rows), first)
 
     def takes_columns(self, names: tuple[str, ...]) -> bool:
-        """Whether `add_columns` may be called: no rows wait, and none of these names tells the part of the
+        """Whether `add_columns` may be called: no rows wait, and none of these names gives the part of the
         data."""
         known = self._named(names) if not self._lines else None
         return known is not None and known.names == names and not known.split_keys
@@ -127,7 +127,7 @@ class Rows:
         return (split_named(word) if word else "") or self._split
 
     def rest(self) -> Iterator[Damage]:
-        """What was left out and not told yet, when the file has ended."""
+        """What was left out and not reported yet, when the file has ended."""
         yield from self._cut.rest()
 
     def points(self) -> Iterator[Points | Damage]:

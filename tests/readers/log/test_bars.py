@@ -140,8 +140,8 @@ def test_the_summary_at_the_end_is_no_point_of_the_loss(read: Any) -> None:
 def test_a_mean_over_the_whole_run_that_is_no_number_is_a_point(read: Any) -> None:
     run = read("{'train_runtime': 6.8, 'train_samples_per_second': 3.1, 'train_loss': nan, 'epoch': 1.25}\n")
     assert [key.metric for key in run.series] == ["train_loss"]
-    told = "TrainOutput(global_step=7, training_loss=nan, metrics={'train_runtime': 6.8, 'train_loss': nan, 'epoch': 1.25})\n"
-    assert [key.metric for key in read(told).series] == ["train_loss"]
+    log = "TrainOutput(global_step=7, training_loss=nan, metrics={'train_runtime': 6.8, 'train_loss': nan, 'epoch': 1.25})\n"
+    assert [key.metric for key in read(log).series] == ["train_loss"]
 
 
 def test_a_ratio_key_tells_step_and_total(read: Any) -> None:

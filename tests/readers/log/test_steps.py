@@ -184,10 +184,10 @@ def test_initials_of_splits_count_beside_each_other_alone(read: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "value"), [("1.#IND00", "nan"), ("-1.#QNAN", "nan"), ("1.#INF", "inf"), ("-nan(ind)", "nan")]
+    ("written", "value"), [("1.#IND00", "nan"), ("-1.#QNAN", "nan"), ("1.#INF", "inf"), ("-nan(ind)", "nan")]
 )
-def test_what_microsofts_compilers_write_for_no_number_is_none(told: str, value: str, read: Any) -> None:
-    run = read(f"step 1 loss: 0.5\nstep 2 loss: {told}\n")
+def test_what_microsofts_compilers_write_for_no_number_is_none(written: str, value: str, read: Any) -> None:
+    run = read(f"step 1 loss: 0.5\nstep 2 loss: {written}\n")
     assert repr(points(run, "loss")[1][1]) == value
 
 
@@ -203,5 +203,5 @@ def test_the_last_values_of_a_run_stand_at_the_step_that_it_came_to(read: Any) -
         "wandb: Run summary:\nwandb:  train/global_step 120\nwandb:  train/grad_norm 0.5\nwandb:  train/loss 2.5\n"
     )
     assert points(run, "train/loss") == [(120, 2.5)]
-    told = "wandb: Run summary:\nwandb:  train/global_step 1.5\nwandb:  train/loss 2.5\n"
-    assert points(read(told), "train/loss") == [(0, 2.5)]
+    log = "wandb: Run summary:\nwandb:  train/global_step 1.5\nwandb:  train/loss 2.5\n"
+    assert points(read(log), "train/loss") == [(0, 2.5)]

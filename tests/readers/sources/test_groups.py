@@ -1,4 +1,4 @@
-"""hrmdoc.readers.sources.groups: several runs in one folder are told apart, the parts of one run are not."""
+"""hrmdoc.readers.sources.groups: several runs in one folder are kept apart, the parts of one run are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
-from hrmdoc.readers import discover, runs_in, told
+from hrmdoc.readers import discover, runs_in, runs_note
 from tests.readers.feeding import database
 
 ROWS = "step,loss\n" + "".join(f"{step},{2.0 / (step + 1)}\n" for step in range(8))
@@ -56,7 +56,7 @@ def folders(root: Path) -> list[str]:
 def test_parts_of_one_run_stay_together(tmp_path: Path, names: tuple[str, ...]) -> None:
     groups = runs_in(discover(lay(tmp_path, *names)))
     assert len(groups) == 1
-    assert told(groups) == ""
+    assert runs_note(groups) == ""
 
 
 @pytest.mark.parametrize(

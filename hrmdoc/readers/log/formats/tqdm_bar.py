@@ -157,11 +157,11 @@ class TqdmBar(Format):
         position = Position()
         for part, found in zip(drawn.parts, numbers, strict=True):
             values += part.values(found)
-            told = position_of(part.plan, found) if part.plan.counters else Position()
+            shown = position_of(part.plan, found) if part.plan.counters else Position()
             if part.described:
-                position = told
-            elif told.step is not None:
-                position = Position(position.epoch, told.step, told.total, False, position.epochs)
+                position = shown
+            elif shown.step is not None:
+                position = Position(position.epoch, shown.step, shown.total, False, position.epochs)
         if values:
             self._place(reading, cursor, values, position, n, total, mark)
 

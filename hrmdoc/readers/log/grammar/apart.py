@@ -1,4 +1,4 @@
-"""What the values beside each other on a line tell of each other: whose split each is of, which one is the
+"""What the values beside each other on a line say of each other: whose split each is of, which one is the
 total."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _INITIAL = patterns.lazy(r"(?P<initial>[Tt][Rr]?|[Vv][Aa]?|[Tt][EeSs])(?:[ _./]|
 
 
 def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
-    """The measures by names that tell their split.
+    """The measures by names that hold their split.
 
     `val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the
     split named last. Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is.
     A split alone after a loss, as in `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1,
-    Train: 0.3, Val: 0.3`, where all three are scores. In `train 1 val 2` nothing tells what they are.
+    Train: 0.3, Val: 0.3`, where all three are scores. In `train 1 val 2` nothing says what they are.
     """
     split, plain_loss = "", False
     apart: list[Measure] = []

@@ -120,7 +120,7 @@ def mapping_from(keys: tuple[str, ...], numbers: list[str], *, quoted: bool) -> 
 
 
 def _take_counters(mapping: Mapping) -> None:
-    """Counters are no values; whole ones tell the step and the total."""
+    """Counters are no values; whole ones give the step and the total."""
     values = mapping.values
     for key in mapping.shape.counters:
         value = values.pop(key)
@@ -141,7 +141,7 @@ def _pairs(text: str, start: int) -> tuple[dict[str, float], bool]:
 
 
 def _keys_within(text: str, start: int) -> list[str]:
-    """The keys of all pairs behind those of the mappings they stand in: `{'val': {'loss': 1}}` tells
+    """The keys of all pairs behind those of the mappings they stand in: `{'val': {'loss': 1}}` has
     `val/loss`."""
     braces = deque(_BRACE.finditer(text, start))
     within: list[str] = []

@@ -59,7 +59,7 @@ def plainer(text: str) -> str:
 
 
 def _espnet(text: str) -> str:
-    """ESPnet's `3epoch:train:101-200batch: loss=1.0` tells the epoch first, and the batches as from one to
+    """ESPnet's `3epoch:train:101-200batch: loss=1.0` gives the epoch first, and the batches as from one to
     another."""
     return _ESPNET.sub(r"epoch \1, batch \3, \2: ", text, count=1)
 
@@ -79,12 +79,12 @@ def _tuple(text: str) -> str:
     '30')`."""
     if not _TUPLE.match(text):
         return text
-    told = ""
+    written = ""
     for word, number in _ELEMENT.findall(text):
         word = word.replace("\\t", " ").replace("\\n", " ").strip()
         named = bool(word) and not word.replace(".", "", 1).replace("-", "", 1).isdigit()
-        told += f"{', ' if told and named else ' ' if told else ''}{word or number}"
-    return told
+        written += f"{', ' if written and named else ' ' if written else ''}{word or number}"
+    return written
 
 
 def _estimator(text: str) -> str:
@@ -93,7 +93,7 @@ def _estimator(text: str) -> str:
 
 
 def _icefall(text: str) -> str:
-    """icefall tells the batch's losses, then those averaged so far, by the same names."""
+    """icefall gives the batch's losses, then those averaged so far, by the same names."""
     return _AVERAGES.sub("", text)
 
 
@@ -109,7 +109,7 @@ def _named(text: str) -> str:
 
 
 def _net_output(text: str) -> str:
-    """Caffe's `Test net output #1: loss = 0.7 (* 1 = 0.7 loss)`. The loss of a training step is told on the
+    """Caffe's `Test net output #1: loss = 0.7 (* 1 = 0.7 loss)`. The loss of a training step stands on the
     line before, too."""
     found = _NET_OUTPUT.match(text)
     if found is None:

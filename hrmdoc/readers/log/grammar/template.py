@@ -47,12 +47,12 @@ class Plans:
         """The plan with the numbers in its names that this line has there."""
         if not plan.labels:
             return plan
-        told = tuple(numbers[at] for at in plan.labels)
-        filled = self._labelled.get((plan, told))
+        labels = tuple(numbers[at] for at in plan.labels)
+        filled = self._labelled.get((plan, labels))
         if filled is None:
             if len(self._labelled) >= _MOST_PLANS:
                 self._labelled.clear()
-            filled = self._labelled[plan, told] = with_labels(plan, numbers)
+            filled = self._labelled[plan, labels] = with_labels(plan, numbers)
         return filled
 
     def of(self, gaps: tuple[str, ...], logger: str = "") -> Plan:

@@ -100,7 +100,7 @@ def measures(name: str) -> bool:
 
 
 def quality(name: str) -> bool:
-    """Whether a name tells how well the model does, which is measured on a split, as a loss or an accuracy
+    """Whether a name says how well the model does, which is measured on a split, as a loss or an accuracy
     is."""
     return not _QUALITIES.isdisjoint(plain(name).split(" "))
 

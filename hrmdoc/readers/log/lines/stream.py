@@ -84,7 +84,7 @@ class Splitter:
             yield from self._cut(b"\n")
 
     def _as_utf8(self, data: bytes) -> bytes:
-        """The bytes as UTF-8; the first three tell whether they are UTF-16."""
+        """The bytes as UTF-8; the first three say whether they are UTF-16."""
         if self._head is not None:
             self._head += data
             if len(self._head) < 3:
