@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -78,6 +78,12 @@ class Alerter:
         changes = list(incidents)
         for worker in self.workers:
             worker.take(changes)
+
+    def standing(self) -> Iterator[tuple[str, int, int, int]]:
+        """Of each route: its name, what waits, what was delivered, and how often it failed in a row."""
+        for worker in self.workers:
+            box = worker.outbox
+            yield worker.route.name, len(box.waiting()), box.delivered, box.failing().count
 
     def close(self, wait_s: float = LAST_S) -> None:
         """Ends with a last try for each target; what is not taken in time stays queued, and is said."""

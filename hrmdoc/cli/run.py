@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hrmdoc.cli.shared.operations import telling
+from hrmdoc.cli.shared.operations import metrics_options, telling
 from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
 
@@ -35,6 +35,7 @@ from hrmdoc.errors import UsageError
     type=click.Path(path_type=Path),
     help="With --act: the config file [default: named in COMMAND].",
 )
+@metrics_options
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(
     words: tuple[str, ...],
@@ -44,6 +45,8 @@ def command(
     stop_on_silence: bool,
     act: bool,
     config: Path | None,
+    metrics: str | None,
+    metrics_file: Path | None,
 ) -> int:
     """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows
     at its end.
@@ -84,7 +87,7 @@ def command(
             raise UsageError(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
-    with telling(settings) as observe:
+    with telling(settings, metrics, metrics_file) as observe:
         if act:
             outcome = heal(
                 arguments,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hrmdoc.cli.shared.operations import telling
+from hrmdoc.cli.shared.operations import metrics_options, telling
 from hrmdoc.cli.shared.options import (
     check_policy,
     console,
@@ -27,7 +27,7 @@ from hrmdoc.errors import InputError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
-    from hrmdoc.live.watch import Watch
+    from hrmdoc.live.watch import Observer, Watch
 
 
 @click.command("watch")
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
+@metrics_options
 @run_options
 @fail_on_option
 def command(
@@ -55,6 +56,8 @@ def command(
     wait: bool,
     no_state: bool,
     act: bool,
+    metrics: str | None,
+    metrics_file: Path | None,
     roles: tuple[str, ...],
     kind: str | None,
     facts: tuple[str, ...],
@@ -88,7 +91,8 @@ def command(
     if copy is not None:
         copy(partial(watch.stop, ended=True))
     interrupted = _until_signal(watch)
-    analysis = _follow(watch, once=once)
+    with telling(watch.session.settings, metrics, metrics_file) as observe:
+        analysis = _follow(watch, observe, once=once)
     if analysis is None:
         return 2
     if interrupted:
@@ -97,7 +101,7 @@ def command(
     return status(worst((analysis.verdict, *still)), fail_on or watch.session.settings.fail_on)
 
 
-def _follow(watch: Watch, *, once: bool) -> Analysis | None:
+def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
     """Reports what comes until the watch ends, then the whole; the last analysis."""
     from hrmdoc.reports.status_line import status_line
     from hrmdoc.reports.terminal import show, show_action, show_incident
@@ -108,7 +112,7 @@ def _follow(watch: Watch, *, once: bool) -> Analysis | None:
     if watch.session.other_runs:
         _say(out, watch.session.other_runs)
     analysis = None
-    with telling(watch.session.settings) as observe, _status(out) as update:
+    with _status(out) as update:
         for look in watch.looks(once=once):
             observe(watch, look)  # before the terminal, which may be gone
             if look.moved:

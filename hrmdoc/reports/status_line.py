@@ -36,14 +36,14 @@ def _progress(analysis: Analysis) -> list[str]:
     planned = analysis.situation.facts.get("run.total_steps")
     step, total = int(series.steps[-1]), int(planned) if isinstance(planned, int | float) else 0
     told = [f"step {step:,}" + (f" of {total:,}" if total else "")]
-    speed = _speed(series)
-    if not math.isfinite(speed):
+    pace = speed(series)
+    if not math.isfinite(pace):
         return told
-    told.append(f"{speed:.3g} steps/s" if speed >= 0.1 else f"{1 / speed:.3g} s a step")
-    return told + ([f"{duration((total - step) / speed)} left"] if total > step else [])
+    told.append(f"{pace:.3g} steps/s" if pace >= 0.1 else f"{1 / pace:.3g} s a step")
+    return told + ([f"{duration((total - step) / pace)} left"] if total > step else [])
 
 
-def _speed(series: Series) -> float:
+def speed(series: Series) -> float:
     """Steps a second over the last points, by differences of their own times; NaN where they have none."""
     steps, times = series.steps[-RECENT:], series.times[-RECENT:]
     timed = np.isfinite(times)
