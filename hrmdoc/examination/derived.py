@@ -47,6 +47,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
     found = (
         dict(_alive(run, facts))
         | dict(_stood_still(run, facts))
+        | dict(_ended(run, facts))
         | dict(_learning_rate(run))
         | typical_facts(facts, book.typical.values())
         | dict(_start(run))
@@ -97,6 +98,19 @@ def _stood_still(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]
     if math.isfinite(still := run.last_time - progress):
         yield "run.silent_before_end", still
         yield "run.usual_interval", _interval(run)
+
+
+def _ended(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The epoch in which a run ended that had more to come and said nothing of an end, and for how long its
+    file has been as it is."""
+    begun, epochs = facts.get("run.epochs_begun"), facts.get("run.epochs")
+    told = any(event.kind == "end" for event in run.events) or _last_words(run)
+    seen, watched = run.sighting, run.clock or Tick()
+    if not isinstance(begun, int) or not isinstance(epochs, int) or told or facts.get("eval.early_stopping"):
+        return
+    if watched.closed and seen is not None and seen.written > 0 and begun < epochs:
+        yield "run.ended_in_epoch", begun
+        yield "run.untouched_for", max(0.0, seen.at - seen.written)
 
 
 def _last_words(run: Run) -> bool:

@@ -84,6 +84,8 @@ def sentence(analysis: Analysis) -> str:
         missing = f"{place(first.file, first.line)}: {safe(first.what, 160)}{others}"
         return f"not all could be read ({missing}); the rest shows no fault"
     said = f"no fault found in {counted(analysis.run.points, 'value')} by {counted(rules, 'rule')}"
+    if (ended := _unfinished(analysis)) is not None:
+        return f"{safe(ended.evidence)}; {said}"
     if not odd:
         return said
     more = f" and {len(odd) - ODDITIES} more" if len(odd) > ODDITIES else ""
@@ -91,6 +93,12 @@ def sentence(analysis: Analysis) -> str:
         f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: "
         f"{', '.join(odd[:ODDITIES])}{more}"
     )
+
+
+def _unfinished(analysis: Analysis) -> Symptom | None:
+    """What tells that a run without a fault did not come to its end, if anything does."""
+    rules = analysis.book.symptoms
+    return next((one for one in analysis.findings if one.id in rules and rules[one.id].run_state), None)
 
 
 def _nothing_read(analysis: Analysis) -> str:

@@ -101,7 +101,8 @@ def test_an_artefact_is_recognised_and_its_curves_are_whole(name: str) -> None:
     framework, kind, state, roles = EXPECTED[name]
     analysis = examine(ARTEFACTS / name)
     assert (analysis.situation.framework, analysis.situation.kind, analysis.state) == (framework, kind, state)
-    assert not analysis.run.damages
+    one_frame = ["Rich draws the last frame"] if name == "lightning/rich" else []
+    assert [damage.what[:25] for damage in analysis.run.damages] == one_frame
     for role, (points, step, value) in roles.items():
         series = best(analysis, role)
         assert (len(series), int(series.steps[-1])) == (points, step), role

@@ -71,6 +71,10 @@ class TextSession:
         for cursor in self._cursors.values():
             self._dispatcher.close(cursor)
         self._dispatcher.finish()
+        flows = [cursor.flow for cursor in self._cursors.values() if cursor.flow.begun is not None]
+        if flows:
+            furthest = max(flows, key=lambda flow: flow.begun or 0)
+            self._log.facts.reached(furthest.begun or 0, midway=furthest.open)
         sink = self._log.sink
         if self._splitter.overlong is not None:
             many = "a line is" if self._splitter.shortened == 1 else f"{self._splitter.shortened:,} lines are"

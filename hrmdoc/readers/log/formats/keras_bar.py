@@ -32,6 +32,7 @@ class KerasBar(Format):
         if found is None:
             return None
         batch, total, rest = found
+        cursor.flow.open = batch < total
         reading, bars = Reading(), cursor.of(_EpochBars)
         values = self.log.plans.values_in(rest)
         epoch = cursor.flow.epoch

@@ -173,6 +173,7 @@ class KeyValue(Format):
         elif position.epoch is not None:
             self.log.format(KerasBar).enter(cursor, position.epoch, reading)
             cursor.flow.enter_epoch(position.epoch, alone=position.epochs == 1)
+            cursor.flow.open = True
         return reading
 
     def _accept(

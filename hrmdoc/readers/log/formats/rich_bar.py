@@ -9,11 +9,17 @@ from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
+from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 
 _BAR = patterns.lazy(
     r"Epoch (\d{1,7})/(\d{1,7}|-\d|∞) {1,9}[━╸╺]{3,400} {1,9}(\d{1,9})/(\d{1,9}|--) +"
-    r"[\d:-]{1,12} • [\d:-]{1,12} +[\d.]{1,12}(?:it/s|s/it)"
+    r"[\d:-]{1,12} •(?: [\d:-]{1,12})? +[\d.]{1,12}(?:it/s|s/it)"
+)
+_WRAPPED_TIME = patterns.lazy(r"[\d:-]{4,12}(?: {2,}|$)")
+_ONE_FRAME = (
+    "Rich draws the last frame of its bar alone into a file: RichProgressBar(leave=True) keeps one an epoch, "
+    "a CSVLogger the curve"
 )
 _MOST_LINES = 40
 _INDENT = " " * 20
@@ -24,6 +30,8 @@ class _Frame(State):
 
     lines: list[str] = field(default_factory=list)
     mark: Mark = Mark(0)
+    frames: int = 0
+    epoch: int = 0
 
     @property
     def open(self) -> bool:
@@ -38,7 +46,9 @@ class RichBar(Format):
         """A line of a frame."""
         frame, text = cursor.of(_Frame), line.text
         if frame.lines and text.startswith(_INDENT) and len(frame.lines) < _MOST_LINES:
-            frame.lines.append(text.strip())
+            rest = text.strip()
+            time = _WRAPPED_TIME.match(rest)
+            frame.lines.append(rest[time.end() :] if time else rest)
             return Reading()
         reading = Reading()
         self._flush(cursor, frame, reading)
@@ -49,14 +59,18 @@ class RichBar(Format):
         if found.group(4).isdigit():
             done = int(found.group(1)) * int(found.group(4)) + int(found.group(3))  # epochs count from 0
             cursor.flow.place(Position(step=done, restarts=False))
-        frame.mark = line.mark
+        frame.mark, frame.epoch = line.mark, int(found.group(1))
         frame.lines.append(text[found.end() :].strip())
         return reading
 
     def close(self, cursor: Cursor) -> Reading | None:
-        """The last frame."""
-        reading = Reading()
-        self._flush(cursor, cursor.of(_Frame), reading)
+        """The last frame; where it was the only one, what keeps the others."""
+        reading, frame = Reading(), cursor.of(_Frame)
+        self._flush(cursor, frame, reading)
+        if frame.frames == 1 and frame.epoch > 0:
+            sink = self.log.sink
+            sink.record(Damage(sink.file, frame.mark.line, _ONE_FRAME))
+            frame.frames = 0
         return reading
 
     def _flush(self, cursor: Cursor, frame: _Frame, reading: Reading) -> None:
@@ -64,4 +78,5 @@ class RichBar(Format):
         if frame.lines:
             values = self.log.plans.values_in(" ".join(frame.lines))
             frame.lines.clear()
+            frame.frames += 1
             reading.add(values, cursor.flow.step, "step", frame.mark, precision=0)

@@ -35,11 +35,14 @@ class Flow(Struct):
         step: the last global step; None before the first.
         epoch: the last epoch, as written.
         first: the first global step.
+        open: the last line with a position stands in the middle of an epoch, or only begins one.
     """
 
     step: int | None = None
     first: int | None = None
     epoch: int | None = None
+    open: bool = False
+    _lowest: int | None = None
     _base: int | None = None
     _seen_epoch: int | None = None
     _last: int = -1
@@ -53,10 +56,20 @@ class Flow(Struct):
         """A line named the epoch. One that is `alone` in its training is counted: a loop around it calls for
         many such."""
         self.epoch = epoch + self._trainings if alone else epoch
+        self._lowest = epoch if self._lowest is None else min(epoch, self._lowest)
         self._trainings += alone
+
+    @property
+    def begun(self) -> int | None:
+        """How many epochs had begun, at most: a log that begins in a later one does not tell whether they
+        count from 0."""
+        if self.epoch is None or self._lowest is None:
+            return None
+        return self.epoch + (self._lowest != 1)
 
     def place(self, position: Position) -> tuple[int, Axis]:
         """The step and the axis of a line with counters; moves on to it."""
+        self.open = (position.total or 0) > (position.step or 0) + 1 and position.step is not None
         if position.epoch is not None:
             self.enter_epoch(position.epoch)
         if position.step is None:

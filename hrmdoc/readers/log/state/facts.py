@@ -48,6 +48,12 @@ class Facts:
         for key, total in totals:
             self.add(key, total, "run", mark)
 
+    def reached(self, begun: int, *, midway: bool) -> None:
+        """Adds how far a log came that says how many epochs were planned."""
+        if ("run", "run.epochs") in self._known:
+            for key, value in (("run.epochs_begun", begun), ("run.epoch_open", midway)):
+                self._sink.record(Fact(key, value, "run", self._sink.file))
+
     def steps_per_epoch(self) -> float | None:
         """By the steps and the epochs in all, where both are known."""
         steps, epochs = self._known.get(("run", "run.total_steps")), self._known.get(("run", "run.epochs"))
