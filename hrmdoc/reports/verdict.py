@@ -49,25 +49,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def sentence(analysis: Analysis) -> str:
     """The verdict in one sentence."""
     if analysis.verdict == "no_data":
-        metrics = len(analysis.run.series)
-        lines = max(
-            analysis.run.line_count, int("text" in analysis.run.formats)
-        )  # a last line may have no end
-        if any(series.role.role for series in analysis.run.series.values()):
-            points = counted(analysis.run.points, "value")
-            return f"not enough to judge: {points}, and no loss, score or reward of three points or more"
-        if metrics:
-            return (
-                f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role "
-                f"train.loss=NAME"
-            )
-        if only_settings(analysis):
-            return "settings alone, no log of a run: preflight checks them"
-        return (
-            f"{counted(lines, 'line')} without a metric or a message that the rules know"
-            if lines
-            else _nothing_read(analysis)
-        )
+        return _not_enough(analysis)
     if analysis.verdict in SICK:
         worst = headline(analysis)
         over = ", by now over" if worst.state == "resolved" else ""
@@ -76,6 +58,29 @@ def sentence(analysis: Analysis) -> str:
             + (f", from {worst.unit} {worst.first_step}" if worst.first_step is not None else "")
             + over
         )
+    return _without_fault(analysis)
+
+
+def _not_enough(analysis: Analysis) -> str:
+    metrics = len(analysis.run.series)
+    lines = max(analysis.run.line_count, int("text" in analysis.run.formats))  # a last line may have no end
+    if any(series.role.role for series in analysis.run.series.values()):
+        points = counted(analysis.run.points, "value")
+        return f"not enough to judge: {points}, and no loss, score or reward of three points or more"
+    if metrics:
+        return (
+            f"what its {counted(metrics, 'metric')} mean is unknown; say it, as with --role train.loss=NAME"
+        )
+    if only_settings(analysis):
+        return "settings alone, no log of a run: preflight checks them"
+    return (
+        f"{counted(lines, 'line')} without a metric or a message that the rules know"
+        if lines
+        else _nothing_read(analysis)
+    )
+
+
+def _without_fault(analysis: Analysis) -> str:
     rules = len(analysis.symptoms) - len(analysis.not_evaluated)
     odd = [symptom.id for symptom in analysis.findings]
     if analysis.verdict == "incomplete":
