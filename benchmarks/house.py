@@ -4,8 +4,8 @@
 
 One column a checkout, so that two states can be compared. A room is a folder with Python files in `hrmdoc`
 or `trainer`, or a module at the root of these; an arrow is a pair of rooms of which one imports the other
-when it runs; floors are the longest chain of arrows; a circle is a set of rooms, or modules, that import one
-another.
+when it runs; floors are the longest chain of arrows. A circle is a set of modules that import one another, or
+of rooms and modules side by side in one folder, with all that lies below them; `make lint` refuses both.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def rooms(files: Files) -> Iterator[tuple[str, object]]:
     arrows = graph(own, _room)
     yield "rooms, arrows", f"{arrows.number_of_nodes()}, {arrows.number_of_edges()}"
     yield "floors", nx.dag_longest_path_length(nx.condensation(arrows)) + 1
-    yield "circles of rooms, of modules", f"{_circles(arrows)}, {_circles(graph(own, str))}"
+    modules = graph(own, str)
+    yield "circles of rooms, of modules", f"{_sibling_circles(modules)}, {_circles(modules)}"
     folders = [path.parent for path in own]
     yield "files in the largest room", max(folders.count(folder) for folder in set(folders))
 
@@ -119,6 +120,26 @@ def _room(path: Path) -> str:
 
 def _circles(arrows: nx.DiGraph[str]) -> int:
     return sum(len(circle) > 1 for circle in nx.strongly_connected_components(arrows))
+
+
+def _sibling_circles(modules: nx.DiGraph[str]) -> int:
+    """Circles between what lies in one folder, summed over all folders."""
+    count = 0
+    for folder in {parent for module in modules for parent in Path(module).parents}:
+        siblings: nx.DiGraph[str] = nx.DiGraph()
+        for one, other in modules.edges:
+            ends = [_child(folder, Path(module)) for module in (one, other)]
+            if None not in ends and ends[0] != ends[1]:
+                siblings.add_edge(*ends)
+        count += _circles(siblings)
+    return count
+
+
+def _child(folder: Path, module: Path) -> str | None:
+    """What of a folder holds the module; nothing does where it is outside, or the folder's own `__init__`."""
+    if folder not in module.parents or module == folder / "__init__.py":
+        return None
+    return module.relative_to(folder).parts[0]
 
 
 def _module(path: Path) -> str:
