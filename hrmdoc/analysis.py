@@ -26,6 +26,7 @@ from hrmdoc.record.records import Damage, Tick
 from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
 from hrmdoc.rulebook import Rulebook
+from hrmdoc.rulebook.platforms import spoken
 from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class AnalysisSession:
         stated = {**self.settings.facts, **(facts or {})}
         disabled = frozenset(self.settings.disable)
         self._compared = False
+        self._spoken: object = None
         self._seen: tuple[object, ...] = ()
         self._diagnosis: Diagnosis | None = None
         self._examination = Examination(
@@ -230,6 +232,7 @@ class AnalysisSession:
         self._take_stock(closed=closed)
         symptoms = self._examination.advance(closed=closed)
         situation = self._examination.situation
+        self._speak(situation.facts.get("device.platform"))
         known = {a.symptom: a.reason for a in self.settings.acknowledge if a.holds(date.today())}
         judged = [replace(s, severity="info") if s.id in known else s for s in symptoms]
         named = "" if situation.framework == "unknown" else situation.framework
@@ -240,6 +243,12 @@ class AnalysisSession:
         state = run_state(self.run, situation.facts, symptoms, self.book, closed=closed)
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
+
+    def _speak(self, platform: object) -> None:
+        """Has causes and remedies say what they say in the words of the run's platform."""
+        if platform != self._spoken:
+            self._spoken = platform
+            self.book = spoken(self.book, platform)
 
     def _take_stock(self, *, closed: bool) -> None:
         """Adds what the records say together, once all are there, and whether the process still lives."""

@@ -15,6 +15,7 @@ from hrmdoc.record.records import Event, IntArray, Line, Tick
 from hrmdoc.record.run import Run
 from hrmdoc.roles.typical import typical_facts
 from hrmdoc.rulebook import Rulebook
+from hrmdoc.text.platforms import platform_in
 
 FREE_SCALE = ("unknown", "regression", "detection")
 """Kinds of runs whose loss may be a sum, or have a unit."""
@@ -37,6 +38,9 @@ run wrote."""
 BEGINNING = 0.05
 """Share of the steps behind it up to which the first point of a log belongs to the beginning of the run."""
 
+LINES = 1000
+"""Noteworthy lines that are asked for the platform."""
+
 FINISHED = 0.98
 """Share of the planned steps from which a run is as good as finished: the last points are often not
 logged."""
@@ -52,6 +56,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
         | typical_facts(facts, book.typical.values())
         | dict(_start(run))
         | dict(_loss_unit(run, facts))
+        | dict(_platform(run))
         | dict(_length(run, facts))
         | dict(_checkpoint(run))
         | dict(_phase(run, facts))
@@ -188,6 +193,14 @@ def _start(run: Run) -> Iterator[tuple[str, Any]]:
     begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
     if series is not None and begun and math.isfinite(first := float(series.times[0])) and first >= begun[0]:
         yield "run.seconds_to_first_step", first - begun[0]
+
+
+def _platform(run: Run) -> Iterator[tuple[str, str]]:
+    """The platform of the GPUs where a version, a device, a config or a message names it."""
+    said = [fact.value for fact in run.facts.values() if isinstance(fact.value, str)]
+    said += [line.text for line in run.lines[:LINES]]
+    if platform := next(filter(None, map(platform_in, said)), ""):
+        yield "device.platform", platform
 
 
 def _loss_unit(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from hrmdoc.errors import PatchError
 from hrmdoc.remedies import store
 from hrmdoc.remedies.aims import decided
 from hrmdoc.remedies.patch import Patch
-from hrmdoc.remedies.prescribe import Prescription, fitting, for_cause, prescribe, together
+from hrmdoc.remedies.prescribe import Prescription, fitting, for_cause, misfit, prescribe, together
 from hrmdoc.remedies.targets import targets
 
 if TYPE_CHECKING:
@@ -70,7 +70,10 @@ def _offered(analysis: Analysis, remedy: str | None, config: Path | None) -> lis
     if not causes:
         return []
     where = targets(analysis.run, analysis.situation, analysis.book, config)
-    return fitting([remedy], analysis.situation, analysis.book, where)
+    shown = analysis.diagnosis.severities.keys()
+    if why := misfit(analysis.book.remedies[remedy], analysis.situation, shown):
+        raise PatchError(f"{remedy} does not fit this run: {why}", hint="see hrmdoc analyze")
+    return fitting([remedy], analysis.situation, analysis.book, where, shown)
 
 
 def _for_all(analysis: Analysis, config: Path | None) -> list[Prescription]:

@@ -3,7 +3,7 @@ or why not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -91,21 +91,29 @@ def for_cause(
     """The first `most` remedies of a cause, as they apply to this run."""
     shown = diagnosis.severities.keys()
     unsure = not decided(cause, shown, book)
-    offers = fitting(by_aim(cause, shown, book), situation, book, where, most)
+    offers = fitting(by_aim(cause, shown, book), situation, book, where, shown, most)
     return [replace(_still(offer, run), unsure=unsure) for offer in offers]
 
 
 def fitting(
-    names: Sequence[str], situation: Situation, book: Rulebook, where: Targets, most: int = REMEDIES
+    names: Sequence[str],
+    situation: Situation,
+    book: Rulebook,
+    where: Targets,
+    shown: Set[str],
+    most: int = REMEDIES,
 ) -> list[Prescription]:
     """The first remedies of these names that suit the run and would change something in its config files.
 
     Those that the framework has no key for are offered only when there is no other.
+
+    Args:
+        shown: the symptoms that show.
     """
     remedies = [book.remedies[name] for name in names if name in book.remedies]
     framework = _spelled_by(where, situation, book)
     known = situation.framework if framework is None else framework.id
-    remedies = [remedy for remedy in remedies if not _suits(remedy, situation)]
+    remedies = [remedy for remedy in remedies if not misfit(remedy, situation, shown)]
     suited = [remedy for remedy in remedies if not remedy.frameworks or known in remedy.frameworks]
     possible, unspoken = [], []
     for remedy in suited or remedies:
@@ -183,8 +191,10 @@ def _refused(remedy: Remedy, error: HrmdocError) -> Prescription:
     return Prescription(remedy, obstacle=error.what + (f" ({error.hint})" if error.hint else ""))
 
 
-def _suits(remedy: Remedy, situation: Situation) -> str:
+def misfit(remedy: Remedy, situation: Situation, shown: Set[str]) -> str:
     """Why a remedy does not fit the run; empty when it does."""
+    if remedy.specific and shown.isdisjoint(remedy.verify.gone):
+        return f"it helps only against {' or '.join(remedy.verify.gone)}, which this run does not show"
     where = remedy.applies
     if (where.kinds and situation.kind not in where.kinds) or situation.kind in where.not_kinds:
         return f"it is not for runs of kind {situation.kind}"

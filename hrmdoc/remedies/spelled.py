@@ -50,12 +50,14 @@ class Spelled:
             UnknownKeyError: the framework has no key for it.
         """
         key = self._framework.config.get(change.key)
+        other = self._common.config.get(change.key)
+        if key is None and other is not None and self._places.lookup(other) is not None:
+            return other  # a program that builds on the framework has keys of its own, in common words
         if key is None:
             raise UnknownKeyError(
                 f"{self._framework.title} has no key for {change.key}",
                 hint=did_you_mean(change.key, self._framework.config),
             )
-        other = self._common.config.get(change.key)
         if other is None or self._places.lookup(key) is not None:
             return key
         return other if self._places.lookup(other) else self._places.nested_key(change.key, other) or key

@@ -115,7 +115,7 @@ def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
         prescription
         for cause in causes[:3]
         if not cause.benign
-        for prescription in fitting(cause.remedies, analysis.situation, book, where)
+        for prescription in fitting(cause.remedies, analysis.situation, book, where, {symptom.id})
         if symptom.id in prescription.remedy.verify.gone
     ]
     return next((one for one in able if one.changes), able[0] if able else None)

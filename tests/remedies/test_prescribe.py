@@ -49,7 +49,9 @@ def offered(folder: Path, config: str, *remedies: Remedy, framework: str = "hf")
     path = folder / "c.yaml"
     path.write_text(config)
     book = Rulebook(remedies={one.id: one for one in remedies}, frameworks={"hf": HF})
-    return fitting([one.id for one in remedies], Situation(framework=framework), book, Targets((path,)))
+    return fitting(
+        [one.id for one in remedies], Situation(framework=framework), book, Targets((path,)), set()
+    )
 
 
 @pytest.mark.parametrize(("config", "change"), [("max_grad_norm: 0.5\n", CLIP), ("seed: 1\n", FULL)])

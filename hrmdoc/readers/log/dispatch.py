@@ -13,6 +13,7 @@ from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
+from hrmdoc.text.platforms import platform_in
 
 _EARLY = 20
 """Formats of a lower order are asked before failures are looked for."""
@@ -179,6 +180,8 @@ class Dispatcher:
         for key, value in statements.numbers_in(text):
             facts.add(key, value, "run", mark)
             cursor.steps_per_epoch = facts.steps_per_epoch() or cursor.steps_per_epoch
+        if platform := platform_in(text):
+            facts.add("device.platform", platform, "run", mark)
         for key, version in statements.versions_in(text):
             facts.add(key, version, "version", mark)
         for key, value in statements.arguments_in(text):

@@ -40,7 +40,8 @@ class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/remedies/<id>.yaml. `applies`: the kinds of runs that it suits; `fits`: what else must hold.
 
     `afterwards`: the action that takes this one back once the symptoms that it is for are gone.
-    `first_aid`: it is for these symptoms whatever their cause, and when they only warn."""
+    `first_aid`: it is for these symptoms whatever their cause, and when they only warn.
+    `specific`: it helps against what `verify.gone` names alone, so that it is offered where that shows."""
 
     id: str
     title: str
@@ -54,6 +55,7 @@ class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
     first_aid: bool = False
     steps: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
+    specific: bool = False
     applies: Applies = Applies()
     fits: tuple[Fit, ...] = ()
     references: tuple[str, ...] = ()

@@ -87,7 +87,13 @@ _WORDS: dict[int, tuple[str, ...]] = {
         *_words(
             "max_steps total_steps batch_size param version world_size accumulation .... namespace(",
             "arguments( args( config( precision steps_per_epoch torch== vocab",
+            "rocm hiperror hipblas mi200 mi210 mi250 mi300 mi325 mi350 mi355 amdgpu miopen rccl gfx9 gfx1",
         ),
+        "hip error",
+        "hip out of memory",
+        "hip gpus",
+        "amd instinct",
+        "amd radeon",
         "optimization steps",
         "total steps",
         "training s",

@@ -1,0 +1,79 @@
+"""Remedies that are offered fit the run: its packages, its platform, its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+CONFIG = "attn_implementation: flash_attention_2\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
+NO_FLASH = (
+    "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: "
+    "the package flash_attn seems to be not installed.\n"
+)
+OF_CUDA = ("nvidia-smi", "nvcc", "torch.version.cuda", "CUDA_", "dcgmi", "TORCH_CUDA_ARCH_LIST")
+
+
+def _crashed(folder: Path, message: str, before: str = "") -> Path:
+    """A run that ended with a message, beside its config."""
+    start = "Traceback (most recent call last):\n" + '  File "train.py", line 7, in <module>\n    main()\n'
+    (folder / "train.log").write_text(before + start + message)
+    (folder / "config.yaml").write_text(CONFIG)
+    return folder
+
+
+def test_after_a_crash_of_flash_attention_the_attention_of_torch_is_offered_with_its_value(
+    hrmdoc: Command, apart: Path
+) -> None:
+    done = hrmdoc("apply", _crashed(apart, NO_FLASH), "--write")
+    assert done.status == 0
+    assert "attn_implementation: sdpa\n" in (apart / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ModuleNotFoundError: No module named 'coolname'\n",
+        "ImportError: libbitsandbytes_cuda121.so: undefined symbol: cget_managed_ptr\n",
+    ],
+)
+def test_another_missing_package_switches_no_attention_and_upgrades_no_other_package(
+    hrmdoc: Command, apart: Path, message: str
+) -> None:
+    run = _crashed(apart, message)
+    shown = hrmdoc("analyze", run).out
+    assert "Probable causes" in shown
+    assert "attention" not in shown
+    assert "deepspeed" not in shown.lower()
+    done = hrmdoc("apply", run, "--remedy", "use-sdpa", "--write")
+    assert done.status == 2
+    assert "helps only against flash-attn-abi" in done.err
+    assert (apart / "config.yaml").read_text() == CONFIG
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "says"),
+    [
+        ("Device: AMD Instinct MI300X\n", "RuntimeError: HIP error: invalid device function\n", "rocm-smi"),
+        ("", "RuntimeError: No HIP GPUs are available\n", "--device=/dev/kfd"),
+        (
+            "PyTorch version: 2.4.0+rocm6.1\n",
+            "ImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchInternalE\n",
+            "hipcc",
+        ),
+    ],
+)
+def test_a_run_on_rocm_gets_no_advice_for_cuda(
+    hrmdoc: Command, apart: Path, before: str, message: str, says: str
+) -> None:
+    shown = hrmdoc("analyze", _crashed(apart, message, before)).out
+    assert says in shown
+    causes = shown[shown.index("Probable causes") :]
+    assert [word for word in OF_CUDA if word in causes] == []
+
+
+def test_without_a_word_of_rocm_the_advice_is_that_for_cuda(hrmdoc: Command, apart: Path) -> None:
+    message = "RuntimeError: No CUDA GPUs are available\n"
+    assert "nvidia-smi" in hrmdoc("analyze", _crashed(apart, message)).out
