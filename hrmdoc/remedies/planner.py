@@ -57,7 +57,11 @@ def plan(
     code = [path for path in paths if python_text.is_program(path)]
     planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
     for change in remedy.changes:
-        planner.take(change)
+        try:
+            planner.take(change)
+        except PatchError:
+            if not change.optional:
+                raise
     return _patch(remedy, planner, code, record)
 
 

@@ -99,8 +99,11 @@ class Spelled:
             )
 
     def in_own_words(self, key: ConfigKey) -> ConfigKey:
-        """The key as the file spells its value: a word, such as `flash_attention_2`, or a plain switch."""
+        """The key as the file spells its value: a word, such as `flash_attention_2`, or a plain switch. One
+        that no file has is added as a word."""
         found = self._places.lookup(key) if key.words else None
+        if found is None and key.words:
+            return msgspec.structs.replace(key, type="str")
         said = None if found is None else found.place.document.leaves.get(found.route)
         if said is not None and said.text.strip("'\"") in key.words:
             return msgspec.structs.replace(key, type="str")

@@ -77,3 +77,59 @@ def test_a_run_on_rocm_gets_no_advice_for_cuda(
 def test_without_a_word_of_rocm_the_advice_is_that_for_cuda(hrmdoc: Command, apart: Path) -> None:
     message = "RuntimeError: No CUDA GPUs are available\n"
     assert "nvidia-smi" in hrmdoc("analyze", _crashed(apart, message)).out
+
+
+def _nan(folder: Path, config: str) -> Path:
+    """A run of a Transformers trainer whose loss is not a number any more."""
+    rows = [
+        f"{{'loss': {2.0 - i / 100:.3f}, 'grad_norm': 1.5, 'learning_rate': 5e-05, 'epoch': {i / 50:.2f}}}"
+        for i in range(1, 60)
+    ]
+    rows += [
+        f"{{'loss': nan, 'grad_norm': nan, 'learning_rate': 5e-05, 'epoch': {i / 50:.2f}}}"
+        for i in range(60, 80)
+    ]
+    (folder / "train.log").write_text("\n".join(rows) + "\n")
+    (folder / "config.yaml").write_text(config)
+    return folder
+
+
+def test_a_run_without_an_inbox_is_not_told_to_roll_back_by_itself(hrmdoc: Command, apart: Path) -> None:
+    shown = hrmdoc("analyze", _nan(apart, CONFIG), "--verbose").out
+    assert "Go back to the last good checkpoint and go on from there" in shown
+    assert "resume_from_checkpoint" in shown
+    done = hrmdoc("apply", apart, "--remedy", "roll-back")
+    assert done.status == 2
+    assert "only a live run with an inbox takes actions" in done.err
+
+
+HRM = """data_path: data/sudoku
+lr: 1e-4
+puzzle_emb_lr: 1e-4
+global_batch_size: 384
+arch:
+  hidden_size: 512
+  H_layers: 4
+  L_layers: 4
+  num_heads: 8
+  halt_max_steps: 16
+"""
+
+
+def test_the_halves_of_an_hrm_are_halved_both(hrmdoc: Command, apart: Path) -> None:
+    (apart / "train.log").write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. "
+        "GPU 0 has a total capacity of 23.60 GiB of which 3.00 MiB is free.\n"
+    )
+    (apart / "config.yaml").write_text(HRM)
+    done = hrmdoc("apply", apart, "--remedy", "halve-model", "--write")
+    assert done.status == 0
+    halved = (apart / "config.yaml").read_text()
+    assert [line.strip() for line in halved.splitlines()[5:8]] == [
+        "hidden_size: 256",
+        "H_layers: 2",
+        "L_layers: 2",
+    ]
+    shown = hrmdoc("analyze", apart).out
+    assert "8-bit" not in shown
+    assert "Shard the model" not in shown

@@ -164,3 +164,18 @@ def test_a_value_that_another_program_fills_in_is_left_alone(tmp_path: Path) -> 
         planned(
             tmp_path, '{"optimizer": {"params": {"lr": "auto"}}}', LOWER, framework=DEEPSPEED, name="ds.json"
         )
+
+
+def test_a_setting_of_words_that_no_file_has_is_added_as_a_word(tmp_path: Path) -> None:
+    words = {"steps": True, "epoch": True, "no": False}
+    framework = Framework(
+        "f", "F", config={"checkpoint.saved": ConfigKey(("save_strategy",), "bool", words=words)}
+    )
+    patch = planned(tmp_path, "output_dir: x\n", Change("checkpoint.saved", "set", True), framework=framework)
+    assert after(patch) == "output_dir: x\nsave_strategy: steps\n"
+
+
+def test_a_change_that_is_optional_is_passed_over_where_the_framework_has_no_key(tmp_path: Path) -> None:
+    other = Change("model.low_layers", "multiply", 0.5, optional=True)
+    patch = planned(tmp_path, "learning_rate: 5.0e-5\n", LOWER, other, framework=HF)
+    assert after(patch) == "learning_rate: 1.0e-5\n"

@@ -11,13 +11,14 @@ from hrmdoc.rulebook.schema.common import Applies
 
 class Change(Struct, forbid_unknown_fields=True, frozen=True):
     """One canonical key and how it changes. `value` may be a number, a string, a boolean or an expression
-    over facts (`=...`)."""
+    over facts (`=...`). One that is `optional` is passed over where it cannot be made."""
 
     key: str
     op: Literal["set", "multiply", "clamp", "remove"]
     value: Any = None
     min: float | None = None
     max: float | None = None
+    optional: bool = False
 
 
 class Verify(Struct, forbid_unknown_fields=True, frozen=True):
