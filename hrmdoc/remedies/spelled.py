@@ -91,7 +91,13 @@ class Spelled:
     def _compare(self, canonical: str, found: Found, own: Plain, value: Plain, fact: object) -> None:
         """Notes a run that did not take the value of its file: an override on its command line wins over the
         patch."""
-        if isinstance(fact, int | float | str) and isinstance(value, int | float) and not same(value, fact):
+        switch = isinstance(fact, bool) or isinstance(value, bool)  # patience 0 is early stopping off
+        if (
+            not switch
+            and isinstance(fact, int | float | str)
+            and isinstance(value, int | float)
+            and not same(value, fact)
+        ):
             place, _, name = found
             said = f"{place.source.path.name} says {name} = {own}"
             self._notes.append(

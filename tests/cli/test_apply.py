@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,34 @@ def test_out_of_memory_climbs_the_ladder_one_step_after_the_other(
     done = hrmdoc("apply", apart / "train.log", "--config", config)
     assert done.status == 0, done.err
     assert added in done.out.splitlines()
+
+
+LADDER = [
+    ["micro_batch_size: 1", "gradient_accumulation_steps: 8"],
+    ["gradient_checkpointing: true"],
+    ["adapter: qlora", "load_in_4bit: true", "lora_r: 16", "lora_alpha: 32", "lora_target_linear: true"],
+    ["sequence_len: 2048"],
+    ["sequence_len: 1024"],
+    ["attn_implementation: flash_attention_2"],
+    ["deepspeed: deepspeed_configs/zero3_bf16.json"],
+]
+
+
+def test_the_ladder_is_climbed_to_its_end_and_no_further(hrmdoc: Command, apart: Path) -> None:
+    config, log = apart / "axolotl.yaml", apart / "train.log"
+    text = AXOLOTL.format(batch=2, checkpointing="false", adapter="x").replace("adapter: x\n", "")
+    config.write_text(text.replace("sequence_len: 2048", "sequence_len: 4096") + "bf16: true\n")
+    log.write_text("{'loss': 2.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n" + OOM)
+    for rung in LADDER:
+        done = hrmdoc("apply", log, "--config", config, "--write")
+        assert done.status == 0, done.err
+        added = [line[1:] for line in done.out.splitlines() if line.startswith("+") and line[1] != "+"]
+        assert added == rung
+        later = time.time() + 5  # the run was started again and has failed again
+        os.utime(log, (later, later))
+    done = hrmdoc("apply", log, "--config", config, "--write")
+    assert done.status == 2
+    assert "done by hand" in done.err
 
 
 def test_a_setting_that_another_key_decides_is_changed_there(hrmdoc: Command, apart: Path) -> None:

@@ -103,7 +103,7 @@ EXPECTED: dict[str, dict[str, Changes]] = {
         "distributed-lab": {"fsdp.activation_checkpointing": (ABSENT, True)},
     },
     "shorten-sequences": {"axolotl": {"sequence_len": (4096, 2048)}},
-    "use-flash-attention": {"axolotl": {"flash_attention": (ABSENT, True)}},
+    "use-flash-attention": {"axolotl": {"attn_implementation": (ABSENT, "flash_attention_2")}},
     "lengthen-warmup": WARMUP,
     "raise-weight-decay": DECAY,
     "raise-dropout": {"distributed-lab": {"model.dropout": (0.1, 0.4)}, "chimera": {"dropout": (0.1, 0.4)}},
