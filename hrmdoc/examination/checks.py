@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hrmdoc.errors import RuleError
+from hrmdoc.examination.onset import onset
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.record.series import Series
@@ -41,31 +41,8 @@ class CheckNode:
         )
         if not holds or not questions.asked:
             return finding
-        step, time = self._since(scene, questions.asked)
+        step, time = onset(self._expression, scene, questions.asked)
         return replace(with_numbers(finding, questions.asked[0]), first_step=step, first_time=time)
-
-    def _since(self, scene: Scene, asked: Sequence[Series]) -> tuple[int | None, float | None]:
-        """The step from which the expression holds, found by halving: it did not right before, whatever it
-        did long before.
-
-        None where its series count different things, so that no step cuts them all at the same moment.
-        """
-        if len({series.axis for series in asked}) > 1:
-            return None, None
-        series = max(asked, key=len)
-        steps = np.maximum.accumulate(series.steps[max(scene.falls(series).fresh, default=0) :])
-        low, high = -1, len(steps) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._held(scene, int(steps[middle])) else (middle, high)
-        time = float(series.times[len(series) - len(steps) + high])
-        return int(steps[high]), time if math.isfinite(time) else None
-
-    def _held(self, scene: Scene, until: int) -> bool:
-        try:
-            return bool(self._expression(dict(scene.facts), Questions(scene, until).functions()))
-        except (expressions.MissingInput, RuleError):
-            return False
 
 
 def with_numbers(finding: Finding, series: Series) -> Finding:

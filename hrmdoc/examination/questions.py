@@ -4,7 +4,6 @@ zero')`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from hrmdoc import measures
 from hrmdoc.examination import ranks
-from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.function import Curve, Function
 from hrmdoc.measures.functions.symptoms import State
 from hrmdoc.record.records import FloatArray
@@ -25,17 +24,13 @@ class Questions:
 
     Where one file holds several runs, one behind the other, they are asked of the last one.
 
-    Args:
-        until: answer as of this step, as if the run had come no further; None for all there is.
-
     Attributes:
         asked: the series that were asked about, in that order.
         rank: the rank that stands out, where ranks were compared.
     """
 
-    def __init__(self, scene: Scene, until: int | None = None) -> None:
+    def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._until = until
         self.asked: list[Series] = []
         self.rank: int | None = None
 
@@ -51,7 +46,7 @@ class Questions:
             MissingInput: what it is asked of is not there, or it cannot tell yet.
         """
         if function.subject == "symptom":
-            return asked_of_symptoms(function, arguments, self._state, self.scene.groups)
+            return asked_of_symptoms(function, arguments, self.scene.found, self.scene.groups)
         roles, numbers = arguments[: function.roles], arguments[function.roles :]
         if function.subject == "run":
             series = function(self.scene.run, *roles, *numbers)
@@ -61,7 +56,7 @@ class Questions:
         if function.subject == "ranks":
             return self._of_ranks(function, roles[0])
         if function.absent is not None:
-            curve = self._curve(roles[0])
+            curve = self.curve(roles[0])
             return function.absent if curve is None else function(curve)
         answer = function(*(self._given(role, function) for role in roles), *numbers)
         if answer is None:
@@ -76,16 +71,9 @@ class Questions:
         value, self.rank = answer
         return value
 
-    def _state(self, symptom: str) -> Finding | None:
-        """How it stands at the step that is asked about, as far as anybody knows."""
-        finding = self.scene.found(symptom)
-        if finding is None or self._until is None or finding.first_step is None:
-            return finding
-        return finding if finding.first_step <= self._until else replace(finding, state="absent")
-
     def _given(self, role: str, function: Function) -> Curve | FloatArray:
         """What the function is asked of: a curve, or its finite values; enough points of it."""
-        curve = self._curve(role)
+        curve = self.curve(role)
         if curve is None:
             raise expressions.MissingInput(role)
         self.asked += filter(None, [self.scene.run.best(role)])
@@ -96,24 +84,16 @@ class Questions:
             raise expressions.MissingInput(f"more points of {role}" if points else role)
         return given
 
-    def _curve(self, role: str) -> Curve | None:
+    def curve(self, role: str) -> Curve | None:
+        """The points of the last run in the best series of a role; None where there are none."""
         series = self.scene.run.best(role)
         if series is None:
             return None
-        part = self._part(series)
+        fresh = self.scene.falls(series).fresh
+        part = slice(fresh[-1] if fresh else 0, None)
         if not len(series.values[part]):
             return None
-        runs = 1 + len(self.scene.falls(series).fresh)
-        return Curve(role, series.steps[part], series.values[part], series.axis, runs)
-
-    def _part(self, series: Series) -> slice:
-        """The points of the last run in `series`, up to the step that is asked about."""
-        fresh = self.scene.falls(series).fresh
-        begin = fresh[-1] if fresh else 0
-        if self._until is None:
-            return slice(begin, None)
-        progress = np.maximum.accumulate(series.steps[begin:])
-        return slice(begin, begin + int(np.searchsorted(progress, self._until, side="right")))
+        return Curve(role, series.steps[part], series.values[part], series.axis, 1 + len(fresh))
 
 
 def asked_of_symptoms(

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.measures.base import LIMIT
 from hrmdoc.record.records import FloatArray, IntArray
+
+Course = Callable[..., NDArray[Any] | None]
+"""What answers for every point at once; None where there are too many of them."""
 
 Subject = Literal["values", "curve", "run", "ranks", "symptom"]
 
@@ -51,6 +55,9 @@ class Function:
         points: below so many of them (finite values, points, or ranks) it is not asked.
         absent: its answer where the role is not logged at all; None where nothing can be said then.
         lacks: what it would have needed where it answers None.
+        course: its answers as of every point at once, for the same subject; the last is the answer now. None
+            where it weighs the curve as a whole, as a median does: when such an answer came about it cannot
+            tell.
     """
 
     call: Callable[..., Any]
@@ -59,6 +66,7 @@ class Function:
     points: int
     absent: float | None
     lacks: str
+    course: Course | None = None
 
     @property
     def name(self) -> str:
@@ -67,9 +75,24 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         """The answer; magnitudes are cut as those of detectors are, so that squares and sums stay finite."""
-        given = [np.clip(one, -LIMIT, LIMIT) if isinstance(one, np.ndarray) else one for one in arguments]
         with np.errstate(all="ignore"):
-            return self.call(*given)
+            return self.call(*map(_bounded, arguments))
+
+    def along(self, *arguments: Any) -> FloatArray | None:
+        """Its answers as of every point, NaN where it cannot say; None where it has no course."""
+        if self.course is None:
+            return None
+        with np.errstate(all="ignore"):
+            course = self.course(*map(_bounded, arguments))
+        if course is None:
+            return None
+        answers: FloatArray = course.astype(np.float64)
+        answers[: self.points - 1] = np.nan
+        return answers
+
+
+def _bounded(argument: Any) -> Any:
+    return np.clip(argument, -LIMIT, LIMIT) if isinstance(argument, np.ndarray) else argument
 
 
 def function(
@@ -79,6 +102,7 @@ def function(
     points: int = 1,
     absent: float | None = None,
     lacks: str = "more points",
+    course: Course | None = None,
 ) -> Callable[[Callable[..., Any]], Function]:
     """Makes a function known to expressions under its own name; see `Function`."""
-    return lambda call: Function(call, subject, roles, points, absent, lacks)
+    return lambda call: Function(call, subject, roles, points, absent, lacks, course)

@@ -225,7 +225,7 @@ def _measure(name: str, book: Rulebook) -> Iterator[str]:
     function = measures.all_functions().get(name)
     kind = "detector · a score for every point, judged by the thresholds of a rule"
     if function is not None:
-        kind = f"function of expressions · one answer, asked of {_asked_of(function)}"
+        kind = f"function of expressions · one answer, asked of {_asked_of(function)}{_onset_of(function)}"
     yield f"# {name}\n\n{kind}\n\n{measures.describe(name)}\n"
     yield from _listed(
         "Parameters",
@@ -246,6 +246,15 @@ def _asked_of(function: measures.Function) -> str:
     roles = "a role" if function.roles == 1 else f"{function.roles} roles"
     unit = "rank" if function.subject == "ranks" else "point"
     return f"{roles} with at least {function.points} {unit}{'s' if function.points > 1 else ''}"
+
+
+def _onset_of(function: measures.Function) -> str:
+    """Whether a check that calls it can say since when it holds."""
+    if function.subject not in ("values", "curve"):
+        return ""
+    if function.course is not None:
+        return " · known at every point, so that a check tells since when it holds"
+    return " · weighs the curve as a whole, so that a check with it cannot tell since when it holds"
 
 
 def _uses(when: When, name: str) -> bool:

@@ -29,6 +29,7 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         *_of_lines(book),
         *relations.problems(book.symptoms),
         *_long(book, own),
+        *_flapping(book, own),
         *(f"cause {one.id}: {problem}" for one in book.causes.values() for problem in _of_cause(one, book)),
         *(f"remedy {one.id}: {flaw}" for one in book.remedies.values() for flaw in _of_remedy(one, book)),
         *_unused(book, own),
@@ -61,6 +62,16 @@ def _long(book: Rulebook, own: Collection[str]) -> Iterator[str]:
     for rule in book.symptoms.values():
         if rule.id not in own:
             yield from (f"symptom {rule.id}: {flaw}" for _, flaw in wordy(rule))
+
+
+def _flapping(book: Rulebook, own: Collection[str]) -> Iterator[str]:
+    """Thresholds of built-in rules that one point's noise could open and close again."""
+    for rule in book.symptoms.values():
+        for part in rule.when.walk():
+            held = part.leave is not None and part.leave != part.enter
+            if part.detector and rule.id not in own and not held and part.leave_patience < 2:
+                flaw = f"{part.detector} leaves where it enters; give it `leave` or `leave_patience`"
+                yield f"symptom {rule.id}: {flaw}"
 
 
 def _of_cause(cause: Cause, book: Rulebook) -> Iterator[str]:

@@ -177,25 +177,6 @@ def test_of_several_runs_in_one_file_the_last_one_is_asked() -> None:
     assert [known[name]("train.loss") for name in ("count", "last_step", "first", "min_of")] == [6, 5, 3, 2]
 
 
-def test_questions_about_a_step_know_nothing_of_what_came_later() -> None:
-    run = Run("x", role_of=RoleGuess)
-    steps = np.arange(4, dtype=np.int64) * 10
-    run.add(Points("train.loss", steps, np.array([4.0, 3.0, 2.0, 9.0]), steps.astype(np.float64), "a.log"))
-    later = {"loss-spike": Finding("present", first_step=30)}
-    then = Questions(Scene(run, found=later.get), until=20).functions()
-    assert [
-        then["count"]("train.loss"),
-        then["last_step"]("train.loss"),
-        then["last"]("train.loss"),
-        then["max_of"]("train.loss"),
-    ] == [3, 20, 2, 4]
-    assert not then["seen"]("loss-spike")
-    before = Questions(Scene(run), until=-1).functions()
-    assert before["count"]("train.loss") == 0
-    with pytest.raises(MissingInput):
-        before["last"]("train.loss")
-
-
 def test_several_symptoms_are_asked_together() -> None:
     shown = {"a": Finding("resolved", count=3, first_step=40, values={"peak": 7}), "b": Finding("absent")}
     shown["c"] = Finding("present", count=1, first_step=20, values={"peak": 2})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from hrmdoc.examination.symptom import State, Symptom
 from hrmdoc.live.incidents import IncidentLog
-from hrmdoc.rulebook import When
+from hrmdoc.rulebook import SymptomRule, When, load
 
 RULE = SimpleNamespace(when=When(detector="level", role="train.loss", patience=4))
 
@@ -128,3 +129,15 @@ def test_a_history_that_cannot_be_written_stays_in_memory(tmp_path: Path, place:
     log = IncidentLog(tmp_path / place)
     assert changes(log, "present", 0.0) == ["opened"]
     assert [one.symptom for one in log.open] == ["loss-plateau"]
+
+
+@pytest.mark.parametrize("rule", load().symptoms.values(), ids=lambda rule: rule.id)
+def test_no_rule_is_open_and_closed_by_the_noise_of_one_point(rule: SymptomRule) -> None:
+    """Checks have no threshold to leave: whatever opens an incident, it is over only after several points."""
+    log, told = IncidentLog(None), []
+    for points, state in enumerate(["present", "absent"] * 20):
+        found = analysis(state, points=points)  # type: ignore[arg-type]
+        found.symptoms = [replace(one, id=rule.id) for one in found.symptoms]
+        found.book = SimpleNamespace(symptoms={rule.id: rule})
+        told += [incident.change for incident in log.update(found, float(points))]
+    assert told == ["opened"]

@@ -186,3 +186,45 @@ def test_a_function_answers_or_has_too_little_whatever_the_values(
     assert answer is None or answer == answer, "NaN is no answer"
     assert answer == function(*given), "the same question has the same answer"
     assert np.array_equal(curve.values, values, equal_nan=True), "what it is asked of stays as it is"
+
+
+@pytest.mark.parametrize("name", [name for name in CURVES if measures.all_functions()[name].course])
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**31), n=st.integers(1, 60), dirty=st.booleans(), digits=st.sampled_from([1, 3, 9])
+)
+def test_the_course_of_a_function_is_its_answer_at_each_point(
+    name: str, seed: int, n: int, dirty: bool, digits: int
+) -> None:
+    function = measures.all_functions()[name]
+    with np.errstate(over="ignore"):
+        values = np.round(series(seed, n, 1, dirty=dirty), digits)  # round values repeat
+    if function.subject == "values":
+        values = values[np.isfinite(values)]
+    steps = np.arange(len(values))
+
+    def given(stop: int) -> object:
+        return (
+            values[:stop]
+            if function.subject == "values"
+            else Curve("x", steps[:stop], values[:stop], "step", 1)
+        )
+
+    if not len(values):
+        return
+    course = function.along(given(len(values)))
+    assert course is not None
+    for stop in range(1, len(values) + 1):
+        answer = function(given(stop)) if stop >= function.points else None
+        expected = np.nan if answer is None else float(answer)
+        np.testing.assert_allclose(course[stop - 1], expected, rtol=1e-12, err_msg=f"{name} of {stop} points")
+
+
+def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
+    """A check with one of these cannot tell since when it holds: what is usual of a part that moves along, and
+    shapes (a largest rise, a turn), are seen only from behind."""
+    shapes = {"anew", "back_after", "before_break", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
+    medians = {"before_zero", "from_start", "jitter", "least_cost"}
+    outcomes = {"kept", "risen", "since_best"}
+    whole = {name for name in CURVES if measures.all_functions()[name].course is None}
+    assert whole == shapes | medians | outcomes

@@ -163,3 +163,16 @@ def test_a_condition_that_can_come_true_in_many_ways_is_more_than_one_claim() ->
     assert [flaw for _, flaw in wordy(many)] == [
         "a condition that can come true in 5 ways is more than one claim (at most 4)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("held", "flaws"), [({}, 1), ({"leave": 2.0}, 1), ({"leave": 1.5}, 0), ({"leave_patience": 2}, 0)]
+)
+def test_a_built_in_threshold_that_one_point_could_open_and_close_is_refused(
+    held: dict[str, float], flaws: int
+) -> None:
+    when = When(all=(When(detector="level", role="train.loss", enter=2.0, **held),))  # type: ignore[arg-type]
+    book = Rulebook({"mine": SymptomRule("mine", "Mine", when, "unknown")})
+    told = "symptom mine: level leaves where it enters; give it `leave` or `leave_patience`"
+    assert rulebook.check(book).count(told) == flaws
+    assert rulebook.check(book, own={"mine"}) == []

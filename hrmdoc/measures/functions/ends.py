@@ -9,31 +9,45 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 
 
-@function("curve", absent=0)
+def _first_steps(curve: Curve) -> FloatArray:
+    if curve.axis == "epoch":
+        return np.full(len(curve.steps), np.nan)
+    return np.minimum.accumulate(curve.steps).astype(np.float64)
+
+
+def _trailing_min(values: FloatArray, length: int) -> FloatArray:
+    """The lowest of each value and those right before it, `length` of them where there are so many."""
+    lowest = values.copy()
+    for back in range(1, length):
+        lowest[back:] = np.minimum(lowest[back:], values[:-back])
+    return lowest
+
+
+@function("curve", absent=0, course=lambda curve: np.arange(1, len(curve.values) + 1))
 def count(curve: Curve) -> int:
     """How many points the role has; 0 where it is not logged."""
     return len(curve.values)
 
 
-@function("curve", absent=0)
+@function("curve", absent=0, course=lambda curve: np.cumsum(np.isfinite(curve.values)))
 def finite(curve: Curve) -> int:
     """How many of its values are finite; 0 where it is not logged."""
     return int(np.isfinite(curve.values).sum())
 
 
-@function("curve")
+@function("curve", course=lambda curve: np.maximum.accumulate(curve.steps))
 def last_step(curve: Curve) -> int:
     """The highest step reached."""
     return int(curve.steps.max())
 
 
-@function("curve", lacks="steps")
+@function("curve", lacks="steps", course=_first_steps)
 def first_step(curve: Curve) -> int | None:
     """The lowest step; unknown where the points count epochs, at the end of which many steps are done."""
     return None if curve.axis == "epoch" else int(curve.steps.min())
 
 
-@function("curve")
+@function("curve", course=lambda curve: np.full(len(curve.values), curve.runs))
 def starts(curve: Curve) -> int:
     """How many runs stand one behind the other in the same file, seen by a step counter that falls back
     to its beginning."""
@@ -50,25 +64,25 @@ def from_start(curve: Curve) -> bool:
     return len(gaps) > 0 and int(steps[0]) <= 2 * middle(gaps.astype(np.float64))
 
 
-@function()
+@function(course=lambda values: np.full(len(values), values[0]))
 def first(values: FloatArray) -> float:
     """The first value."""
     return float(values[0])
 
 
-@function()
+@function(course=lambda values: values.copy())
 def last(values: FloatArray) -> float:
     """The last value."""
     return float(values[-1])
 
 
-@function()
+@function(course=lambda values: np.maximum.accumulate(values[np.minimum(np.arange(len(values)), 2)]))
 def opening(values: FloatArray) -> float:
     """The highest of the first three values: where a series starts, noise allowed for."""
     return float(values[:3].max())
 
 
-@function()
+@function(course=lambda values: _trailing_min(values, 3))
 def closing(values: FloatArray) -> float:
     """The lowest of the last three values: where a series that went up stands, single points above it
     left aside."""

@@ -20,14 +20,35 @@ PERCENTS = 10.0
 """Accuracies above are percents: two of their decimals are worth four of a share."""
 
 
-@function()
+def _alike(values: FloatArray) -> FloatArray:
+    """How many values up to each point are the same as it."""
+    at = np.arange(len(values))
+    changed = np.concatenate([[True], values[1:] != values[:-1]])
+    lengths = at + 1 - np.maximum.accumulate(np.where(changed, at, 0))
+    return lengths.astype(np.float64)
+
+
+@function(course=_alike)
 def repeated(values: FloatArray) -> int:
     """How many values at the end are the same, however few digits they have."""
     other = np.flatnonzero(values != values[-1])
     return len(values) - (int(other[-1]) + 1 if len(other) else 0)
 
 
-@function("curve")
+def _unchanged_along(curve: Curve) -> FloatArray:
+    """`unchanged` as of each point."""
+    known = np.isfinite(curve.values)
+    values = curve.values[known]
+    if not len(values):
+        return np.full(len(curve.values), np.nan)
+    percents = curve.role.endswith("accuracy") & (values >= PERCENTS)
+    rounded = np.where(percents, values == np.round(values, 1), values == np.round(values, 3))
+    behind = np.cumsum(known) - 1
+    answers = np.where(rounded, 0.0, _alike(values))[behind]
+    return np.where(behind < 0, np.nan, answers)
+
+
+@function("curve", course=_unchanged_along)
 def unchanged(curve: Curve) -> int | None:
     """How many values at the end are the same to the last digit; 0 for values of three decimals or
     fewer, of percents two."""
@@ -79,7 +100,15 @@ def before_zero(values: FloatArray) -> float:
     return float(middle(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
 
 
-@function()
+def _kept_until_zero_along(values: FloatArray) -> FloatArray:
+    """`kept_until_zero` as of each point."""
+    at = np.arange(len(values))
+    before = np.maximum.accumulate(np.where(values != 0, at, -1))
+    kept = np.minimum.accumulate(values)[before] / values[0]
+    return np.where((values == 0) & (before >= 0) & (values[0] > 0), np.maximum(0.0, kept), 0.0)
+
+
+@function(course=_kept_until_zero_along)
 def kept_until_zero(values: FloatArray) -> float:
     """The lowest value before the zeros at the end, as a share of the first; 0 where the end is no zero,
     or a value before it was none or less."""
