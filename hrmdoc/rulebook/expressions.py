@@ -13,17 +13,14 @@ only; numbers are bounded.
 from __future__ import annotations
 
 import ast
-import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hrmdoc.errors import RuleError
+from hrmdoc.rulebook.arithmetic import ARITHMETIC, COMPARISONS, FUNCTIONS, bounded, number_of
 
 LONGEST = 1000
-LARGEST_EXPONENT = 64
-LARGEST_INTEGER = 2**63
 OF_SYMPTOMS = frozenset(("seen", "present", "began", "episodes", "peak"))
 """Functions that ask for the state of symptoms, which they name in quotes."""
 
@@ -96,61 +93,6 @@ def is_computed(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("=")
 
 
-def _bounded(value: Any) -> Any:
-    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-        raise OverflowError("a whole number grew beyond 64 bits")
-    return value
-
-
-def _number(value: Any) -> float | int:
-    if isinstance(value, int | float):
-        return value
-    raise TypeError(f"{value!r} is not a number")
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > LARGEST_EXPONENT:
-        raise OverflowError(f"an exponent may be {LARGEST_EXPONENT} at most")
-    result = base**exponent
-    if isinstance(result, complex):
-        raise ValueError("a root of a negative number")
-    return result
-
-
-def _round(value: float, digits: int = 0) -> float | int:
-    return round(value, digits) if digits else round(value)
-
-
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "log": math.log,
-    "exp": math.exp,
-    "sqrt": math.sqrt,
-    "round": _round,
-    "floor": math.floor,
-    "ceil": math.ceil,
-}
-
-
 def about(facts: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """The function that facts alone can answer: `known(lora.rank)`, which never misses an input."""
     return {"known": lambda name: facts.get(name) is not None}
@@ -192,7 +134,7 @@ class _Compiler:
                 raise SyntaxError(f"{ast.unparse(node)[:40]!r} is not part of the language")
 
     def _constant(self, value: Any) -> Closure:
-        _bounded(value)
+        bounded(value)
         return lambda _: value
 
     def _name(self, name: str) -> Closure:
@@ -207,20 +149,20 @@ class _Compiler:
         return look_up
 
     def _binary(self, node: ast.BinOp) -> Closure:
-        apply = _ARITHMETIC.get(type(node.op))
+        apply = ARITHMETIC.get(type(node.op))
         if apply is None:
             raise SyntaxError(f"{ast.unparse(node)[:40]!r} uses an operator that is not part of the language")
         left, right = self.compile(node.left), self.compile(node.right)
-        return lambda scope: _bounded(apply(_number(left(scope)), _number(right(scope))))
+        return lambda scope: bounded(apply(number_of(left(scope)), number_of(right(scope))))
 
     def _unary(self, node: ast.UnaryOp) -> Closure:
         operand = self.compile(node.operand)
         if isinstance(node.op, ast.Not):
             return lambda scope: not operand(scope)
         if isinstance(node.op, ast.USub):
-            return lambda scope: -_number(operand(scope))
+            return lambda scope: -number_of(operand(scope))
         if isinstance(node.op, ast.UAdd):
-            return lambda scope: _number(operand(scope))
+            return lambda scope: number_of(operand(scope))
         raise SyntaxError("`~` is not part of the language")
 
     def _boolean(self, node: ast.BoolOp) -> Closure:
@@ -230,13 +172,13 @@ class _Compiler:
         return lambda scope: any(part(scope) for part in parts)
 
     def _compare(self, node: ast.Compare) -> Closure:
-        unknown = [op for op in node.ops if type(op) not in _COMPARISONS]
+        unknown = [op for op in node.ops if type(op) not in COMPARISONS]
         if unknown:
             raise SyntaxError(
                 f"{ast.unparse(node)[:40]!r} uses a comparison that is not part of the language"
             )
         operands = [self.compile(value) for value in (node.left, *node.comparators)]
-        tests = [_COMPARISONS[type(op)] for op in node.ops]
+        tests = [COMPARISONS[type(op)] for op in node.ops]
 
         def hold(scope: Scope) -> bool:
             left = operands[0](scope)
@@ -250,10 +192,10 @@ class _Compiler:
         return hold
 
     def _call(self, name: str, nodes: list[ast.expr]) -> Closure:
-        builtin = _FUNCTIONS.get(name)
+        builtin = FUNCTIONS.get(name)
         if builtin is not None:
             arguments = [self.compile(node) for node in nodes]
-            return lambda scope: _bounded(builtin(*(_number(argument(scope)) for argument in arguments)))
+            return lambda scope: bounded(builtin(*(number_of(argument(scope)) for argument in arguments)))
         self.calls[name] = max(self.calls.get(name, 0), len(nodes))
         if name in OF_SYMPTOMS:
             self.symptoms += [_quoted(name, node) for node in nodes]
