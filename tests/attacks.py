@@ -40,6 +40,7 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     "a log brings about an action, or a record of actions is forged": (
         "live/test_consent.py",
         "live/test_actionlog.py",
+        "supervision/test_resume.py::test_a_name_of_a_checkpoint_is_one_word_whatever_it_holds",
     ),
     "a generated program leaves the sandbox": ("trainer/sandbox",),
     "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),

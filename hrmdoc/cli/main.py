@@ -92,6 +92,7 @@ EXAMPLES = {
         "hrmdoc run -- python train.py",
         "hrmdoc run --stop-on critical -- torchrun --nproc-per-node 8 train.py",
         "hrmdoc run --act -- python train.py config.yaml",
+        "hrmdoc run --restart 3 --log train.log -- python train.py --output_dir out",
     ),
     "lab": ("hrmdoc lab --reference", "hrmdoc lab --matrix small"),
     "demo": ("hrmdoc demo", "hrmdoc demo --folder /tmp/try-it"),

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.cli.shared.operations import metrics_options, telling
 from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hrmdoc.settings import Settings
+    from hrmdoc.supervision.resume import Resumption
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True})
@@ -35,6 +43,56 @@ from hrmdoc.errors import UsageError
     type=click.Path(path_type=Path),
     help="With --act: the config file [default: named in COMMAND].",
 )
+@click.option(
+    "--restart",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Start it again after at most N failures that may pass, from its newest checkpoint.",
+)
+@click.option(
+    "--backoff",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds before it is started again; doubled each time that it came no further.",
+)
+@click.option(
+    "--restart-window",
+    type=click.FloatRange(min=0, min_open=True),
+    default=24.0,
+    show_default=True,
+    metavar="HOURS",
+    help="Failures longer ago do not count.",
+)
+@click.option(
+    "--hang",
+    type=click.FloatRange(min=0),
+    default=1800.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --restart: silence of output and heartbeat after which it is ended; 0: never.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between SIGTERM and SIGKILL.",
+)
+@click.option(
+    "--heartbeat",
+    "beats",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file that changes while the command lives.",
+)
+@click.option("--checkpoints", metavar="DIR", help="Where its checkpoints lie: a folder, or a glob.")
+@click.option(
+    "--resume-with",
+    metavar="WORDS",
+    help="Words that make it go on: '--resume {checkpoint}' [default: as its framework does].",
+)
 @metrics_options
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(
@@ -47,6 +105,14 @@ def command(
     config: Path | None,
     metrics: str | None,
     metrics_file: Path | None,
+    restart: int | None,
+    backoff: float,
+    restart_window: float,
+    hang: float,
+    grace: float,
+    beats: tuple[Path, ...],
+    checkpoints: str | None,
+    resume_with: str | None,
 ) -> int:
     """Supervise any training command: its output is kept, examined while it runs, and the diagnosis follows
     at its end.
@@ -55,6 +121,11 @@ def command(
     lost. Signals are passed on to it, but for a hang-up. A run that only falls silent is not stopped unless
     --stop-on-silence says so: it may be evaluating or saving.
 
+    With --restart a crash, a hang or a preemption starts it again, unless the same failure comes twice at
+    the same step, or its cause has to be mended first (`hrmdoc verdict`). The state is kept in
+    LOG.hrmdoc: the same line with the same --log goes on where hrmdoc was killed, also while the command
+    still runs.
+
     With --act a remedy that does not help is taken back, and the next one tried. The exit status is the
     command's own; 1 when it was stopped by --stop-on.
     """
@@ -62,7 +133,9 @@ def command(
     from hrmdoc.live.incidents import Incident
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.terminal import show, show_action
-    from hrmdoc.supervision.heal import configs_in, heal
+    from hrmdoc.supervision.heal import Patcher, configs_in, heal
+    from hrmdoc.supervision.plan import Plan
+    from hrmdoc.supervision.restart import Ears, Supervisor
     from hrmdoc.supervision.supervise import StopPolicy, supervise
 
     arguments = list(words[1:] if words[0] == "--" else words)
@@ -88,7 +161,19 @@ def command(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
     with telling(settings, metrics, metrics_file) as observe:
-        if act:
+        if restart is not None:
+            outcome = Supervisor(
+                arguments,
+                target,
+                Plan(restart, backoff, restart_window * 3600, hang or None, grace),
+                settings,
+                resumption(arguments, checkpoints, resume_with, settings),
+                heartbeats(arguments, beats, settings),
+                stop,
+                Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
+                Ears(report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
+            ).run()
+        elif act:
             outcome = heal(
                 arguments,
                 target,
@@ -96,7 +181,7 @@ def command(
                 settings,
                 stop=stop,
                 report=report,
-                show_action=lambda action: show_action(action, screen),
+                show_action=partial(show_action, console=screen),
                 observe=observe,
             )
         else:
@@ -108,3 +193,27 @@ def command(
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)
         return 1
     return outcome.status if outcome.status >= 0 else 128 - outcome.status
+
+
+def resumption(
+    words: Sequence[str], checkpoints: str | None, template: str | None, settings: Settings
+) -> Resumption:
+    """How the command goes on from a checkpoint: as the user says, else as its framework does."""
+    from hrmdoc import rulebook
+    from hrmdoc.supervision.resume import NOT_AT_ALL, known, stated
+
+    if template is not None:
+        return stated(template, checkpoints)
+    found = known(words, checkpoints, rulebook.load(Path(folder) for folder in settings.rules))
+    if found is NOT_AT_ALL:
+        click.echo("hrmdoc: each attempt gets the same words; --resume-with tells how it goes on", err=True)
+    return found
+
+
+def heartbeats(words: Sequence[str], named: tuple[Path, ...], settings: Settings) -> tuple[Path, ...]:
+    """The files that show that the command lives: those that the user names, and that of the run's folder."""
+    from hrmdoc import rulebook
+    from hrmdoc.supervision.resume import folder_of
+
+    folder = folder_of(words, rulebook.load(Path(name) for name in settings.rules))
+    return named if folder is None else (*named, folder / "heartbeat.json")

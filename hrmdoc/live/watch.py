@@ -19,7 +19,7 @@ from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
-from hrmdoc.record.records import Tick
+from hrmdoc.record.records import Fact, Tick
 from hrmdoc.settings import Settings
 
 SETTLE_S = 1.0
@@ -73,6 +73,7 @@ class Watch:
         self._remember = remember
         self._acts = act
         self._stop = self._ended = False
+        self._told: list[Fact] = []
         self._admit()
 
     def _admit(self) -> None:
@@ -92,12 +93,14 @@ class Watch:
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
 
-    def stop(self, *, ended: bool = False) -> None:
+    def stop(self, *, ended: bool = False, facts: Iterable[Fact] = ()) -> None:
         """Ends the watch after the look in progress (signal handlers call this).
 
         Args:
             ended: the run itself has ended: silence before that is none any more.
+            facts: what is known of its end.
         """
+        self._told = [*self._told, *facts]
         self._ended = self._ended or ended
         self._stop = True
 
@@ -131,6 +134,7 @@ class Watch:
         self._follower.poll()
         self.pulse.feel()
         self._follower.close()
+        self.session.run.extend(self._told)
         yield self._look(closed=True)
         self._waker.close()
 

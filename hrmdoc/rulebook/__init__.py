@@ -12,7 +12,7 @@ from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
 from hrmdoc.rulebook.schema.common import Applies, Severity
-from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework
+from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework, Resume
 from hrmdoc.rulebook.schema.remedies import Change, Remedy, Verify
 from hrmdoc.rulebook.schema.signatures import MESSAGE, Signature
 from hrmdoc.rulebook.schema.symptoms import SymptomRule, Variant
@@ -32,6 +32,7 @@ __all__ = [
     "LinesWhen",
     "Remedy",
     "Restart",
+    "Resume",
     "Rulebook",
     "Severity",
     "Signature",

@@ -61,29 +61,64 @@ def heal(
         outcome = supervise(command, place, stop=stop, settings=settings, report=report, observe=observe)
         return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
 
-    treatment = Treatment(settings.policy, log, supervised_folder(log) / FILE)
-    sick = last = run(1)
+    patcher = Patcher(log, configs, settings, show_action)
     number = 1
     while True:
-        action = next(iter(treatment.look(sick.analysis, time.time(), closed=True)), None)
-        if action is not None:
-            show_action(action)
-        if action is None or action.status != "written":
-            return last
-        number += 1
         last = run(number)
-        showing = {symptom.id for symptom in last.analysis.symptoms if symptom.state == "present"}
-        ineffective = last.status != 0 or not showing.isdisjoint(action.gone)
-        if (
-            ineffective
-        ):  # the config is again what the sick run was examined with, so its other remedies still fit
-            for file in action.files:
-                store.undo(file)
-        else:
-            sick = last
-        became = replace(action, status="ineffective" if ineffective else "helped", at=time.time())
-        treatment.keep(became)
-        show_action(became)
+        number += 1
+        if not patcher.after(last):
+            return last
+
+
+class Patcher:
+    """Changes the config of a command between two tries as far as the policy allows it, and takes back
+    what did not help.
+
+    Args:
+        log: the output of the first try, beside which what is done is recorded.
+        configs: the files that may be patched.
+        show_action: called with everything that is done.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        configs: Sequence[Path],
+        settings: Settings,
+        show_action: Callable[[TakenAction], None],
+    ) -> None:
+        self._configs, self._settings, self._show = configs, settings, show_action
+        self._treatment = Treatment(settings.policy, log, supervised_folder(log) / FILE)
+        self._sick: Analysis | None = None
+        self._tried: TakenAction | None = None
+
+    def after(self, outcome: Outcome, *, finished: bool = False) -> bool:
+        """Takes in how a try ended; whether the config was changed for the next one. `finished`: there
+        will be none."""
+        analysis = _examined(outcome.logs, self._configs, self._settings)
+        if self._tried is None or self._helped(self._tried, outcome, analysis) or self._sick is None:
+            self._sick = analysis
+        self._tried = None
+        if finished:
+            return False
+        action = next(iter(self._treatment.look(self._sick, time.time(), closed=True)), None)
+        if action is None:
+            return False
+        self._show(action)
+        self._tried = action if action.status == "written" else None
+        return self._tried is not None
+
+    def _helped(self, action: TakenAction, outcome: Outcome, analysis: Analysis) -> bool:
+        """Whether a patch helped. One that did not is taken back: the config is again what the sick run was
+        examined with, so that its other remedies still fit."""
+        showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
+        helped = outcome.status == 0 and showing.isdisjoint(action.gone)
+        for file in () if helped else action.files:
+            store.undo(file)
+        became = replace(action, status="helped" if helped else "ineffective", at=time.time())
+        self._treatment.keep(became)
+        self._show(became)
+        return helped
 
 
 def _examined(logs: Sequence[Path], configs: Sequence[Path], settings: Settings) -> Analysis:

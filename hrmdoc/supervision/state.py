@@ -28,6 +28,7 @@ class State(Struct, frozen=True):
         pid, started: the process of the last one and its start (Unix seconds), by which it is known again.
         due: Unix seconds.
         verdict: the last one, in a line.
+        before: attempts of former commands that wrote to the same log.
     """
 
     command: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class State(Struct, frozen=True):
     started: float = 0.0
     due: float = 0.0
     verdict: str = ""
+    before: int = 0
     schema: str = "hrmdoc.supervised/1"
 
 

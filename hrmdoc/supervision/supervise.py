@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -24,15 +23,16 @@ from hrmdoc.errors import UsageError
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.tail import Tail
 from hrmdoc.live.watch import Observer, Watch
+from hrmdoc.record.records import Fact
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
+from hrmdoc.supervision.child import Child, oom_kills
+from hrmdoc.supervision.signals import Signals
 
 LITTLE = 100 << 20
 GRACE_S = 30.0
 """Seconds between SIGTERM and SIGKILL: time to write a checkpoint."""
-PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-"""What is asked of the supervisor is meant for the command; a hang-up is not, since the command needs no
-terminal."""
+POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,27 @@ class Outcome:
         status: as `subprocess` gives it: negative where a signal ended the command.
         logs: the files that hold its output.
         stopped_by: the incident for which it was stopped, if it was.
+        hung: it was ended because it stood still.
+        seen: whether anybody saw how it ended; where not, `status` is what its log makes probable.
     """
 
     status: int
     analysis: Analysis
     logs: tuple[Path, ...]
     stopped_by: Incident | None = None
+    hung: bool = False
+    seen: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """When a command stands still: its logs and the files by which it shows that it lives did not change
+    for so many seconds of a clock that nobody sets. Points and steps do not count, so that a long
+    evaluation that says a word now and then is none.
+    """
+
+    seconds: float
+    beats: tuple[Path, ...] = ()
 
 
 def supervise(
@@ -81,6 +96,10 @@ def supervise(
     settings: Settings | None = None,
     report: Callable[[Incident], None] = lambda _: None,
     observe: Observer = lambda *_: None,
+    silence: Silence | None = None,
+    grace: float = GRACE_S,
+    begin: Callable[[Sequence[BinaryIO]], Child] | None = None,
+    signals: Signals | None = None,
 ) -> Outcome:
     """Runs `command`, which writes to `log`, and watches that; what it writes is passed on as it comes.
 
@@ -91,6 +110,10 @@ def supervise(
         stop: when to stop the command.
         report: called with every incident.
         observe: called with every look of the watch.
+        silence: when it is ended because it stands still; None: never.
+        grace: seconds between SIGTERM and SIGKILL where it is stopped.
+        begin: starts the command with the files for its output, or finds it again.
+        signals: who notes the signals, where somebody does already.
 
     Raises:
         ConfigError, RuleError: the settings or rules are wrong; the command was not started.
@@ -104,8 +127,14 @@ def supervise(
             for path, stream in zip(logs, (sys.stdout.buffer, sys.stderr.buffer), strict=False)
         ]
         watch = Watch(*map(str, logs), remember=False, settings=settings)
-        process = _started(command, files)
-    return _watched(process, tails, watch, logs, stop, report, observe)
+        child = Child.start(command, files) if begin is None else begin(files)
+    care = _Care(child, tails, watch, silence, grace)
+    with nullcontext(signals) if signals is not None else Signals() as noted:
+        noted.child = child
+        try:
+            return _watched(care, logs, stop, report, observe)
+        finally:
+            noted.child = None
 
 
 def _one_place() -> bool:
@@ -150,78 +179,88 @@ def _opened(logs: Sequence[Path]) -> Iterator[list[BinaryIO]]:
             file.close()
 
 
-def _started(command: Sequence[str], files: Sequence[BinaryIO]) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    try:
-        return subprocess.Popen(
-            command, stdout=files[0], stderr=files[-1], env=environment, start_new_session=True
-        )
-    except OSError as error:
-        raise UsageError(f"cannot start {command[0]!r}: {error.strerror}") from error
+@dataclass(slots=True)
+class _Care:
+    """A command, and what is done for it beside the watch."""
+
+    child: Child
+    tails: Sequence[Tail]
+    watch: Watch
+    silence: Silence | None
+    grace: float
+    hung: bool = False
+
+    def mind(self, logs: Sequence[Path]) -> None:
+        """Returns once the command has ended; ends it where it stands still."""
+        quiet = _Quiet([*logs, *self.silence.beats]) if self.silence is not None else None
+        before = oom_kills()
+        while not self.child.wait(POLL_S):
+            if quiet is not None and self.silence is not None and quiet.seconds() >= self.silence.seconds:
+                self.hung = True
+                self.child.end(self.grace)
+        for tail in self.tails:
+            tail.finish()
+        self.watch.stop(ended=True, facts=_memory(before, oom_kills()))
+
+    def stop(self) -> None:
+        """SIGTERM to the command's group; SIGKILL when it has not ended after the grace time."""
+        threading.Thread(target=self.child.end, args=(self.grace,), daemon=True).start()
+
+
+def _memory(before: int | None, after: int | None) -> list[Fact]:
+    """Whether the kernel ended processes for want of memory while the command ran."""
+    return [] if before is None or after is None else [Fact("host.oom_kills", after - before, "run", "")]
+
+
+class _Quiet:
+    """For how long none of some files has changed."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files, self._seen, self._since = files, self._look(files), time.monotonic()
+
+    def seconds(self) -> float:
+        now = self._look(self._files)
+        if now != self._seen:
+            self._seen, self._since = now, time.monotonic()
+        return time.monotonic() - self._since
+
+    @staticmethod
+    def _look(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+        seen: list[tuple[int, int] | None] = []
+        for file in files:
+            try:
+                status = file.stat()
+                seen.append((status.st_size, status.st_mtime_ns))
+            except OSError:
+                seen.append(None)
+        return seen
 
 
 def _watched(
-    process: subprocess.Popen[bytes],
-    tails: Sequence[Tail],
-    watch: Watch,
+    care: _Care,
     logs: tuple[Path, ...],
     stop: StopPolicy,
     report: Callable[[Incident], None],
     observe: Observer,
 ) -> Outcome:
-    for tail in tails:
+    for tail in care.tails:
         tail.start()
-    ended = threading.Thread(target=_wait, args=(process, tails, watch), daemon=True)
+    ended = threading.Thread(target=care.mind, args=(logs,), daemon=True)
     ended.start()
     guilty: Incident | None = None
     analysis: Analysis | None = None
-    with _signals_for(process):
-        for look in watch.looks():
-            analysis = look.analysis
-            observe(watch, look)
-            for incident in look.changes:
-                report(incident)
-                if guilty is None and process.poll() is None and stop.asks(incident, analysis.book):
-                    guilty = incident
-                    _stop(process)
+    for look in care.watch.looks():
+        analysis = look.analysis
+        observe(care.watch, look)
+        for incident in look.changes:
+            report(incident)
+            if guilty is None and care.child.poll() and stop.asks(incident, analysis.book):
+                guilty = incident
+                care.stop()
     ended.join()
     assert analysis is not None
-    return Outcome(process.returncode, analysis, logs, guilty)
-
-
-def _wait(process: subprocess.Popen[bytes], tails: Sequence[Tail], watch: Watch) -> None:
-    process.wait()
-    for tail in tails:
-        tail.finish()
-    watch.stop(ended=True)
-
-
-@contextmanager
-def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Passes signals on to the command, and outlives a lost terminal as it does."""
-    previous = {name: signal.signal(name, lambda number, _: _pass_on(process, number)) for name in PASSED_ON}
-    previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for name, handler in previous.items():
-            signal.signal(name, handler)
-
-
-def _pass_on(process: subprocess.Popen[bytes], number: int) -> None:
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to the command's process group; SIGKILL when it has not ended after the grace time."""
-    _pass_on(process, signal.SIGTERM)
-
-    def kill() -> None:
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            _pass_on(process, signal.SIGKILL)
-
-    threading.Thread(target=kill, daemon=True).start()
+    status = care.child.status
+    probable = 0 if analysis.state == "finished" else 1
+    return Outcome(
+        probable if status is None else status, analysis, logs, guilty, care.hung, status is not None
+    )

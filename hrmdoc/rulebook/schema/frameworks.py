@@ -23,6 +23,24 @@ class ConfigKey(Struct, forbid_unknown_fields=True, frozen=True):
     note: str = ""
 
 
+class Resume(Struct, forbid_unknown_fields=True, frozen=True):
+    """How a program of the framework goes on from a checkpoint.
+
+    `command`: a pattern that its command line matches; without one it is known by an option of `folder`.
+    `folder`: options that name the folder of the run. `checkpoint`: a glob in it. `whole`: files without
+    which a checkpoint that is a folder is torn. `words`: what is added to the command, `{checkpoint}` for
+    the path. `alone`: the program finds its newest checkpoint itself.
+    """
+
+    words: tuple[str, ...]
+    folder: tuple[str, ...] = ()
+    checkpoint: str = ""
+    whole: tuple[str, ...] = ()
+    command: str = ""
+    alone: bool = False
+    references: tuple[str, ...] = ()
+
+
 class Framework(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/frameworks/<id>.yaml. `metrics` maps a metric name (or `/regex/`) to a role, `config` a canonical
     key to own keys.
@@ -38,6 +56,7 @@ class Framework(Struct, forbid_unknown_fields=True, frozen=True):
     own_metrics: dict[str, str] = field(default_factory=dict)
     config: dict[str, ConfigKey] = field(default_factory=dict)
     config_files: tuple[str, ...] = ()
+    resume: Resume | None = None
     markers: tuple[str, ...] = ()
     defaults: dict[str, Any] = field(default_factory=dict)
     references: tuple[str, ...] = ()
