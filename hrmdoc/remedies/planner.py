@@ -15,7 +15,7 @@ from hrmdoc.errors import PatchError, UnchangedError, UnknownKeyError
 from hrmdoc.remedies import files, python_text, switches, values
 from hrmdoc.remedies.editors.document import Route, Wanted, dotted, verify
 from hrmdoc.remedies.editors.formats import parse
-from hrmdoc.remedies.editors.overrides import override
+from hrmdoc.remedies.editors.overrides import OverridesDocument, override
 from hrmdoc.remedies.editors.scalars import Plain, render, same
 from hrmdoc.remedies.effects import Effect, check_effects
 from hrmdoc.remedies.patch import FileEdit, KeyChange, Patch
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hrmdoc.remedies.files import Source
+    from hrmdoc.remedies.places import Found
 
 
 def plan(
@@ -55,7 +56,8 @@ def plan(
     _check_suits(remedy, framework)
     paths = [Path(path) for path in config_files]
     code = [path for path in paths if python_text.is_program(path)]
-    planner = _Planner(facts, framework, [files.read(path) for path in paths if path not in code], common)
+    sources = [files.read(path) for path in paths if path not in code]
+    planner = _Planner(facts, framework, sources, common, python_text.options(code))
     for change in remedy.changes:
         try:
             planner.take(change)
@@ -104,8 +106,10 @@ class _Planner:
         framework: Framework,
         sources: Sequence[Source],
         common: Framework | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self.facts = facts
+        self._options = options or {}
         self.framework = framework
         self._common = framework if common is None else common
         self._places = Places(sources)
@@ -183,7 +187,7 @@ class _Planner:
         text = found.place.document.replace(found.route, render(own, leaf.text))
         found.place.edit(found.route, Wanted(own, key.type), text)
         self._changed(KeyChange(change.key, str(found.place.source.path), path, before, own, leaf.line))
-        self._words.append(self._word(found.name, own, leaf.text))
+        self._words.append(self._word(found.name, own, leaf.text, found))
 
     def _add(self, change: Change, key: ConfigKey, own: Plain) -> None:
         """Sets a key that no file has."""
@@ -196,8 +200,17 @@ class _Planner:
         elif self.files:
             self._insert(change, key, before, own)
         else:
-            self.changes.append(KeyChange(change.key, "", key.keys[0], before, own))
-            self._words.append(self._word(key.keys[0], own, None))
+            self._to_type(change, key, before, own)
+
+    def _to_type(self, change: Change, key: ConfigKey, before: Plain, own: Plain) -> None:
+        """A change that no file takes: for the command line, by the program's own option where it has one."""
+        common = self._common.config.get(change.key, key)
+        option = next(
+            (self._options[name] for name in (*key.keys, *common.keys) if name in self._options), ""
+        )
+        name = option or key.keys[0]
+        self.changes.append(KeyChange(change.key, "", name, before, own))
+        self._words.append(override(option, own) if option else self._word(name, own, None))
 
     def _changed(self, change: KeyChange) -> None:
         self.changes.append(change)
@@ -226,9 +239,12 @@ class _Planner:
         self.changes.append(KeyChange(change.key, str(place.source.path), dotted(route), before, None, line))
         self._words.append(override(name, None))
 
-    def _word(self, name: str, own: Plain, like: str | None) -> str:
-        dashes = "--" if switches.takes_flags(self.framework.id) else ""
-        return dashes + override(name, own, like)
+    def _word(self, name: str, own: Plain, like: str | None, found: Found | None = None) -> str:
+        """The change as it stands on a command line: as the file itself has it, where that is a command."""
+        document = None if found is None else found.place.document
+        if found is not None and isinstance(document, OverridesDocument):
+            return override(document.as_typed(found.route), own, like)
+        return override(switches.as_flag(self.framework.id, name), own, like)
 
     @property
     def files(self) -> bool:

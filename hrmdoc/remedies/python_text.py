@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.remedies import files
 from hrmdoc.remedies.editors.python_edit import PythonDocument, is_config
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from hrmdoc.remedies.editors.scalars import Plain
 
+_OPTION = patterns.lazy(
+    r"(?:add_argument|option)\(\s{0,40}(?:[\"']-\w[\"']\s{0,40},\s{0,40})?[\"'](--[A-Za-z][\w-]{0,80})[\"']"
+)
+"""Options as argparse, click and typer declare them."""
 _CLASSES = {
     "trl": "GRPOConfig",
     "lightning": "Trainer",
@@ -47,8 +52,23 @@ def places(programs: Sequence[Path], keys: Sequence[str]) -> list[str]:
     return notes
 
 
+def options(programs: Sequence[Path]) -> dict[str, str]:
+    """The options of the programs' command lines (`--batch-size`) by the names of their values
+    (`batch_size`).
+
+    Raises:
+        PatchError: a program cannot be read.
+    """
+    texts = [files.read(path).text for path in programs if path.suffix == ".py"]
+    found = [option for text in texts for option in _OPTION.findall(text)]
+    return {option.lstrip("-").replace("-", "_"): option for option in found}
+
+
 def text_to_paste(framework: str, settings: Mapping[str, Plain]) -> str:
-    """The keyword arguments that make the change, one a line; dotted keys become attributes of `config`."""
+    """The keyword arguments that make the change, one a line; dotted keys become attributes of `config`, and
+    options of the program its words."""
+    if settings and all(key.startswith("--") for key in settings):
+        return " ".join(f"{key}={value}" for key, value in settings.items())
     name = next((cls for word, cls in _CLASSES.items() if word in framework.lower()), None)
     simple = {key: value for key, value in settings.items() if "." not in key}
     lines = [f"    {key}={value!r}," for key, value in simple.items()]

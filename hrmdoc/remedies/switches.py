@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
     from hrmdoc.rulebook import Change
 
-_FLAG_STYLE = ("nanogpt", "hf", "transformers", "trl", "lightning", "axolotl", "accelerate")
+_FLAG_STYLE = frozenset(
+    "nanogpt hf transformers trl lightning axolotl accelerate megatron openrlhf timm fairseq llama "  # noqa: SIM905
+    "swift unsloth".split()
+)
+_DASHED = frozenset(["megatron", "timm", "fairseq"])
 PATIENCE = 5
 """Evaluations without a better one before a run is stopped; the zero-loss case took 5."""
 _FULL = "fp32"
@@ -84,4 +88,10 @@ def spelling(name: str, value: str, current: str | None) -> str:
 
 def takes_flags(framework: str) -> bool:
     """Whether overrides of this framework are `--key=value` flags rather than Hydra's `key=value`."""
-    return any(word in framework.lower().split("-") for word in _FLAG_STYLE)
+    return not _FLAG_STYLE.isdisjoint(framework.lower().split("-"))
+
+
+def as_flag(framework: str, name: str) -> str:
+    """A key as one types it on the command line of this framework: `lr`, `--learning_rate`, `--clip-grad`."""
+    dashed = not _DASHED.isdisjoint(framework.lower().split("-"))
+    return f"--{name.replace('_', '-') if dashed else name}" if takes_flags(framework) else name

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from hrmdoc.analysis import Analysis
 from hrmdoc.paths import data_dir
 from hrmdoc.remedies.prescribe import first_patch
-from hrmdoc.reports.layout import RISKS, place, safe, typed
+from hrmdoc.reports.layout import asked, place, safe, typed
 from hrmdoc.reports.terminal_causes import factor, spelt
 from hrmdoc.reports.verdict import ICONS, SICK, blame, checked, counted, likely, of_ranks, sentence
 from hrmdoc.text.clean import duration
@@ -52,7 +52,7 @@ def environment(*more: str) -> Environment:
         shown_ids, must_be_gone,
     )  # fmt: skip
     made.globals.update({word.__name__: word for word in words})
-    made.globals.update(icons=ICONS, risks=RISKS, sick=SICK, isfinite=math.isfinite)
+    made.globals.update(icons=ICONS, asked=asked, sick=SICK, isfinite=math.isfinite)
     return made
 
 

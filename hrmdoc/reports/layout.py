@@ -10,6 +10,7 @@ import shlex
 from rich.console import Console
 from rich.text import Text
 
+from hrmdoc.rulebook import Remedy
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -19,6 +20,11 @@ NARROWEST = 40
 RISKS = {"safe": "safe to apply", "guarded": "check the diff first", "manual": "by hand"}
 """What the risk of a remedy asks of its reader."""
 _EVENT_FILE = re.compile(r"events\.out\.tfevents\.")
+
+
+def asked(remedy: Remedy) -> str:
+    """What a remedy asks of its reader; what is done by hand has no diff and nothing to apply."""
+    return RISKS["manual" if remedy.kind == "manual" else remedy.risk]
 
 
 def safe(text: str, limit: int = 300) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.reports.layout import RISKS, place, put, safe, short
+from hrmdoc.reports.layout import asked, place, put, safe, short
 from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
 
@@ -114,7 +114,7 @@ def show_remedy(
     remedy = prescription.remedy
     put(
         console,
-        Text(remedy.title).append(f"  [{RISKS[remedy.risk]}]", style="dim"),
+        Text(remedy.title).append(f"  [{asked(remedy)}]", style="dim"),
         lead=Text(indent).append("→ ", style="bold green"),
     )
     lead = indent + "    "

@@ -133,3 +133,62 @@ def test_the_halves_of_an_hrm_are_halved_both(hrmdoc: Command, apart: Path) -> N
     shown = hrmdoc("analyze", apart).out
     assert "8-bit" not in shown
     assert "Shard the model" not in shown
+
+
+RISING = "\n".join(
+    f"step {i} loss {2.3 - 0.005 * i if i < 100 else 1.8 + 0.03 * (i - 100):.4f} lr 0.5 grad {1 + i / 50}"
+    for i in range(1, 300)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        (
+            "train.py",
+            'import argparse\np = argparse.ArgumentParser()\np.add_argument("--lr", default=0.5)\n',
+            "--lr=0.1",
+        ),
+        (
+            "train.py",
+            '@click.option("-l", "--learning-rate", default=0.5)\ndef main(): ...\n',
+            "--learning-rate=0.1",
+        ),
+        ("run.sh", "python train.py --lr 0.5 --batch-size 32\n", "--lr=0.1"),
+        ("run.sh", "python train.py lr=0.5 batch_size=32\n", "lr=0.1"),
+    ],
+)
+def test_an_override_is_worded_as_the_program_takes_it(
+    hrmdoc: Command, apart: Path, name: str, text: str, word: str
+) -> None:
+    (apart / "log.txt").write_text(RISING)
+    (apart / name).write_text(text)
+    done = hrmdoc("apply", "log.txt", "--config", name, "--remedy", "reduce-learning-rate")
+    assert done.status == 0, done.err
+    assert f"as overrides: {word}\n" in done.err
+    assert "TrainingArguments" not in done.out
+
+
+GRPO = (
+    "num_generations: 8\nper_device_train_batch_size: 8\nlearning_rate: 1.0e-6\nmax_completion_length: 512\n"
+)
+
+
+def test_more_generations_come_with_a_batch_that_they_divide(hrmdoc: Command, apart: Path) -> None:
+    """TRL refuses to start otherwise: generation_batch_size must be divisible by num_generations."""
+    same = "'loss': 0.0, 'grad_norm': 0.1, 'reward': 0.3, 'reward_std': 0.0, 'frac_reward_zero_std': 1.0"
+    rows = [f"{{{same}, 'kl': 0.01, 'entropy': 0.4, 'epoch': {i / 100}}}\n" for i in range(1, 80)]
+    (apart / "log.txt").write_text("".join(rows))
+    (apart / "config.yaml").write_text(GRPO)
+    done = hrmdoc("apply", "log.txt", "--config", "config.yaml", "--remedy", "more-generations", "--write")
+    assert done.status == 0, done.err
+    assert (
+        (apart / "config.yaml")
+        .read_text()
+        .startswith("num_generations: 16\nper_device_train_batch_size: 16\n")
+    )
+
+
+def test_what_is_done_by_hand_asks_for_no_diff(hrmdoc: Command, apart: Path) -> None:
+    shown = hrmdoc("analyze", _crashed(apart, "ModuleNotFoundError: No module named 'coolname'\n")).out
+    assert "Install what is missing  [by hand]" in shown

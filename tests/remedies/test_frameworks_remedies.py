@@ -142,7 +142,10 @@ EXPECTED: dict[str, dict[str, Changes]] = {
     },
     "raise-temperature": {"trl": {"temperature": (0.3, 0.8)}, "axolotl": {"trl.temperature": (0.2, 0.8)}},
     "add-kl-penalty": {"trl": {"beta": (0.0, 0.04)}, "axolotl": {"trl.beta": (0.0, 0.04)}},
-    "more-generations": {"trl": {"num_generations": (4, 16)}, "axolotl": {"trl.num_generations": (4, 16)}},
+    "more-generations": {
+        "trl": {"num_generations": (4, 16), "per_device_train_batch_size": (8, 16)},
+        "axolotl": {"trl.num_generations": (4, 16), "micro_batch_size": (8, 16)},
+    },
     "sync-weights-often": {
         "trl": {"vllm_sync_interval": (32, 16)},
         "axolotl": {"trl.vllm_sync_interval": (16, 8)},

@@ -95,6 +95,10 @@ class OverridesDocument:
             )
         return tokens[0]
 
+    def as_typed(self, route: Route) -> str:
+        """The key with the dashes that stand before it."""
+        return ("--" if self._one(route).flag else "") + dotted(route)
+
     def replace(self, route: Route, value: Scalar) -> str:
         """The text with another value for one override."""
         token = self._one(route)
