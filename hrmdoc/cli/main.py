@@ -22,6 +22,7 @@ from hrmdoc.text.redact import redact
 COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",
     "watch": "Follow a run live; incidents as they open and resolve.",
+    "serve": "Show all runs as pages in a browser, live, the worst first.",
     "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
     "report": "Write a reliability review: what happened, why, what to change.",
     "verdict": "Say in one line whether a run that ended should be started again.",
@@ -55,6 +56,7 @@ EXAMINING = {
     "bundle",
     "run",
     "verdict",
+    "serve",
 }
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 SIGPIPE = 13
@@ -81,6 +83,11 @@ EXAMPLES = {
     "verdict": ("hrmdoc verdict runs/latest", "hrmdoc verdict --status 137 train.log"),
     "log": ("hrmdoc log runs/latest", "hrmdoc log --verify train.log"),
     "approve": ("hrmdoc approve runs/latest", "hrmdoc approve runs/latest 3f2a91c0"),
+    "serve": (
+        "hrmdoc serve",
+        "hrmdoc serve runs/ --open",
+        "hrmdoc serve --port 8080 --allow-apply runs/ configs/",
+    ),
     "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
     "alerts": ("hrmdoc alerts test", "hrmdoc alerts list", "hrmdoc alerts retry"),
     "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),

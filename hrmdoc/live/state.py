@@ -10,15 +10,20 @@ from pathlib import Path
 from hrmdoc.paths import state_dir
 
 
-def state_folder(path: Path) -> Path | None:
-    """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is
-    none at all."""
+def kept_in(path: Path) -> Path:
+    """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
     if (path / "run.json").is_file() and _is_ours(path):
         return path
     supervised = supervised_folder(path)
     if supervised.is_dir() and not supervised.is_symlink() and _is_ours(supervised):
         return supervised
-    folder = state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+
+
+def state_folder(path: Path) -> Path | None:
+    """A writable folder for `diagnosis.json` and `incidents.jsonl` of the run at `path`; None when there is
+    none at all."""
+    folder = kept_in(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

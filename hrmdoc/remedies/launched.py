@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,15 @@ _TELLING = "optimizer.lr"
 
 
 def probable_configs(
-    folder: Path, framework: str, facts: Mapping[str, Any], book: Rulebook
+    folder: Path, framework: str, facts: Mapping[str, Any], book: Rulebook, within: Callable[[Path], bool]
 ) -> Iterator[Path]:
-    """Config files in the run's `folder`, above it and in the working folder whose learning rate is that of
-    the run, and which contradict it in nothing that both say."""
+    """Config files in the run's `folder`, above it and in the working folder, as far as these are `within`
+    what may be read, whose learning rate is that of the run, and which contradict it in nothing that both
+    say."""
     if not isinstance(facts.get(_TELLING), int | float):
         return
     spelled = chain(framework, book)
-    for path in _candidates(folder):
+    for path in filter(within, _candidates(folder, within)):
         try:
             own = [fact for fact in config_facts(path) if fact.scope == "config"]
             said = settings_of(own, spelled[:1], book.frameworks.get("generic"))
@@ -40,9 +41,9 @@ def probable_configs(
             yield path
 
 
-def _candidates(folder: Path) -> Iterator[Path]:
+def _candidates(folder: Path, within: Callable[[Path], bool]) -> Iterator[Path]:
     here = [Path(), *(Path(name) for name in _CONFIG_FOLDERS)]
-    for place in dict.fromkeys(one.resolve() for one in (folder, folder.parent, *here)):
+    for place in dict.fromkeys(one.resolve() for one in (folder, folder.parent, *here) if within(one)):
         try:
             entries = sorted(place.iterdir())[:_MOST_FILES]
         except OSError:

@@ -3,7 +3,7 @@ or why not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from hrmdoc.remedies.editors.scalars import same
 from hrmdoc.remedies.own_config import framework_of
 from hrmdoc.remedies.patch import KeyChange, Patch
 from hrmdoc.remedies.planner import plan
-from hrmdoc.remedies.targets import Targets, targets
+from hrmdoc.remedies.targets import Targets, anywhere, targets
 from hrmdoc.rulebook import Framework, Remedy, Rulebook, Verify
 from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 
@@ -65,14 +65,20 @@ class Prescription:
 
 
 def prescribe(
-    run: Run, situation: Situation, diagnosis: Diagnosis, book: Rulebook, config: Path | None = None
+    run: Run,
+    situation: Situation,
+    diagnosis: Diagnosis,
+    book: Rulebook,
+    config: Path | None = None,
+    within: Callable[[Path], bool] = anywhere,
 ) -> dict[str, Sequence[Prescription]]:
     """Prescriptions for the leading causes that are not benign, by cause.
 
     Args:
         config: the config file to patch; by default those that `targets` finds.
+        within: where `targets` may look for one.
     """
-    where = targets(run, situation, book, config)
+    where = targets(run, situation, book, config, within)
     leading = [
         h for h in diagnosis.hypotheses if not h.benign and (h.rank == 1 or h.probability >= WORTH_TREATING)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,25 +52,41 @@ class Targets:
         return f"{self.records[0]} only records what the run had; the run is not started from it"
 
 
-def targets(run: Run, situation: Situation, book: Rulebook, config: Path | None = None) -> Targets:
+def anywhere(path: Path) -> bool:
+    """Whether a config may be looked for there: everywhere."""
+    del path
+    return True
+
+
+def targets(
+    run: Run,
+    situation: Situation,
+    book: Rulebook,
+    config: Path | None = None,
+    within: Callable[[Path], bool] = anywhere,
+) -> Targets:
     """The config files of a run, the user's own first.
 
     Args:
         config: the file that the user names; then it is the only one.
+        within: where a config may be looked for; elsewhere nothing is read.
     """
     if config is not None:
         return Targets((config,))
     stated = list(_stated(run))
-    found = dict.fromkeys([*stated, *_read(run), *_beside(run, situation, book)])
-    settings = [path for path in found if _holds_settings(path)]
+    found = dict.fromkeys(filter(within, [*stated, *_read(run), *_beside(run, situation, book)]))
+    settings = list(filter(_holds_settings, found))
     records = tuple(path for path in settings if is_record(path))
     files = tuple(path for path in settings if path not in records)
     if files or run.path in ("", "-"):
         outside = {path for path in stated if not _lies_in(path, _folder(run))}
         return Targets(files, records, frozenset(outside.intersection(files)))
-    probable = probable_configs(_folder(run), situation.framework, situation.facts, book)
-    files = tuple(path for path in probable if _holds_settings(path) and not is_record(path))
-    return Targets(files, records, frozenset(files))
+    probable = probable_configs(_folder(run), situation.framework, situation.facts, book, within)
+    return Targets(files := _to_change(probable), records, frozenset(files))
+
+
+def _to_change(probable: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(path for path in probable if _holds_settings(path) and not is_record(path))
 
 
 def _holds_settings(path: Path) -> bool:

@@ -25,11 +25,13 @@ class Companion:
 
     analysis: Analysis
     style: Literal["healed", "twin", "other"]
+    name: str = ""
 
     @property
     def label(self) -> str:
         """What it is called beside its values."""
-        return {"healed": "healed", "twin": "healthy twin", "other": "other run"}[self.style]
+        said = {"healed": "healed", "twin": "healthy twin", "other": self.name or "other run"}
+        return said[self.style]
 
 
 def companion(analysis: Analysis, others: Sequence[Analysis]) -> Companion | None:
@@ -43,11 +45,13 @@ def companion(analysis: Analysis, others: Sequence[Analysis]) -> Companion | Non
     return None if fit is None else companion_of(analysis, fit[2])
 
 
-def companion_of(analysis: Analysis, other: Analysis) -> Companion:
-    """Another run, named by what it is to the first."""
-    if other.verdict in SICK or analysis.verdict not in SICK:
-        return Companion(other, "other")
-    return Companion(other, "healed" if _began(other) >= analysis.run.last_time else "twin")
+def companion_of(analysis: Analysis, other: Analysis, name: str = "") -> Companion:
+    """Another run by what it is to the first; only a healthy one that is much like it is its twin."""
+    mine, theirs = analysis.situation, other.situation
+    unlike = (mine.framework, mine.kind) != (theirs.framework, theirs.kind)
+    if unlike or other.verdict in SICK or analysis.verdict not in SICK:
+        return Companion(other, "other", name)
+    return Companion(other, "healed" if _began(other) >= analysis.run.last_time else "twin", name)
 
 
 def _alike(analysis: Analysis, other: Analysis) -> bool:

@@ -187,7 +187,7 @@ def _label(home: str, members: Sequence[Source]) -> str:
 
 def _with_settings(run: RunGroup, settings: Sequence[Source]) -> RunGroup:
     """The run with the settings that lie in its folder or above; those of other folders count for all runs
-    where they were named without a run."""
+    where they were named without a run. What the run itself says is read behind them, so that it counts."""
     homes = {folders.home_of(source.path) for source in run.sources}
     held = {source.path for source in run.sources}
     mine = [
@@ -195,7 +195,7 @@ def _with_settings(run: RunGroup, settings: Sequence[Source]) -> RunGroup:
         for one in settings
         if one.path not in held and any(_is_below(home, folders.home_of(one.path)) for home in homes)
     ]
-    return structs.replace(run, sources=(*run.sources, *mine)) if mine else run
+    return structs.replace(run, sources=(*mine, *run.sources)) if mine else run
 
 
 def _is_below(folder: str, above: str) -> bool:

@@ -1,0 +1,205 @@
+"""What is known of every run: found, followed, examined by the workers, told to whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from msgspec import structs
+
+from hrmdoc.readers import RunGroup
+from hrmdoc.reports.verdict import SEVEREST
+from hrmdoc.web.looks import Row, look
+from hrmdoc.web.roots import Roots, key_of
+from hrmdoc.web.workers import WorkerDiedError, Workers
+
+POLL_S = 0.5
+SEARCH_S = 10.0
+"""Seconds between two searches for runs where no folder changed."""
+SETTLE_S = 1.5
+"""Seconds at least between two searches: some programs replace a file in their folder each second."""
+SPARE = 4.0
+"""A run is looked at again after this many times what the look before took."""
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One run. `stamp`: how its files stand; `looked`: how they stood at the last look."""
+
+    key: str
+    name: str
+    group: RunGroup
+    stamp: Stamp = ()
+    looked: Stamp | None = None
+    row: Row | None = None
+    at: float = 0.0
+    busy: bool = False
+    version: int = 0
+
+    @property
+    def rank(self) -> tuple[int, float, str]:
+        """Its place on the board: the worst first, of equals the one that changed last."""
+        worst = len(SEVEREST) if self.row is None else SEVEREST.index(self.row.verdict)
+        return worst, -self.group.changed, self.name
+
+
+@dataclass(slots=True)
+class Board:
+    """All runs below the roots.
+
+    Args:
+        roots: where they lie.
+        workers: who examines them.
+    """
+
+    roots: Roots
+    workers: Workers
+    entries: dict[str, Entry] = field(default_factory=dict)
+    version: int = 0
+    searched: bool = False
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _folders: dict[str, int] = field(default_factory=dict)
+    _next_search: float = 0.0
+    _settled: float = 0.0
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def ranked(self) -> list[Entry]:
+        """The runs, the worst first."""
+        return sorted(self.entries.values(), key=lambda one: one.rank)
+
+    @property
+    def waiting(self) -> int:
+        """How many runs were never looked at yet."""
+        return sum(one.row is None for one in self.entries.values())
+
+    async def keep(self) -> None:
+        """Follows the folders until it is cancelled."""
+        while True:
+            await self.step()
+            await asyncio.sleep(POLL_S)
+
+    async def step(self) -> None:
+        """One round: searches where something appeared, and gives changed runs to idle workers."""
+        now = time.monotonic()
+        if now >= self._next_search or (now >= self._settled and await asyncio.to_thread(self._moved)):
+            await self._search()
+        stamps = await asyncio.to_thread(_stamps, [one.group for one in self.entries.values()])
+        for entry, stamp in zip(self.entries.values(), stamps, strict=True):
+            if stamp != entry.stamp:
+                entry.stamp = stamp
+                newest = max((at for _, _, at in stamp), default=0) / 1e9
+                entry.group = _changed(entry.group, newest)
+        self._dispatch()
+
+    async def _search(self) -> None:
+        began = time.monotonic()
+        groups = await asyncio.to_thread(self.roots.runs)
+        took = time.monotonic() - began
+        self._next_search = began + took + max(SEARCH_S, 20 * took)
+        self._settled = began + took + max(SETTLE_S, 5 * took)
+        found = {key_of(group.folder): group for group in groups}
+        gone = [key for key in self.entries if key not in found]
+        for key in gone:
+            del self.entries[key]
+        fresh = [key for key in found if key not in self.entries]
+        for key, group in found.items():
+            entry = self.entries.setdefault(key, Entry(key, self.roots.name(group.folder), group))
+            entry.group = group
+        self._folders = await asyncio.to_thread(_folders_of, self.roots, groups)
+        if gone or fresh or not self.searched:
+            self.searched = True
+            self._tell(*fresh)
+
+    def _moved(self) -> bool:
+        """Whether a folder got or lost an entry since the last search."""
+        return any(_time_of(folder) != before for folder, before in self._folders.items())
+
+    def _dispatch(self) -> None:
+        now = time.monotonic()
+        idle = self.workers.number - sum(one.busy for one in self.entries.values())
+        due = [one for one in self.entries.values() if self._is_due(one, now)]
+        for entry in sorted(due, key=lambda one: (one.row is not None, -one.group.changed))[: max(0, idle)]:
+            entry.busy = True
+            task = asyncio.create_task(self._look(entry))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    @staticmethod
+    def _is_due(entry: Entry, now: float) -> bool:
+        if entry.busy or entry.stamp == entry.looked:
+            return False
+        return entry.row is None or now - entry.at >= SPARE * entry.row.cost
+
+    async def _look(self, entry: Entry) -> None:
+        stamp = entry.stamp
+        try:
+            row = await self.workers.call(look, entry.group, self.roots)
+        except WorkerDiedError as error:
+            row = Row("no_data", error.what, cost=60.0)
+        finally:
+            entry.busy = False
+        entry.row, entry.looked, entry.at = row, stamp, time.monotonic()
+        self._tell(entry.key)
+        self._dispatch()
+
+    def _tell(self, *keys: str) -> None:
+        self.version += 1
+        for key in keys:
+            if key in self.entries:
+                self.entries[key].version = self.version
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def news(self, since: int) -> AsyncIterator[tuple[int, list[str]]]:
+        """The version and the runs that changed, each time that some did; what changed meanwhile is told
+        together."""
+        while True:
+            event = self._news
+            if self.version == since:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(event.wait(), 15.0)
+                await asyncio.sleep(0.2)
+            if self.version != since:
+                before, since = since, self.version
+                yield since, [key for key, one in self.entries.items() if one.version > before]
+
+
+def _changed(group: RunGroup, at: float) -> RunGroup:
+    """The group as of its newest file."""
+    return structs.replace(group, changed=max(at, group.changed))
+
+
+def _stamps(groups: list[RunGroup]) -> list[Stamp]:
+    return [tuple(_stamp(str(source.file)) for source in group.sources) for group in groups]
+
+
+def _stamp(path: str) -> tuple[str, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path, -1, 0
+    return path, found.st_size, found.st_mtime_ns
+
+
+def _folders_of(roots: Roots, groups: list[RunGroup]) -> dict[str, int]:
+    """The folders of all sources up to the roots, and when each last got or lost an entry."""
+    found: set[str] = set(roots.paths)
+    for group in groups:
+        for source in group.sources:
+            folder = os.path.dirname(source.path)
+            while folder not in found and roots.hold(folder):
+                found.add(folder)
+                folder = os.path.dirname(folder)
+    return {folder: _time_of(folder) for folder in found}
+
+
+def _time_of(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0

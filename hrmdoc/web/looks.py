@@ -1,0 +1,109 @@
+"""What a worker process does: reads one run, and says in a line how it stands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.readers import RunGroup
+from hrmdoc.record.records import FloatArray
+from hrmdoc.remedies.prescribe import prescribe
+from hrmdoc.reports.html import capital, first_step
+from hrmdoc.reports.layout import safe
+from hrmdoc.reports.verdict import blame, sentence
+from hrmdoc.web.roots import Roots
+
+LIVE_S = 120.0
+"""Seconds since its last write for which a run counts as going on."""
+SPARKS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run in a line.
+
+    Attributes:
+        said: the verdict in a sentence; `cause`: who is most probably to blame; `remedy`: what to do first.
+        step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24.
+        cost: seconds that the look took.
+    """
+
+    verdict: str
+    said: str
+    cause: str = ""
+    remedy: str = ""
+    state: str = "unknown"
+    step: str = ""
+    metric: str = ""
+    spark: str = ""
+    cost: float = 0.0
+
+
+def look(group: RunGroup, roots: Roots) -> Row:
+    """Examines one run and sums it up; never raises."""
+    began = time.perf_counter()
+    try:
+        analysis = examine(group, roots)
+    except Exception as error:  # noqa: BLE001 (one run that breaks the doctor must not hide the others)
+        said = f"a fault of hrmdoc itself: {type(error).__name__}: {safe(str(error))}"
+        return Row("no_data", said, cost=time.perf_counter() - began)
+    step = first_step(analysis)
+    metric, progress, spark = _progress(analysis)
+    return Row(
+        analysis.verdict,
+        capital(sentence(analysis)),
+        capital(blame(analysis)),
+        step.remedy.title if step else "",
+        analysis.state,
+        progress,
+        metric,
+        spark,
+        time.perf_counter() - began,
+    )
+
+
+def examine(group: RunGroup, roots: Roots) -> Analysis:
+    """The analysis of one run, with remedies whose configs lie below the roots; one that was written just now
+    counts as going on.
+
+    Raises:
+        HrmdocError: the user's own settings or rules are wrong.
+    """
+    session = AnalysisSession(group.folder)
+    session.try_to_read_run(group)
+    closed = time.time() - group.changed > LIVE_S
+    analysis = session.look(closed=closed, prescriptions=False)
+    if not analysis.diagnosis.hypotheses:
+        return analysis
+    offered = prescribe(
+        analysis.run, analysis.situation, analysis.diagnosis, analysis.book, within=roots.hold
+    )
+    return replace(analysis, prescriptions=offered)
+
+
+def _progress(analysis: Analysis) -> tuple[str, str, str]:
+    """The metric that tells best how far training has come, its last step in words, and its curve."""
+    series = analysis.run.progress
+    if series is None:
+        return "", "", ""
+    unit = {"index": "point", "epoch": "epoch", "sample": "sample"}.get(series.axis, "step")
+    values = series.values[np.isfinite(series.values)]
+    return safe(series.key.metric, 60), f"{unit} {int(series.steps.max()):,}", _spark(values)
+
+
+def _spark(values: FloatArray) -> str:
+    """Medians of up to `SPARKS` stretches as points of a polyline, the lowest at the bottom."""
+    if len(values) < 2:
+        return ""
+    levels = np.array([np.median(part) for part in np.array_split(values, min(SPARKS, len(values)))])
+    if levels.min() > 0 and levels.max() / 100 > levels.min():
+        levels = np.log10(levels)
+    levels = levels / (
+        float(np.abs(levels).max()) or 1.0
+    )  # a difference of the largest floats would overflow
+    low, span = float(levels.min()), float(levels.max() - levels.min()) or 1.0
+    x = np.linspace(1, 99, len(levels))
+    return " ".join(f"{a:.0f},{22 - (b - low) / span * 20:.1f}" for a, b in zip(x, levels, strict=True))

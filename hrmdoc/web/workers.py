@@ -1,0 +1,83 @@
+"""Processes that examine runs, so that pages stay quick however large a run is, and memory is given back."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import ParamSpec, TypeVar
+
+from hrmdoc.errors import HrmdocError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+TASKS = 200
+"""Runs that one process examines before another takes its place."""
+
+
+class WorkerDiedError(HrmdocError):
+    """A process ended in the middle of its work, as one does that the kernel ends for its memory."""
+
+
+class Workers:
+    """Some processes that wait for work.
+
+    Args:
+        number: how many.
+        tasks: what each does before it is replaced.
+    """
+
+    def __init__(self, number: int, tasks: int | None = TASKS) -> None:
+        self.number = number
+        self._tasks = tasks
+        self._pool = self._new()
+
+    def _new(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self.number,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_prepare,
+            max_tasks_per_child=self._tasks,
+        )
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `function` returns there.
+
+        Raises:
+            WorkerDiedError: its process ended; the next call gets another.
+        """
+        pool = self._pool
+        try:
+            return await asyncio.wrap_future(pool.submit(function, *args, **kwargs))
+        except BrokenProcessPool as error:
+            if pool is self._pool:
+                self._pool = self._new()
+            raise WorkerDiedError(
+                "the process that examined it ended, probably for want of memory"
+            ) from error
+
+    def close(self) -> None:
+        """Ends the processes, whatever they are at."""
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+
+
+def _prepare() -> None:
+    """In the new process: ctrl-C is the server's affair, and where the server is gone this ends, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+
+
+def _end_with_the_server() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)

@@ -1,0 +1,66 @@
+"""Nothing outside of the folders is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.errors import UsageError
+from hrmdoc.web.looks import examine
+from hrmdoc.web.roots import Roots, key_of
+from tests.reports.runs_of import write_run
+
+
+def test_a_folder_that_is_missing_or_no_folder_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    for path, said in ((tmp_path / "none", "no such folder"), (file, "is no folder")):
+        with pytest.raises(UsageError, match=said):
+            Roots.of([str(path)])
+
+
+def test_the_default_is_runs_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Roots.of([]).paths == (str(tmp_path.resolve()),)
+    (tmp_path / "runs").mkdir()
+    assert Roots.of([]).paths == (str((tmp_path / "runs").resolve()),)
+
+
+def test_links_lead_nowhere_outside(runs: Path, tmp_path: Path) -> None:
+    secret = write_run(tmp_path / "secret", sick_from=100)
+    (runs / "linked").symlink_to(secret)
+    (runs / "folder").mkdir()
+    (runs / "folder" / "metrics.jsonl").symlink_to(secret / "metrics.jsonl")
+    roots = Roots.of([str(runs)])
+    assert {roots.name(one.folder) for one in roots.runs()} == {"healthy", "sick", "hostile"}
+    assert not roots.hold(runs / "linked" / "metrics.jsonl")
+    assert not roots.hold(runs / ".." / "secret")
+    assert not roots.hold(f"{runs}-beside")
+    assert roots.hold(runs / "sick" / "not-there-yet")
+
+
+def test_a_config_outside_is_neither_shown_nor_named_as_one_to_patch(runs: Path) -> None:
+    (runs / "sick" / "config.yaml").rename(runs / "config.yaml")
+    inside = Roots.of([str(runs / "sick")])
+    (group,) = inside.runs()
+    for roots, patched in ((inside, False), (Roots.of([str(runs)]), True)):
+        offered = [one for group_ in examine(group, roots).prescriptions.values() for one in group_]
+        assert any(one.patch and one.patch.edits for one in offered) is patched
+        assert any("config.yaml" in one.diff for one in offered) is patched
+
+
+def test_the_name_of_a_run_in_addresses_tells_nothing_of_its_path() -> None:
+    assert key_of("/a/b") != key_of("/a/c")
+    assert key_of("/a/b").isalnum()
+
+
+def test_with_several_roots_each_run_tells_its_own(runs: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "other" / "x")
+    roots = Roots.of([str(runs), str(tmp_path / "other")])
+    assert {roots.name(one.folder) for one in roots.runs()} == {
+        "runs/healthy",
+        "runs/sick",
+        "runs/hostile",
+        "other",
+    }
