@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -17,7 +18,7 @@ from hrmdoc.cli.shared.options import (
     stated,
     status,
 )
-from hrmdoc.cli.shared.runs import Runs
+from hrmdoc.cli.shared.runs import Runs, add_config
 from hrmdoc.errors import UsageError
 from hrmdoc.text.clean import clean
 
@@ -31,6 +32,11 @@ from hrmdoc.text.clean import clean
 @click.option(
     "--verdict", "restart", is_flag=True, help="Add whether to start it again; exit as `hrmdoc verdict` does."
 )
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The config of the run, where it lies elsewhere.",
+)
 @quiet_option
 @one_run_option
 @run_options
@@ -41,6 +47,7 @@ def command(
     as_json: bool,
     verbose: bool,
     restart: bool,
+    config: Path | None,
     quiet: bool,
     one_run: bool,
     roles: tuple[str, ...],
@@ -59,10 +66,13 @@ def command(
         raise UsageError("--verdict and --json exclude each other", hint="hrmdoc verdict --json RUN")
     runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
     if runs.several:
-        if restart:
-            raise UsageError("--verdict is about one run", hint="--one-run joins all paths")
+        if restart or config is not None:
+            option = "--verdict" if restart else "--config"
+            raise UsageError(f"{option} is about one run", hint="--one-run joins all paths")
         return _several(runs, as_json=as_json, quiet=quiet, fail_on=fail_on)
     session = runs.only()
+    if config is not None:
+        add_config(session, config)
     note_other_runs("" if quiet else session.other_runs)
     analysis = session.look(closed=True)
     code = status(analysis.verdict, fail_on or session.settings.fail_on)
@@ -78,7 +88,7 @@ def command(
     else:
         from hrmdoc.reports.terminal import show
 
-        show(analysis, console(), verbose=verbose, quiet=quiet)
+        show(analysis, console(), verbose=verbose, quiet=quiet, config=config)
     if restart:
         click.echo(found.line if quiet else f"\n{found.line}")
     return code

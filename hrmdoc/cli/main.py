@@ -64,6 +64,7 @@ EXAMPLES = {
     "analyze": (
         "hrmdoc analyze train.log",
         "hrmdoc analyze runs/",
+        "hrmdoc analyze train.log --config config.yaml",
         "hrmdoc analyze --one-run before.log after.log",
         "kubectl logs POD | hrmdoc analyze -",
         "hrmdoc analyze --json train.log | jq .verdict",

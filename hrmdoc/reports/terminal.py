@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -42,9 +43,17 @@ KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 """Metrics that only runs of one kind have; other runs do not miss them."""
 
 
-def show(analysis: Analysis, console: Console, *, verbose: bool = False, quiet: bool = False) -> None:
+def show(
+    analysis: Analysis,
+    console: Console,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    config: Path | None = None,
+) -> None:
     """Prints the whole analysis: the verdict first, and on a terminal, where the first lines scroll away, at
-    the end too; `quiet`: the verdict alone."""
+    the end too; `quiet`: the verdict alone; `config`: what the user named as such, which further commands
+    need as well."""
     _verdict(analysis, console)
     if quiet:
         return
@@ -56,7 +65,7 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False, quiet: 
 
         show_causes(analysis, console, verbose=verbose)
     _coverage(analysis, console, verbose=verbose)
-    _next(analysis, console)
+    _next(analysis, console, config)
     if console.is_terminal:
         console.print()
         put(console, Text(sentence(analysis), style="bold"), lead=_mark(analysis))
@@ -180,7 +189,8 @@ def _needs(analysis: Analysis, missing: Sequence[Symptom]) -> str:
     """How many rules lack something, and what most of them lack."""
     other = tuple(prefix for prefix, kind in KINDS.items() if kind != analysis.situation.kind)
     every = (name for symptom in missing for name in symptom.missing)
-    wanted = Counter(name for name in every if " " not in name and not name.startswith(other))
+    passed = ("run.", "config.", *other)  # what a run tells of itself is nothing that it could log besides
+    wanted = Counter(name for name in every if " " not in name and not name.startswith(passed))
     most = ", ".join(name for name, _ in wanted.most_common(5))
     rules = counted(len(missing), "more rule needs", "more rules need")
     return f"{rules} what this run does not log" + (f": {most}, …" if most else "")
@@ -220,19 +230,20 @@ def _damages(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         )
 
 
-def _commands(analysis: Analysis) -> Iterator[tuple[str, str]]:
+def _commands(analysis: Analysis, config: Path | None) -> Iterator[tuple[str, str]]:
     """What to type next, and what it does."""
     path, named = typed(analysis.run.path), analysis.run.path != "-"
     leading = next((h for h in likely(analysis) if not h.benign and h.cause != "unknown"), None)
     if named and any(one.changes for offered in analysis.prescriptions.values() for one in offered):
-        yield f"hrmdoc apply {path}", "shows the patch; --write writes it"
+        named_config = "" if config is None else f" --config {typed(str(config))}"
+        yield f"hrmdoc apply {path}{named_config}", "shows the patch; --write writes it"
     if leading is not None:
         yield f"hrmdoc explain {leading.cause}", "what it is, how to make sure"
     if named:
         yield f"hrmdoc report {path}", "a page to keep or to send"
 
 
-def _next(analysis: Analysis, console: Console) -> None:
+def _next(analysis: Analysis, console: Console, config: Path | None) -> None:
     """What to find out and what to type."""
     if analysis.verdict == "no_data":
         command = (
@@ -244,7 +255,7 @@ def _next(analysis: Analysis, console: Console) -> None:
         return
     if analysis.diagnosis.next_check:
         put(console, Text(safe(analysis.diagnosis.next_check, 600)), lead=Text("To be sure: ", style="bold"))
-    commands = list(_commands(analysis))
+    commands = list(_commands(analysis, config))
     wide = max((len(command) for command, _ in commands), default=0)
     lead = "Next: "
     for command, what in commands:

@@ -8,7 +8,6 @@ file. So nothing that ends the supervisor (a kill, a lost terminal, a fault of i
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 import time
@@ -27,9 +26,9 @@ from hrmdoc.record.records import Fact
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.child import Child, oom_kills
+from hrmdoc.supervision.place import filled_up, no_link, where_there_is_room
 from hrmdoc.supervision.signals import Signals
 
-LITTLE = 100 << 20
 GRACE_S = 30.0
 """Seconds between SIGTERM and SIGKILL: time to write a checkpoint."""
 POLL_S = 0.2
@@ -119,8 +118,8 @@ def supervise(
         ConfigError, RuleError: the settings or rules are wrong; the command was not started.
         UsageError: the command cannot be started, or the log cannot be written.
     """
+    log = where_there_is_room(log)
     logs = (log,) if _one_place() else (log, log.with_name(f"{log.stem}.stderr{log.suffix}"))
-    _check_room(log)
     with _opened(logs) as files:
         tails = [
             Tail(path, stream)
@@ -146,14 +145,6 @@ def _one_place() -> bool:
     return (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev)
 
 
-def _check_room(log: Path) -> None:
-    """Says where the command's output may soon find no room: it would fail for it."""
-    with suppress(OSError):
-        if (free := shutil.disk_usage(log.absolute().parent).free) < LITTLE:
-            place = log.absolute().parent
-            print(f"hrmdoc: only {free >> 20} MB are free in {place} for the output", file=sys.stderr)  # noqa: T201
-
-
 @contextmanager
 def _opened(logs: Sequence[Path]) -> Iterator[list[BinaryIO]]:
     """The logs, to be written behind what they hold; those that stay empty because the command did not start
@@ -161,9 +152,12 @@ def _opened(logs: Sequence[Path]) -> Iterator[list[BinaryIO]]:
     files: list[BinaryIO] = []
     try:
         for log in logs:
+            if log.is_symlink():
+                hint = f"name the file itself: {os.path.realpath(log)}"
+                raise UsageError("the log is a link, which is not followed on writing", file=log, hint=hint)
             if log.exists() and not log.is_file():
                 raise UsageError("the log must be a file, which can be followed", file=log)
-            files.append(log.open("ab", buffering=0))
+            files.append(open(log, "ab", buffering=0, opener=no_link))  # noqa: SIM115 (closed below)
     except OSError as error:
         raise UsageError(f"the log cannot be written: {error.strerror}", file=log) from error
     try:
@@ -200,7 +194,8 @@ class _Care:
                 self.child.end(self.grace)
         for tail in self.tails:
             tail.finish()
-        self.watch.stop(ended=True, facts=_memory(before, oom_kills()))
+        failed = [] if self.child.status == 0 else filled_up(Path(self.watch.path), self.watch.session.run)
+        self.watch.stop(ended=True, facts=[*_memory(before, oom_kills()), *failed])
 
     def stop(self) -> None:
         """SIGTERM to the command's group; SIGKILL when it has not ended after the grace time."""

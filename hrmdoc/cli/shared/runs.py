@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from hrmdoc.settings import Settings
 
 
+def add_config(session: AnalysisSession, config: Path) -> None:
+    """Takes the config that the user names into account, which has the last word on every setting.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    from hrmdoc.remedies.own_config import config_facts
+    from hrmdoc.remedies.python_text import is_program
+
+    if is_program(config):
+        session.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
+        return
+    log = session.run.sighting
+    session.read([str(config)])
+    session.run.sighting = log
+
+
 @dataclass(slots=True)
 class Runs:
     """The runs that the user asked for.

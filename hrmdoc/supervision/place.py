@@ -1,0 +1,60 @@
+"""Where the output of a supervised command is kept: on a disk that has room, and never through a link."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from hrmdoc.live.room import free_space
+from hrmdoc.record.records import Fact
+from hrmdoc.record.run import Run
+
+LITTLE = 100 << 20
+"""Bytes of free space below which a word is said before the command starts."""
+NONE = 1 << 20
+"""Bytes of free space that are as good as none."""
+
+
+def where_there_is_room(log: Path) -> Path:
+    """The log, or one of that name in the system's temporary folder where its own disk is full: a command
+    whose output finds no room fails for it. Says where room is short."""
+    place, other = log.absolute().parent, Path(tempfile.gettempdir())
+    free = _room(place)
+    if free < NONE and _room(other) >= LITTLE:
+        kept = Path(tempfile.mkdtemp(prefix="hrmdoc-run-")) / log.name
+        _say(f"the disk of {place} is full: the output is kept in {kept}")
+        return kept
+    if free < LITTLE:
+        _say(f"only {free / 1e6:.1f} MB are free in {place} for the output, and without room a command fails")
+    return log
+
+
+def _room(folder: Path) -> float:
+    """Bytes that are free on the disk of a folder; as many as one likes where nobody knows."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf
+
+
+def _say(what: str) -> None:
+    print(f"hrmdoc: {what}", file=sys.stderr)  # noqa: T201
+
+
+def filled_up(log: Path, run: Run) -> list[Fact]:
+    """Says that the disk of the log is full by now, and gives that as a fact of the run; nothing where it is
+    not."""
+    place = log.absolute().parent
+    if _room(place) >= NONE:
+        return []
+    _say(f"no room is left for {log}: what the command wrote last is lost, and it may have failed so")
+    return list(free_space(run, place))
+
+
+def no_link(path: str, flags: int) -> int:
+    """Opens a file, and no link that took its place meanwhile."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
