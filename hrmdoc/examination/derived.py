@@ -17,11 +17,6 @@ from hrmdoc.roles.typical import typical_facts
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.text.platforms import platform_in
 
-FREE_SCALE = ("unknown", "regression", "detection")
-"""Kinds of runs whose loss may be a sum, or have a unit."""
-MILLION_CLASSES = 13.8
-"""What a guess among a million classes costs: a mean cross-entropy lies below."""
-
 ENOUGH_TIMES = 20
 """Points with times that tell what pause between two of them is usual."""
 HOUR = 3600.0
@@ -53,9 +48,8 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
         | dict(_stood_still(run, facts))
         | dict(_ended(run, facts))
         | dict(_learning_rate(run))
-        | typical_facts(facts, book.typical.values())
+        | typical_facts({**facts, **dict(_loss_level(run))}, book.typical.values())
         | dict(_start(run))
-        | dict(_loss_unit(run, facts))
         | dict(_platform(run))
         | dict(_length(run, facts))
         | dict(_checkpoint(run))
@@ -203,19 +197,12 @@ def _platform(run: Run) -> Iterator[tuple[str, str]]:
         yield "device.platform", platform
 
 
-def _loss_unit(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """How many times larger the loss is than a mean cross-entropy, as a power of two: sums over pixels have
-    no usual scale.
-
-    Gradients grow with the loss. Where a cross-entropy is trained, a loss far above a guess is a finding, not
-    a unit.
-    """
+def _loss_level(run: Run) -> Iterator[tuple[str, Any]]:
+    """The median of the training loss, by which tables tell its unit."""
     series = run.best("train.loss")
-    if series is None or facts.get("run.kind") not in FREE_SCALE:
-        return
-    finite = series.values[np.isfinite(series.values)]
-    if len(finite) and (usual := middle(finite)) > MILLION_CLASSES:
-        yield "run.loss_unit", 2.0 ** math.ceil(math.log2(usual / MILLION_CLASSES))
+    finite = np.empty(0) if series is None else series.values[np.isfinite(series.values)]
+    if len(finite):
+        yield "run.loss_level", middle(finite)
 
 
 def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

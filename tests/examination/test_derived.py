@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hrmdoc import rulebook
 from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.examination.derived import derived
 from hrmdoc.record.records import Event, Points
@@ -95,7 +96,7 @@ def loss_unit(kind: str, notation: str) -> object:
             precision=3,
         )
     )
-    return derived(run, {"run.kind": kind}, Rulebook()).get("run.loss_unit")
+    return derived(run, {"run.kind": kind}, rulebook.load()).get("run.loss_unit")
 
 
 def test_a_loss_of_usual_size_has_no_unit_of_its_own() -> None:
