@@ -18,6 +18,7 @@ from hrmdoc import measures, rulebook
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 from hrmdoc.paths import data_dir
 from hrmdoc.remedies.actions import ACTIONS
+from hrmdoc.rulebook.pages import sections
 from hrmdoc.trainer.config.load import key_types
 
 FOLDER = data_dir("playbooks")
@@ -26,26 +27,8 @@ SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Verification", "Pre
 NOT_IN_RULES = {"own-rules"}
 """Named by the scaffold of `hrmdoc rules new`, not by a built-in rule."""
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home|Users|global|mnt|opt|data|scratch)/")
-HEADING = re.compile(r"^(#{1,6}) +(.+?)\s*$")
 
 every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-
-
-def slug(heading: str) -> str:
-    """The anchor that GitHub gives a heading: lower case, punctuation dropped, spaces to hyphens."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
-def headings(text: str) -> list[tuple[int, str]]:
-    """Level and words of each heading outside of code blocks."""
-    found, fenced = [], False
-    for line in text.splitlines():
-        if line.startswith("```"):
-            fenced = not fenced
-        match = None if fenced else HEADING.match(line)
-        if match:
-            found.append((len(match[1]), match[2]))
-    return found
 
 
 def front_matter(text: str) -> dict[str, object]:
@@ -56,11 +39,8 @@ def front_matter(text: str) -> dict[str, object]:
     return loaded
 
 
-@cache
-def anchors(stem: str) -> frozenset[str]:
-    return frozenset(
-        slug(words) for level, words in headings((FOLDER / f"{stem}.md").read_text("utf-8")) if level >= 3
-    )
+def anchors(page: str) -> set[str]:
+    return {section.anchor for section in sections(page) if section.level >= 3}
 
 
 @cache
@@ -68,29 +48,6 @@ def references() -> tuple[tuple[str, str], ...]:
     book = rulebook.load()
     symptoms = tuple((rule.id, rule.playbook) for rule in book.symptoms.values())
     return symptoms + tuple((cause.id, cause.playbook) for cause in book.causes.values())
-
-
-def test_a_slug_drops_punctuation_and_joins_words() -> None:
-    assert slug("ZeRO-3: partitioned `param`") == "zero-3-partitioned-param"
-
-
-def test_a_comment_in_a_code_block_is_no_heading() -> None:
-    assert headings("## A\n```bash\n# not one\n```\n### B") == [(2, "A"), (3, "B")]
-
-
-def test_every_reference_of_a_rule_names_a_page() -> None:
-    stems = {path.stem for path in PAGES}
-    assert references()
-    assert [(rule, ref) for rule, ref in references() if ref.partition("#")[0] not in stems] == []
-
-
-def test_every_anchor_that_a_rule_names_is_a_heading_of_its_page() -> None:
-    broken = []
-    for rule, ref in references():
-        page, hash_, anchor = ref.partition("#")
-        if hash_ and (FOLDER / f"{page}.md").is_file() and anchor not in anchors(page):
-            broken.append((rule, ref))
-    assert broken == []
 
 
 def test_every_page_is_named_by_a_rule() -> None:
@@ -120,15 +77,15 @@ def test_a_page_says_who_keeps_it_and_when_it_was_last_read(path: Path) -> None:
 
 @every_page
 def test_a_page_has_one_title_and_the_six_sections_in_order(path: Path) -> None:
-    found = headings(path.read_text("utf-8"))
-    assert [level for level, _ in found].count(1) == 1
-    assert [words for level, words in found if level == 2] == SECTIONS
+    found = sections(path.stem)
+    assert [section.level for section in found].count(1) == 1
+    assert [section.title for section in found if section.level == 2] == SECTIONS
 
 
 @every_page
 def test_a_section_is_never_empty_and_no_anchor_stands_twice(path: Path) -> None:
     text = path.read_text("utf-8")
-    slugs = [slug(words) for _, words in headings(text)]
+    slugs = [section.anchor for section in sections(path.stem)]
     assert sorted(set(slugs)) == sorted(slugs)
     empty = re.findall(r"^(#{2,}) .+\n+(#{2,}) (.+)$", text, re.MULTILINE)
     assert [words for above, below, words in empty if len(below) <= len(above)] == []
@@ -153,7 +110,7 @@ def test_code_blocks_are_closed_and_say_their_language(path: Path) -> None:
 def test_code_has_no_line_that_a_renderer_of_headings_would_shift(path: Path) -> None:
     text = path.read_text("utf-8")
     marked = [line for line in text.splitlines() if line.startswith("#")]
-    assert len(marked) == len(headings(text))
+    assert len(marked) == len(sections(path.stem))
 
 
 @every_page

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import get_args
 
 from hrmdoc.errors import RuleError
-from hrmdoc.paths import data_dir
 from hrmdoc.rulebook import relations
 from hrmdoc.rulebook.alternatives import unshown
 from hrmdoc.rulebook.brevity import wordy
 from hrmdoc.rulebook.expressions import compile_expression
+from hrmdoc.rulebook.pages import sections
 from hrmdoc.rulebook.schema.book import Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
 from hrmdoc.rulebook.schema.remedies import Remedy
@@ -99,6 +99,10 @@ def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
 def _of_remedy(remedy: Remedy, book: Rulebook) -> Iterator[str]:
     yield from (f"no symptom {name!r}" for name in remedy.verify.gone if name not in book.symptoms)
     yield from (error for fit in remedy.fits if (error := _uncompiled(fit.check)))
+    keys = {key for framework in book.frameworks.values() for key in framework.config}
+    yield from (
+        f"no framework has a key for {change.key!r}" for change in remedy.changes if change.key not in keys
+    )
 
 
 def _uncompiled(check: str) -> str:
@@ -119,8 +123,11 @@ def _unused(book: Rulebook, own: Collection[str]) -> Iterator[str]:
 
 
 def _unwritten(book: Rulebook) -> Iterator[str]:
-    """Rules that link to a page of the playbooks that is not there."""
-    pages = {path.stem for path in data_dir("playbooks").glob("*.md")}
-    linked = [(one.id, one.playbook) for one in book.symptoms.values()]
-    linked += [(one.id, one.playbook) for one in book.causes.values()]
-    yield from (f"{name}: no playbook {page!r}" for name, page in linked if page.split("#")[0] not in pages)
+    """Rules that link to a page of the playbooks, or to a section of one, that is not there."""
+    for one in (*book.symptoms.values(), *book.causes.values()):
+        page, _, anchor = one.playbook.partition("#")
+        known = sections(page)
+        if not known:
+            yield f"{one.id}: no playbook {page!r}"
+        elif anchor and anchor not in {section.anchor for section in known if section.level >= 3}:
+            yield f"{one.id}: the playbook {page} has no section {anchor!r}"

@@ -6,8 +6,8 @@ import pytest
 
 from hrmdoc import measures, rulebook
 from hrmdoc.reports.explanation import condition, explanation
-from hrmdoc.reports.pages import sections
 from hrmdoc.rulebook import EventWhen, LinesWhen, Rulebook, SymptomRule, Variant, When
+from hrmdoc.rulebook.pages import sections
 
 BOOK = rulebook.load()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from hrmdoc.reports.pages import excerpt, sections
+from hrmdoc.reports.pages import excerpt
+from hrmdoc.rulebook.pages import sections
 
 
 def test_a_page_that_does_not_exist_has_no_sections() -> None:

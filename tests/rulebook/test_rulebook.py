@@ -110,6 +110,24 @@ def test_a_remedy_that_no_cause_offers_and_names_that_point_nowhere_are_told(rul
     assert problems == ["remedy own: no symptom 'loss-spike'", "remedy own: no cause offers it"]
 
 
+@pytest.mark.parametrize(
+    ("playbook", "said"),
+    [
+        ("nowhere", "mine: no playbook 'nowhere'"),
+        ("learning-rate#gone", "mine: the playbook learning-rate has no section 'gone'"),
+    ],
+)
+def test_a_page_that_is_not_there_is_named(playbook: str, said: str) -> None:
+    book = Rulebook({"mine": SymptomRule("mine", "Mine", When(check="lr > 1"), playbook)})
+    assert rulebook.check(book, own={"mine"}) == [said]
+
+
+def test_a_change_of_a_key_that_no_framework_has_is_named(rules: Path) -> None:
+    own = rules / "remedies/own.yaml"
+    own.write_text(own.read_text() + "changes: [{key: optimizer.lrr, op: set, value: 1}]\n")
+    assert "remedy own: no framework has a key for 'optimizer.lrr'" in rulebook.check(rulebook.load())
+
+
 def test_a_symptom_without_a_cause_is_told_unless_it_is_the_users_own() -> None:
     book = Rulebook({"mine": SymptomRule("mine", "Mine", When(check="lr > 1"), "unknown")})
     assert rulebook.check(book) == ["symptom mine: no cause produces it"]

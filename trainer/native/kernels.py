@@ -31,7 +31,7 @@ SEPARATE, REUSE, NONE = range(3)  # where the value of going on comes from
 
 
 class CKernels:
-    """The kernels at work for one model (the seam is `model.step.Kernels`).
+    """The kernels at work for one model (their interface is `model.step.Kernels`).
 
     The gradients of all parameters lie in one buffer, of which every `grad` is a view.
     """

@@ -1,4 +1,4 @@
-"""The seam of every reader: a module in this folder with `NAME`, `TITLE`, `WHOLE`, `sniff` and
+"""The interface of every reader: a module of `hrmdoc/readers` with `NAME`, `TITLE`, `WHOLE`, `sniff` and
 `open_session`.
 
 A session takes bytes as they come (a whole file in blocks, or what a live run has just appended), keeps what
