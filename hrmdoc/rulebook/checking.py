@@ -124,10 +124,12 @@ def _unused(book: Rulebook, own: Collection[str]) -> Iterator[str]:
 
 def _unwritten(book: Rulebook) -> Iterator[str]:
     """Rules that link to a page of the playbooks, or to a section of one, that is not there."""
-    for one in (*book.symptoms.values(), *book.causes.values()):
-        page, _, anchor = one.playbook.partition("#")
+    links = [(one.id, one.playbook) for one in book.symptoms.values()]
+    links += [(one.id, one.playbook) for one in book.causes.values()]
+    for name, link in links:
+        page, _, anchor = link.partition("#")
         known = sections(page)
         if not known:
-            yield f"{one.id}: no playbook {page!r}"
+            yield f"{name}: no playbook {page!r}"
         elif anchor and anchor not in {section.anchor for section in known if section.level >= 3}:
-            yield f"{one.id}: the playbook {page} has no section {anchor!r}"
+            yield f"{name}: the playbook {page} has no section {anchor!r}"

@@ -1,4 +1,4 @@
-"""The interface of the fault lab: where a fault may reach into a run. Every hook's default changes nothing."""
+"""The interface of the fault lab: where a fault may reach into a run. No hook changes anything by default."""
 
 from __future__ import annotations
 
