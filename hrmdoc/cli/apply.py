@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from hrmdoc.remedies.choice import Choice
     from hrmdoc.remedies.prescribe import Prescription
 
+_LONGEST = 4000
+"""Characters of a command that can still be pasted."""
+
 
 @click.command("apply")
 @click.argument("path")
@@ -132,7 +135,7 @@ def _restart(analysis: Analysis) -> str:
     command = analysis.run.fact("run.command")
     if command is None:
         return "start the run again as before, then hrmdoc watch it"
-    return f"start the run again: {safe(str(command.value))}"
+    return f"start the run again: {safe(str(command.value), _LONGEST)}"
 
 
 def _again(path: str, remedy: str | None, config: Path | None, *, every: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.records import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, Record, Value
 
 NAME = "run_json"
 TITLE = "run.json and heartbeat.json of a run directory"
@@ -97,7 +98,7 @@ def _heartbeat(context: Context, tree: Mapping[str, Any]) -> Iterator[Fact]:
 
 def _description(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
     for key, value in flatten(tree):
-        plain = plain_value(value)
+        plain = _typed(value) if key == "command" else plain_value(value)
         section, _, rest = key.partition(".")
         if plain is None:
             continue
@@ -114,3 +115,14 @@ def _description(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
             )
         elif key not in _CANONICAL:
             yield Fact(f"run.{key}", plain, "run", context.path)
+
+
+def _typed(command: Any) -> Value:
+    """A command as one types it into a shell: a file of Python is run by Python, a package by its name."""
+    if not isinstance(command, list) or not command:
+        return plain_value(command)
+    first, *rest = map(str, command)
+    path = Path(first)
+    if path.name == "__main__.py":
+        return shlex.join(["python", "-m", path.parent.name, *rest])
+    return shlex.join(["python", first, *rest] if path.suffix == ".py" else [first, *rest])

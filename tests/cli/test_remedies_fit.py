@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -192,3 +194,22 @@ def test_more_generations_come_with_a_batch_that_they_divide(hrmdoc: Command, ap
 def test_what_is_done_by_hand_asks_for_no_diff(hrmdoc: Command, apart: Path) -> None:
     shown = hrmdoc("analyze", _crashed(apart, "ModuleNotFoundError: No module named 'coolname'\n")).out
     assert "Install what is missing  [by hand]" in shown
+
+
+def test_what_starts_the_run_again_can_be_pasted(hrmdoc: Command, apart: Path) -> None:
+    config = apart / "my config.yaml"
+    config.write_text("lr: 1.0\nlr_warmup_steps: 0\n" + HRM.partition("lr: 1e-4\n")[2])
+    run = apart / "runs" / "one"
+    run.mkdir(parents=True)
+    started = ["/usr/lib/hrmdoc/__main__.py", "train", str(config)]
+    record = {"schema": "hrmdoc.run/1", "framework": "hrm", "command": started, "config_source": str(config)}
+    (run / "run.json").write_text(json.dumps(record))
+    rows = [
+        f"step {i} lm_loss {2.2 if i < 20 else 9.0 + i / 10:.3f} exact_accuracy 0.0 lr 1.0"
+        for i in range(1, 99)
+    ]
+    (run / "train.log").write_text("\n".join(rows))
+    done = hrmdoc("apply", run, "--config", config, "--remedy", "lower-hrm-learning-rate", "--write")
+    assert done.status == 0, done.err
+    typed = done.err.partition("start the run again: ")[2].splitlines()[0]
+    assert shlex.split(typed) == ["python", "-m", "hrmdoc", "train", str(config)]
