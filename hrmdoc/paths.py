@@ -23,6 +23,12 @@ def state_dir() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "hrmdoc"
 
 
+def cache_dir() -> Path:
+    """The user's cache folder, for what can be found again. It need not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "hrmdoc"
+
+
 def config_dir() -> Path:
     """The folder of the user's own settings. It need not exist."""
     base = os.environ.get("XDG_CONFIG_HOME")
@@ -36,8 +42,7 @@ def instead_of(path: str) -> str | None:
     if mark:
         if scheme == "file":
             return f"name the file itself: {rest}"
-        copying = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
-        fetch = copying.get(scheme, f"curl -sL {path}" if scheme.startswith("http") else "")
+        fetch = f"curl -sL {path}" if scheme.startswith("http") else ""
         return f"only local files are read: {fetch} | hrmdoc analyze -" if fetch and rest else None
     folder, name = os.path.split(path.rstrip("/"))
     try:

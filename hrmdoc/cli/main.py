@@ -23,6 +23,7 @@ COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",
     "watch": "Follow a run live; incidents as they open and resolve.",
     "serve": "Show all runs as pages in a browser, live, the worst first.",
+    "triage": "Examine many runs: which are sick, why, since when, at what cost.",
     "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
     "report": "Write a reliability review: what happened, why, what to change.",
     "verdict": "Say in one line whether a run that ended should be started again.",
@@ -55,6 +56,7 @@ EXAMINING = {
     "compare",
     "bundle",
     "run",
+    "triage",
     "verdict",
     "serve",
 }
@@ -74,6 +76,11 @@ EXAMPLES = {
         "hrmdoc watch --wait train.log",
         "hrmdoc watch --once runs/latest || mail -s 'look at the run' me@example.org",
         "kubectl logs -f POD | hrmdoc watch -",
+    ),
+    "triage": (
+        "hrmdoc triage runs/",
+        "hrmdoc triage --since 1d --group-by host runs/ /scratch/*/runs",
+        "hrmdoc triage --json s3://bucket/experiments",
     ),
     "apply": (
         "hrmdoc apply runs/latest",

@@ -7,7 +7,7 @@ nearest valid word.
 from __future__ import annotations
 
 from hrmdoc.rulebook.checking import check
-from hrmdoc.rulebook.loading import load
+from hrmdoc.rulebook.loading import load, state_of
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
@@ -45,6 +45,7 @@ __all__ = [
     "good_signs",
     "load",
     "parse",
+    "state_of",
 ]
 
 

@@ -59,6 +59,16 @@ def load(extra: Iterable[Path] = ()) -> Rulebook:
         return book
 
 
+def state_of(extra: Iterable[Path] = ()) -> bytes:
+    """Changes whenever a file of the rules that `load` would take does.
+
+    Raises:
+        RuleError: a file cannot be looked at.
+    """
+    roots = [data_dir("rules"), *(folder.absolute() for folder in extra)]
+    return _state(entry for root in roots for entry in _rule_files(root))
+
+
 def _rule_files(root: Path) -> Iterator[os.DirEntry[str]]:
     if not root.is_dir():
         raise RuleError("the rule folder does not exist", file=root)

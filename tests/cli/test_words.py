@@ -67,7 +67,7 @@ def test_without_unicode_signs_are_spelt_in_ascii(spawn: Command, sick: Path) ->
         ),
         (
             ["analyze", "s3://b/a.log"],
-            "only local files are read: aws s3 cp s3://b/a.log - | hrmdoc analyze -",
+            "aws s3 cp s3://b/a.log - | hrmdoc analyze -",
         ),
         (["analyze", "https://x.org/a.log"], "curl -sL https://x.org/a.log | hrmdoc analyze -"),
     ],

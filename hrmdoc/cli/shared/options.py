@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -203,7 +202,11 @@ def _columns(stream: Any) -> int | None:
         return None
     if not stream.isatty():
         return PIPE_WIDTH
-    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if columns.isdigit() else None
+    if not columns.isdigit():
+        return None
+    import shutil  # with all that it needs, for a rare terminal
+
+    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
 
 
 def note_other_runs(note: str) -> None:

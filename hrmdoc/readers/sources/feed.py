@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError
+from hrmdoc.readers.sources import remote
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support.base import Context, Opened, Session
 from hrmdoc.readers.support.budget import Budget
@@ -103,6 +104,8 @@ def _opened(source: Source) -> BinaryIO:
         if sys.stdin is None:
             raise InputError("standard input is closed", file=STDIN)
         return open(sys.stdin.fileno(), "rb", closefd=False)
+    if remote.is_remote(source.path):
+        return remote.opened(source.path, source.size)
     if not stat.S_ISREG(os.stat(source.file).st_mode):
         raise InputError("is no longer a regular file", file=source.path)
     return open(source.file, "rb")

@@ -9,15 +9,16 @@ import stat
 from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
 from hrmdoc.paths import instead_of
-from hrmdoc.readers.sources import archives
+from hrmdoc.readers.sources import archives, remote
 from hrmdoc.readers.sources.source import STDIN, Source
-from hrmdoc.readers.sources.walk import files_below
+from hrmdoc.readers.sources.walk import MAX_FILES, files_below
 from hrmdoc.readers.support import names
 from hrmdoc.readers.support.decode import codec_of, plain_head
 from hrmdoc.record.records import Damage
@@ -50,16 +51,55 @@ def discover(paths: Paths, problems: list[Damage] | None = None, *, unpacking: b
     return sorted(_newest_states([source for _, sources in each for source in sources]), key=_order)
 
 
+class Heads(Protocol):
+    """What is known of files from an earlier look: their beginning need not be read again."""
+
+    def known(self, path: str, identity: str) -> tuple[str, str] | None:
+        """Reader and codec of a file as it is, the reader empty where there is none; None when not known."""
+        ...
+
+    def learn(self, path: str, identity: str, reader: str, codec: str) -> None:
+        """Keeps what a look at its beginning found."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """How paths are looked through.
+
+    Attributes:
+        heads: what is known of files; None looks into each.
+        most: files that are looked at below one folder.
+    """
+
+    heads: Heads | None = None
+    most: int = MAX_FILES
+
+
+@dataclasses.dataclass(slots=True)
+class _Search:
+    """One look through several paths: which files were met, and what was passed by."""
+
+    unpacking: bool
+    how: Listing
+    noted: list[Damage] = dataclasses.field(default_factory=list)
+    seen: set[tuple[object, ...]] = dataclasses.field(default_factory=set)
+
+
 def discover_each(
-    named: Iterable[str | PathLike[str]], problems: list[Damage] | None = None, *, unpacking: bool = False
+    named: Iterable[str | PathLike[str]],
+    problems: list[Damage] | None = None,
+    *,
+    unpacking: bool = False,
+    how: Listing | None = None,
 ) -> list[tuple[str, list[Source]]]:
     """As `discover`, by the path that was named; a file that two of them hold counts for the first."""
     paths = [os.fspath(path) for path in named]
     if not paths:
         raise InputError("no path was given")
-    noted: list[Damage] = []
-    seen: set[tuple[int, int]] = set()
-    found = [(path, list(_named(path, seen, noted, unpacking=unpacking))) for path in paths]
+    search = _Search(unpacking, how or Listing())
+    noted = search.noted
+    found = [(path, list(_named(path, search))) for path in paths]
     if problems is not None:
         problems += noted
     if not any(sources for _, sources in found):
@@ -72,23 +112,24 @@ def discover_each(
     return [(path, sorted(_newest_states(sources), key=_order)) for path, sources in found]
 
 
-def _named(
-    path: str, seen: set[tuple[int, int]], noted: list[Damage], *, unpacking: bool
-) -> Iterator[Source]:
+def _named(path: str, search: _Search) -> Iterator[Source]:
     """Sources of one path that the user named."""
     if path == STDIN:
         yield Source(STDIN, "", STDIN)
         return
     if not path:
         raise InputError("a path is empty", hint="is the variable that should name it set?")
+    if remote.is_remote(path):
+        yield from _in_storage(path, search)
+        return
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
-        if inside := list(_one_run(path, seen, noted)):
+        if inside := list(_one_run(path, search)):
             yield from inside
             return
         if (holder := archives.holder_of(path)) and _is_archive(holder[0]):
-            yield from _packed(*holder, seen, noted, unpacking=unpacking)
+            yield from _packed(*holder, search)
             return
         raise InputError(
             _missing(path) if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
@@ -96,11 +137,11 @@ def _named(
             file=path,
         ) from error
     if stat.S_ISDIR(status.st_mode):
-        yield from _walk(path, seen, noted)
+        yield from _walk(path, search)
     elif stat.S_ISREG(status.st_mode) and _is_archive(path):
-        yield from _packed(path, "", seen, noted, unpacking=unpacking)
+        yield from _packed(path, "", search)
     elif stat.S_ISREG(status.st_mode):
-        yield from _file(path, status, seen, noted, explicit=True)
+        yield from _file(path, status, search, explicit=True)
     else:
         raise InputError(
             "is a pipe, socket or device, not a file",
@@ -123,23 +164,22 @@ def _is_archive(path: str) -> bool:
         return False
 
 
-def _packed(
-    archive: str, place: str, seen: set[tuple[int, int]], noted: list[Damage], *, unpacking: bool
-) -> Iterator[Source]:
+def _packed(archive: str, place: str, search: _Search) -> Iterator[Source]:
     """Sources inside an archive, by names that begin with its own."""
-    if not unpacking:
+    if not search.unpacking:
         raise UsageError("is an archive, which does not grow", file=archive, hint=f"hrmdoc analyze {archive}")
     from hrmdoc.readers.sources.unpack import unpacked  # few logs come as archives
 
-    root = os.fspath(unpacked(archive, noted))
+    root = os.fspath(unpacked(archive, search.noted))
     inside = os.path.normpath(os.path.join(root, place))
     if not os.path.exists(inside) or not (inside + os.sep).startswith(root + os.sep):
         raise InputError(f"holds no {place!r} that may be a record", file=archive)
     met: list[Damage] = []
+    within = dataclasses.replace(search, how=Listing(most=search.how.most), noted=met)
     found = (
-        _walk(inside, seen, met)
+        _walk(inside, within)
         if os.path.isdir(inside)
-        else _file(inside, os.stat(inside), seen, met, explicit=True)
+        else _file(inside, os.stat(inside), within, explicit=True)
     )
     for source in found:
         if _is_database(source):
@@ -147,7 +187,7 @@ def _packed(
             continue
         path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
         yield replace(source, path=path, logger=logger, stored=source.path)
-    noted += [dataclasses.replace(one, file=one.file.replace(root, archive, 1)) for one in met]
+    search.noted += [dataclasses.replace(one, file=one.file.replace(root, archive, 1)) for one in met]
 
 
 def _is_database(source: Source) -> bool:
@@ -156,56 +196,110 @@ def _is_database(source: Source) -> bool:
     return reader.WHOLE and hasattr(reader, "runs")
 
 
-def _one_run(path: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
+def _one_run(path: str, search: _Search) -> Iterator[Source]:
     """The database that holds a run which the user named as `mlflow.db#first-try`; nothing when there is
     none."""
     file, mark, part = path.rpartition("#")
     if mark and os.path.isfile(file):
-        for source in _file(file, os.stat(file), seen, noted, explicit=True):
+        for source in _file(file, os.stat(file), search, explicit=True):
             if hasattr(readers.reader(source.reader), "runs"):
                 yield replace(source, part=part)
 
 
-def _walk(root: str, seen: set[tuple[int, int]], noted: list[Damage]) -> Iterator[Source]:
-    for path, status in files_below(root, noted):
-        yield from _file(path, status, seen, noted, explicit=False)
+def _walk(root: str, search: _Search) -> Iterator[Source]:
+    for path, status in files_below(root, search.noted, search.how.most):
+        yield from _file(path, status, search, explicit=False)
 
 
-def _file(
-    path: str, status: os.stat_result, seen: set[tuple[int, int]], noted: list[Damage], *, explicit: bool
-) -> Iterator[Source]:
+def _file(path: str, status: os.stat_result, search: _Search, *, explicit: bool) -> Iterator[Source]:
     """The source that one file is, or nothing. A file that the user named gets a note when nobody wants
     it."""
-    if (status.st_dev, status.st_ino) in seen:
+    if (status.st_dev, status.st_ino) in search.seen:
         return
-    seen.add((status.st_dev, status.st_ino))
+    search.seen.add((status.st_dev, status.st_ino))
+    entry = remote.Entry(path, status.st_size, status.st_mtime, identity_of(status))
+    heads = search.how.heads
+    if heads is not None and not explicit and (known := heads.known(path, entry.identity)):
+        yield from _source(entry, *known)
+        return
     try:
         head = _read_head(path)
     except OSError as error:
-        noted.append(Damage(path, None, f"cannot be read: {error.strerror}", incomplete=True))
+        search.noted.append(Damage(path, None, f"cannot be read: {error.strerror}", incomplete=True))
         return
+    yield from _sniffed(entry, head, search, explicit=explicit)
+
+
+def identity_of(status: os.stat_result) -> str:
+    """Changes whenever the content of a file does: size, time of change, place on its disk."""
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}-{status.st_dev}"
+
+
+def _sniffed(entry: remote.Entry, head: bytes, search: _Search, *, explicit: bool) -> Iterator[Source]:
+    """The source that begins with `head`; what was found is kept for the next look."""
+    path = entry.path
     plain, codec = plain_head(head), codec_of(head)
     chosen = readers.choose(Path(names.plain_name(path)), plain) if plain else None
     if explicit and (chosen is None or chosen.NAME == "text") and names.holds_weights(path):
-        noted.append(Damage(path, None, "holds weights or arrays, not the record of a run"))
+        search.noted.append(Damage(path, None, "holds weights or arrays, not the record of a run"))
         return
-    if chosen is None:
-        if not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
-            noted.append(Damage(path, None, "is empty"))
-        elif explicit:
-            noted.append(Damage(path, None, _unread(head, codec)))
-        return
-    slashed = path.replace(os.sep, "/")
-    yield Source(
-        path=path,
-        reader=chosen.NAME,
-        logger=names.logger_of(slashed, chosen.NAME),
-        rank=names.rank_in(slashed),
-        started=names.started_in(slashed) or status.st_mtime,
-        mtime=status.st_mtime,
-        size=status.st_size,
-        codec=codec,
-    )
+    reader = "" if chosen is None else chosen.NAME
+    if search.how.heads is not None:
+        search.how.heads.learn(path, entry.identity, reader, codec)
+    if chosen is None and not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
+        search.noted.append(Damage(path, None, "is empty"))
+    elif chosen is None and explicit:
+        search.noted.append(Damage(path, None, _unread(head, codec)))
+    yield from _source(entry, reader, codec)
+
+
+def _source(entry: remote.Entry, reader: str, codec: str) -> Iterator[Source]:
+    """The source as its reader takes it; nothing where there is none."""
+    slashed = entry.path.replace(os.sep, "/")
+    if reader:
+        yield Source(
+            path=entry.path,
+            reader=reader,
+            logger=names.logger_of(slashed, reader),
+            rank=names.rank_in(slashed),
+            started=names.started_in(slashed) or entry.mtime,
+            mtime=entry.mtime,
+            size=entry.size,
+            codec=codec,
+            identity=entry.identity,
+        )
+
+
+def _in_storage(path: str, search: _Search) -> Iterator[Source]:
+    """Sources in object storage. What is known from an earlier look costs the listing alone."""
+    if not search.unpacking:
+        raise UsageError("lies in object storage, which is not followed", file=path, hint="hrmdoc analyze")
+    entries = [one for one in remote.listed(path) if (one.path,) not in search.seen]
+    search.seen.update((one.path,) for one in entries)
+    heads = search.how.heads
+    told = {
+        one.path: known
+        for one in entries
+        if heads is not None and (known := heads.known(one.path, one.identity))
+    }
+    fetched = dict(remote.heads([one for one in entries if one.path not in told], HEAD))
+    for entry in entries:
+        if entry.path in told:
+            yield from _no_database(_source(entry, *told[entry.path]), search)
+        elif isinstance(head := fetched[entry], Exception):
+            search.noted.append(Damage(entry.path, None, f"cannot be read: {head}", incomplete=True))
+        else:
+            found = _sniffed(entry, head, search, explicit=len(entries) == 1)
+            yield from _no_database(found, search)
+
+
+def _no_database(found: Iterable[Source], search: _Search) -> Iterator[Source]:
+    for source in found:
+        if _is_database(source):
+            what = "a database in object storage is not read; copy it here first"
+            search.noted.append(Damage(source.path, None, what))
+        else:
+            yield source
 
 
 def _unread(head: bytes, codec: str) -> str:
@@ -216,6 +310,8 @@ def _unread(head: bytes, codec: str) -> str:
 
 
 def _read_head(path: str) -> bytes:
+    if remote.is_remote(path):
+        return remote.head(path, HEAD)
     with open(path, "rb", buffering=0) as file:
         return file.read(HEAD)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec import structs
 
 from hrmdoc import readers
-from hrmdoc.readers.sources import find, folders, groups
+from hrmdoc.readers.sources import find, folders, groups, remote
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support import names
@@ -34,7 +34,11 @@ _PART_WORDS = patterns.lazy(
 
 
 def runs_below(
-    paths: find.Paths, problems: list[Damage] | None = None, *, one_run: bool = False
+    paths: find.Paths,
+    problems: list[Damage] | None = None,
+    *,
+    one_run: bool = False,
+    how: find.Listing | None = None,
 ) -> list[RunGroup]:
     """The runs below `paths`, the one that changed last at the end.
 
@@ -43,13 +47,14 @@ def runs_below(
             those that hold no run (reports, pictures, settings alone) are passed by.
         problems: receives what was passed by although it looked like part of a run.
         one_run: everything is read as one run.
+        how: how many files are looked at, and what is known of them; by default a usual folder's worth.
 
     Raises:
         InputError: a path does not exist, or nothing at all can be read.
     """
     named = _named_once([paths] if isinstance(paths, str | os.PathLike) else paths)
     noted: list[Damage] = []
-    found = find.discover_each(named, noted, unpacking=True)
+    found = find.discover_each(named, noted, unpacking=True, how=how)
     if problems is not None:
         problems += noted
     everything = [source for _, sources in found for source in sources]
@@ -87,7 +92,7 @@ def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     direct = {os.path.realpath(path) for path in named if not os.path.islink(path)}
     kept: dict[str, str] = {}
     for path in named:
-        real = os.path.realpath(path) if path != STDIN else path
+        real = path if path == STDIN or remote.is_remote(path) else os.path.realpath(path)
         if not (os.path.islink(path) and real in direct):
             kept.setdefault(real, path)
     return list(kept.values())
@@ -95,6 +100,8 @@ def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 def _resolved(path: str) -> list[str]:
     """The paths that a pattern stands for; a path that exists is no pattern."""
+    if remote.is_remote(path):
+        return remote.resolved(path)
     if os.path.lexists(path) or _PATTERN.isdisjoint(path):
         return [path]
     return sorted(glob.glob(path)) or [path]
@@ -114,7 +121,7 @@ def _below(
 ) -> tuple[list[RunGroup], list[Source]]:
     """The runs that one named path holds, and what may be part of one that other paths hold too."""
     folder = path.replace(os.sep, "/").rstrip("/") or path
-    if path == STDIN or not os.path.isdir(path):
+    if path == STDIN or not _is_folder(folder, sources):
         inside = folders.owned(sources) if len(sources) > 1 else {}
         return _owned(sources, inside)
     states = {one.logger.rpartition("/")[0] for one in everything if one.reader == "hf_state"}
@@ -126,6 +133,13 @@ def _below(
     if alone or not stems or (len(stems) > 1 and all(map(folders.is_run_name, stems))):
         return [], list(sources)
     return [groups.group_of(folder, sources)], []
+
+
+def _is_folder(path: str, sources: Sequence[Source]) -> bool:
+    """Whether a named path is a folder, here or in object storage."""
+    if remote.is_remote(path):
+        return any(source.path.startswith(path + "/") for source in sources)
+    return os.path.isdir(path)
 
 
 def _owned(sources: Sequence[Source], owner: dict[str, str]) -> tuple[list[RunGroup], list[Source]]:

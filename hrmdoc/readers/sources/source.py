@@ -24,6 +24,7 @@ class Source(Struct, frozen=True):
         codec: compression or UTF-16, see `hrmdoc.readers.support.decode`.
         part: which run of a database the user named, as in `mlflow.db#first-try`; empty for the newest.
         stored: where the bytes lie, when `path` names a place inside an archive; else empty.
+        identity: changes whenever the content of the file does.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Source(Struct, frozen=True):
     codec: str = ""
     part: str = ""
     stored: str = ""
+    identity: str = ""
 
     @property
     def file(self) -> Path:

@@ -9,11 +9,13 @@ from hrmdoc.readers.support import names
 from hrmdoc.record.records import Damage
 
 _MAX_DEPTH = 8
-_MAX_FILES = 20_000
+MAX_FILES = 20_000
 _AIM = "is an Aim store, which only Aim can read: export its metrics to CSV, or log to TensorBoard as well"
 
 
-def files_below(root: str, noted: list[Damage]) -> Iterator[tuple[str, os.stat_result]]:
+def files_below(
+    root: str, noted: list[Damage], most: int = MAX_FILES
+) -> Iterator[tuple[str, os.stat_result]]:
     """The files below a folder that may be records, each with its status; links that lead outside are not
     followed. `noted` receives what was not looked at."""
     real_root = os.path.realpath(root)
@@ -27,12 +29,12 @@ def files_below(root: str, noted: list[Damage]) -> Iterator[tuple[str, os.stat_r
             continue
         for entry in entries:
             looked_at += 1
-            if looked_at > _MAX_FILES:
+            if looked_at > most:
                 noted.append(
                     Damage(
                         root,
                         None,
-                        f"holds more than {_MAX_FILES:,} files; the rest was not looked at",
+                        f"holds more than {most:,} files; the rest was not looked at",
                         incomplete=True,
                     )
                 )

@@ -1,0 +1,183 @@
+"""What was found before: summaries by the content of the run and the version of the rules, and which reader
+takes which file, in one SQLite file of the user's cache folder.
+
+A result holds as long as no file of the run, no rule, no setting and nothing of hrmdoc itself has changed.
+The cache can be deleted at any time; one that cannot be written or read costs time, never an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from hrmdoc import __version__
+from hrmdoc.fleet.summary import FORMAT, Summary
+from hrmdoc.fleet.work import Wish
+from hrmdoc.paths import cache_dir
+from hrmdoc.readers import RunGroup
+from hrmdoc.rulebook import state_of
+
+KEPT_DAYS = 90
+FRESH = 600.0
+"""Seconds for which a result holds of a run that may still be going on: whether it fell silent changes with
+the clock, not with its files."""
+SETTLED = 86_400.0
+"""Seconds after the last record from which on a run no longer counts as one that is watched."""
+_AT_ONCE = 500
+_TABLES = """
+create table if not exists results (key blob primary key, at real, until real, summary blob) without rowid;
+create table if not exists heads (path text primary key, identity text, reader text, codec text, at real)
+  without rowid;
+create table if not exists looks (what blob primary key, at real, rows blob) without rowid;
+"""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What a look said of one run, for the next look to compare with."""
+
+    verdict: str
+    likeness: str
+    headline: str
+
+
+class Store:
+    """The cache, open. It serves as `find.Heads` too.
+
+    Args:
+        path: the file; by default in the user's cache folder. None keeps nothing beyond this process.
+    """
+
+    def __init__(self, path: Path | None = None, *, kept: bool = True) -> None:
+        self._learnt: list[tuple[str, str, str, str, float]] = []
+        self._heads: dict[str, tuple[str, str, str]] | None = None
+        chosen = path or cache_dir() / "fleet.sqlite"
+        self._database = _opened(chosen if kept else None)
+
+    def known(self, path: str, identity: str) -> tuple[str, str] | None:
+        """Reader and codec of a file as it is; None when not known."""
+        if self._heads is None:
+            with self._trying():
+                rows = self._database.execute("select path, identity, reader, codec from heads")
+                self._heads = {row[0]: (row[1], row[2], row[3]) for row in rows}
+        found = (self._heads or {}).get(os.path.abspath(path) if "://" not in path else path)
+        return (found[1], found[2]) if found is not None and found[0] == identity else None
+
+    def learn(self, path: str, identity: str, reader: str, codec: str) -> None:
+        """Keeps which reader takes a file."""
+        whole = os.path.abspath(path) if "://" not in path else path
+        self._learnt.append((whole, identity, reader, codec, time.time()))
+
+    def results(self, keys: Sequence[bytes]) -> dict[bytes, Summary]:
+        """The summaries that still hold, by key."""
+        found: dict[bytes, Summary] = {}
+        decoder = msgspec.msgpack.Decoder(Summary)
+        now = time.time()
+        for at in range(0, len(keys), _AT_ONCE):
+            batch = keys[at : at + _AT_ONCE]
+            asked = (
+                f"select key, summary from results where until > ? and key in ({','.join('?' * len(batch))})"  # noqa: S608 (marks alone)
+            )
+            with self._trying():
+                for key, blob in self._database.execute(asked, (now, *batch)):
+                    with suppress(msgspec.MsgspecError):
+                        found[key] = decoder.decode(blob)
+        return found
+
+    def keep(self, key: bytes, summary: Summary, written: float) -> None:
+        """Keeps a summary of a run whose newest file was `written` then, Unix seconds. It is on disk when
+        this returns, so that a triage that is broken off goes on from there."""
+        now = time.time()
+        ended = summary.state in ("finished", "crashed") or now - written > SETTLED
+        until = now + (KEPT_DAYS * 86_400.0 if ended else FRESH)
+        row = (key, now, until, msgspec.msgpack.encode(summary))
+        with self._trying():
+            self._database.execute("insert or replace into results values (?, ?, ?, ?)", row)
+
+    def last_look(self, what: bytes) -> tuple[float, dict[str, Seen]]:
+        """When these paths were last looked at, and what was said of each run; 0 and nothing where they never
+        were."""
+        with self._trying():
+            for at, rows in self._database.execute("select at, rows from looks where what = ?", (what,)):
+                with suppress(msgspec.MsgspecError):
+                    return at, msgspec.msgpack.decode(rows, type=dict[str, Seen])
+        return 0.0, {}
+
+    def note_look(self, what: bytes, rows: Mapping[str, Seen]) -> None:
+        """Keeps what this look says."""
+        with self._trying():
+            blob = msgspec.msgpack.encode(dict(rows))
+            self._database.execute("insert or replace into looks values (?, ?, ?)", (what, time.time(), blob))
+
+    def close(self) -> None:
+        """Writes what is left, and drops what is too old to be asked for."""
+        oldest = time.time() - KEPT_DAYS * 86_400.0
+        with self._trying():
+            self._database.execute("begin")
+            self._database.executemany("insert or replace into heads values (?, ?, ?, ?, ?)", self._learnt)
+            self._database.execute("delete from results where until < ?", (time.time(),))
+            for table in ("heads", "looks"):
+                self._database.execute(f"delete from {table} where at < ?", (oldest,))  # noqa: S608 (own names)
+            self._database.execute("commit")
+        self._learnt.clear()
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+    @contextmanager
+    def _trying(self) -> Iterator[None]:
+        with suppress(sqlite3.Error):
+            yield
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    """The database; one that is damaged is made anew, and where there is no place for one it is kept in
+    memory."""
+    for again in (False, True):
+        if path is None:
+            break
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if again:
+                path.unlink(missing_ok=True)
+            made = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+            made.execute("pragma journal_mode = wal")
+            made.execute("pragma synchronous = normal")
+            made.executescript(_TABLES)
+        except (OSError, sqlite3.Error):
+            continue
+        return made
+    made = sqlite3.connect(":memory:", isolation_level=None)
+    made.executescript(_TABLES)
+    return made
+
+
+def keys(groups: Iterable[RunGroup], wish: Wish) -> list[bytes]:
+    """The key of each run: its files as they are, the rules, the settings, and hrmdoc itself."""
+    asked = (__version__, FORMAT, _code(), state_of(map(Path, wish.settings.rules)))
+    base = msgspec.msgpack.encode(
+        (asked, wish.settings, wish.stated, wish.extra), order="sorted", enc_hook=repr
+    )
+    return [_key(group, base) for group in groups]
+
+
+def _key(group: RunGroup, base: bytes) -> bytes:
+    files = [(source.path, source.part, source.reader, source.identity) for source in group.sources]
+    whole = msgspec.msgpack.encode((group.folder, group.before, files))
+    return hashlib.blake2b(
+        os.getcwdb() + b"\0" + whole, key=hashlib.blake2b(base).digest(), digest_size=20
+    ).digest()
+
+
+@cache
+def _code() -> bytes:
+    """Changes with the code of hrmdoc, which a development install changes without its version."""
+    root = Path(__file__).parents[1]
+    newest = max((file.stat().st_mtime_ns for file in root.rglob("*.py")), default=0)
+    return f"{root}-{newest}".encode()

@@ -1,0 +1,236 @@
+"""A ward of runs at a glance: each examined once, the worst first, the alike together, and what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hrmdoc.errors import InputError, did_you_mean
+from hrmdoc.fleet.engines import Limits, Name
+from hrmdoc.fleet.examine import examined
+from hrmdoc.fleet.separation import Separation, separations
+from hrmdoc.fleet.store import Seen, Store, keys
+from hrmdoc.fleet.summary import Summary
+from hrmdoc.fleet.work import Wish
+from hrmdoc.readers import RunGroup, runs_below
+from hrmdoc.readers.sources.find import Listing
+from hrmdoc.record.records import Damage
+from hrmdoc.reports.verdict import SEVEREST
+
+MOST_FILES = 20_000_000
+KEYS = ("cause", "verdict", "host", "user", "framework", "kind", "state", "likeness")
+"""What runs can be grouped by beside a setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is different from the last look at the same paths; `since` is when that was, Unix seconds."""
+
+    since: float
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    sick: tuple[str, ...] = ()
+    recovered: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that share something."""
+
+    name: str
+    runs: tuple[Summary, ...]
+
+    @property
+    def sick(self) -> int:
+        """How many of them are."""
+        return sum(run.sick for run in self.runs)
+
+    @property
+    def lost_steps(self) -> int:
+        """Steps that they trained in vain."""
+        return sum(run.account.lost_steps for run in self.runs)
+
+    @property
+    def lost_hours(self) -> float:
+        """GPU hours that they lost, as far as known."""
+        return sum(run.lost_hours or 0.0 for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Ward:
+    """What a triage found.
+
+    Attributes:
+        runs: the worst first.
+        likenesses: sick runs that fail in the same way, the most severe and largest first.
+        known: how many were known from an earlier look.
+    """
+
+    runs: tuple[Summary, ...]
+    likenesses: tuple[Group, ...]
+    separations: tuple[Separation, ...]
+    changes: Changes | None
+    known: int
+    problems: tuple[Damage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs are shown: all of `verdicts` and `causes` where these are given, and what was written since
+    a moment, Unix seconds."""
+
+    verdicts: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    since: float = -math.inf
+
+    def shows(self, run: Summary) -> bool:
+        """Whether a run is one of these."""
+        if self.verdicts and run.verdict not in self.verdicts:
+            return False
+        return not self.causes or (run.cause is not None and run.cause.cause in self.causes)
+
+
+@dataclass(slots=True)
+class Triage:
+    """Examines the runs below paths.
+
+    Args:
+        store: what was found before, and where to keep what is found now.
+        advance: called for each run when it is done.
+    """
+
+    paths: Sequence[str]
+    wish: Wish
+    store: Store
+    engine: Name = "local"
+    jobs: int | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def look(self, asked: Asked, progress: Callable[[int], Callable[[str], None]]) -> Ward:
+        """Lists and examines the runs, those that changed since they were examined last.
+
+        Args:
+            progress: takes how many there are to examine, and gives what is called as each is done.
+
+        Raises:
+            InputError: a path does not exist, or nothing at all can be read.
+        """
+        problems: list[Damage] = []
+        groups = runs_below(self.paths, problems, how=Listing(self.store, MOST_FILES))
+        groups = [group for group in groups if group.changed >= asked.since]
+        if not groups:
+            raise InputError("no run was written since then", file=self.paths[0])
+        found, known = self._examined(groups, progress)
+        runs = ranked(found)
+        changes = self._changes(runs, complete=math.isinf(asked.since))
+        shown = tuple(run for run in runs if asked.shows(run))
+        return Ward(shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems))
+
+    def _examined(
+        self, groups: Sequence[RunGroup], progress: Callable[[int], Callable[[str], None]]
+    ) -> tuple[list[Summary], int]:
+        names = keys(groups, self.wish)
+        kept = self.store.results(names)
+        waiting = [number for number, key in enumerate(names) if key not in kept]
+        found = [kept[key] for key in names if key in kept]
+        if not waiting:
+            return found, len(found)
+        advance = progress(len(waiting))
+        for done in examined(
+            [groups[number] for number in waiting],
+            self.wish,
+            name=self.engine,
+            jobs=self.jobs,
+            limits=self.limits,
+        ):
+            number = waiting[done.number]
+            found.append(done.summary)
+            if not done.summary.fault:
+                self.store.keep(names[number], done.summary, groups[number].changed)
+            advance(done.summary.path)
+        return found, len(kept)
+
+    def _changes(self, runs: Sequence[Summary], *, complete: bool) -> Changes | None:
+        """What differs from the last look at these paths; None at the first."""
+        named = "\0".join((os.getcwd(), *self.paths))
+        what = hashlib.blake2b(named.encode(errors="replace"), digest_size=20).digest()
+        since, before = self.store.last_look(what)
+        now = {run.path: Seen(run.verdict, run.likeness, run.headline) for run in runs}
+        self.store.note_look(what, now if complete else {**before, **now})
+        return changes(since, before, runs, complete=complete) if since else None
+
+
+def changes(since: float, before: Mapping[str, Seen], runs: Sequence[Summary], *, complete: bool) -> Changes:
+    """What differs from the rows of an earlier look; `complete`: this one would have shown all of them."""
+    here = {run.path for run in runs}
+    met = [(run, before[run.path]) for run in runs if run.path in before]
+    was_sick = [(run, was.likeness) for run, was in met if was.likeness]
+    return Changes(
+        since,
+        new=tuple(run.path for run in runs if run.path not in before),
+        gone=tuple(sorted(before.keys() - here)) if complete else (),
+        sick=tuple(run.path for run, was in met if run.sick and not was.likeness),
+        recovered=tuple(run.path for run, _ in was_sick if not run.sick),
+        otherwise=tuple(run.path for run, likeness in was_sick if run.sick and likeness != run.likeness),
+    )
+
+
+def ranked(runs: Iterable[Summary]) -> list[Summary]:
+    """The worst first: by verdict, then by what they cost, then by name."""
+    return sorted(
+        runs,
+        key=lambda run: (
+            SEVEREST.index(run.verdict),
+            -(run.lost_hours or 0.0),
+            -run.account.lost_seconds,
+            -run.account.lost_steps,
+            run.path,
+        ),
+    )
+
+
+def alike(runs: Sequence[Summary]) -> list[Group]:
+    """Sick runs that share a likeness, the most severe and largest first."""
+    found: dict[str, list[Summary]] = defaultdict(list)
+    for run in runs:
+        if run.sick:
+            found[run.likeness].append(run)
+    groups = [Group(name, tuple(members)) for name, members in found.items()]
+    return sorted(groups, key=lambda one: (SEVEREST.index(one.runs[0].verdict), -len(one.runs), one.name))
+
+
+def grouped(runs: Sequence[Summary], by: str) -> list[Group]:
+    """Runs by one of `KEYS` or by a setting; the groups with most sick runs first.
+
+    Raises:
+        InputError: no run has such a setting.
+    """
+    found: dict[str, list[Summary]] = defaultdict(list)
+    for run in runs:
+        found[_value(run, by)].append(run)
+    if list(found) == [""] and by not in KEYS:
+        known = Counter(key for run in runs for key in run.settings)
+        hint = did_you_mean(by, known) or f"one of {', '.join(KEYS)}, or a setting of the runs"
+        raise InputError(f"no run has the setting {by!r}", hint=hint)
+    groups = [Group(name or "not known", tuple(members)) for name, members in found.items()]
+    return sorted(groups, key=lambda one: (-one.sick, -len(one.runs), one.name))
+
+
+def _value(run: Summary, by: str) -> str:
+    if by == "cause":
+        return run.cause.title if run.cause is not None else "none" if not run.sick else ""
+    if by in KEYS:
+        return str(getattr(run, by))
+    value = run.settings.get(by)
+    return (
+        ""
+        if value is None and by not in run.settings
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -1,0 +1,196 @@
+"""A ward at a glance: what stands first, what is folded, what changed, and what a second look costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hrmdoc import readers
+from hrmdoc.cli.main import main
+from hrmdoc.fleet import examine, store
+from hrmdoc.fleet.triage import Asked, Triage, Ward
+from hrmdoc.fleet.work import Wish
+from hrmdoc.readers.sources import find
+from hrmdoc.settings import Settings
+from tests.fleet.runs_of import write_run
+
+Shown = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(store, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setenv("COLUMNS", "200")
+    return folder
+
+
+@pytest.fixture
+def ward(apart: Path) -> Path:
+    for number in range(8):
+        write_run(apart / "runs" / f"run_{number}", lr=0.5 if number > 3 else 3e-4, sick=number > 3)
+    write_run(apart / "runs" / "run_8", oom=True)
+    return apart / "runs"
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> Shown:
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        main(["triage", *words])
+        return capsys.readouterr().out
+
+    return run
+
+
+def look(*paths: Path, asked: Asked | None = None) -> Ward:
+    kept = store.Store()
+    try:
+        triage = Triage([str(path) for path in paths], Wish(Settings(), {}), kept)
+        return triage.look(asked or Asked(), lambda _: lambda _: None)
+    finally:
+        kept.close()
+
+
+def test_the_worst_stand_first_and_the_alike_are_folded(ward: Path, shown: Shown) -> None:
+    text = shown("runs")
+    lines = text.splitlines()
+    assert lines[0].startswith("✗ CRITICAL  9 runs: 5 critical, 4 healthy")
+    listed = [
+        line.split()[3] for line in lines if line.startswith("✗ CRITICAL  ") is False and line[:1] == "✗"
+    ]
+    assert len([line for line in lines if "runs/run_" in line and line[:1] == "✗"]) == 4, listed
+    assert "4 alike: " in text
+    assert "4 without a fault are not listed" in text
+    assert "run_0" in shown("runs", "--verbose")
+
+
+def test_json_and_csv_hold_every_run(ward: Path, shown: Shown) -> None:
+    found = json.loads(shown("--json", "runs"))
+    assert found["schema"] == "hrmdoc.triage/1"
+    assert [one["verdict"] for one in found["runs"]] == ["critical"] * 5 + ["healthy"] * 4
+    rows = list(csv.DictReader(io.StringIO(shown("--csv", "runs"))))
+    assert [row["run"] for row in rows] == [one["path"] for one in found["runs"]]
+    oom = next(row for row in rows if row["run"].endswith("run_8"))
+    assert (oom["lost_steps"], oom["state"], oom["last_step"]) == ("400", "crashed", "400")
+
+
+def test_a_setting_that_separates_is_named_and_chance_is_not(ward: Path, shown: Shown) -> None:
+    for number in range(9, 30):
+        write_run(ward / f"run_{number}", lr=0.5 if number % 3 else 3e-4, sick=number % 3 > 0)
+    text = shown("runs")
+    assert "optimizer.lr = 0.5 (or learning_rate: the runs do not tell): 18 of 18 sick, else 1 of 12" in text
+    assert "batch" not in text
+
+
+def test_groups_are_by_cause_host_or_any_setting(ward: Path, shown: Shown) -> None:
+    rows = [line.split() for line in shown("runs", "--group-by", "learning_rate").splitlines()[1:]]
+    assert [row[:4] for row in rows] == [["0.5", "4", "4", "100%"], ["0.0003", "5", "1", "20%"]]
+    assert "no run has the setting 'learning_rat'" not in shown("runs", "--group-by", "cause")
+
+
+def test_an_unknown_setting_names_the_nearest(ward: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["triage", "runs", "--group-by", "learning_rat"]) == 2
+    assert "did you mean 'learning_rate'?" in capsys.readouterr().err
+
+
+def test_filters_show_what_was_asked_for(ward: Path, shown: Shown) -> None:
+    os.utime(ward / "run_8" / "train.log", (1.7e9, 1.7e9))
+    os.utime(ward / "run_8" / "config.yaml", (1.7e9, 1.7e9))
+    assert len(shown("--csv", "--verdict", "healthy", "runs").splitlines()) == 5
+    assert "run_8" not in shown("--csv", "--since", "1d", "runs")
+    causes = {
+        row["cause"] for row in csv.DictReader(io.StringIO(shown("--csv", "--verdict", "critical", "runs")))
+    }
+    chosen = sorted(causes)[0]
+    only = {row["cause"] for row in csv.DictReader(io.StringIO(shown("--csv", "--cause", chosen, "runs")))}
+    assert only == {chosen}
+
+
+def test_a_second_look_opens_no_file_and_examines_nothing(
+    ward: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = look(ward)
+    assert first.known == 0
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("nothing is to be read")
+
+    monkeypatch.setattr(find, "_read_head", refuse)
+    monkeypatch.setattr(examine, "examine", refuse)
+    monkeypatch.setattr(examine, "engine", refuse)
+    second = look(ward)
+    assert second.known == 9
+    assert second.runs == first.runs
+
+
+def test_a_changed_file_is_examined_again_and_the_change_is_told(ward: Path) -> None:
+    assert look(ward).changes is None
+    write_run(ward / "run_0", sick=True)
+    write_run(ward / "run_4", lr=0.5)
+    write_run(ward / "run_9")
+    for file in (ward / "run_5").iterdir():
+        file.unlink()
+    found = look(ward)
+    assert found.known == 6
+    assert found.changes is not None
+    named = {
+        name: [Path(path).name for path in getattr(found.changes, name)]
+        for name in ("sick", "recovered", "new", "gone")
+    }
+    assert named == {"sick": ["run_0"], "recovered": ["run_4"], "new": ["run_9"], "gone": ["run_5"]}
+
+
+def test_other_settings_ask_anew(ward: Path) -> None:
+    look(ward)
+    kept = store.Store()
+    groups = readers.runs_below(ward)
+    plain, other = (
+        store.keys(groups, Wish(Settings(fail_on=level), {})) for level in ("warning", "critical")
+    )
+    assert len(kept.results(plain)) == 9
+    assert kept.results(other) == {}
+
+
+def test_a_cache_that_is_damaged_or_cannot_be_written_costs_time_alone(ward: Path, tmp_path: Path) -> None:
+    look(ward)
+    (tmp_path / "cache" / "fleet.sqlite").write_bytes(b"no database" * 999)
+    assert len(look(ward).runs) == 9
+    assert look(ward).known == 9
+
+
+def test_a_run_that_vanishes_while_it_is_listed_is_a_row_and_no_error(
+    ward: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = readers.runs_below
+
+    def listed(*words: Any, **more: Any) -> Any:
+        groups = below(*words, **more)
+        (ward / "run_2" / "train.log").unlink()
+        write_run(ward / "run_10")
+        return groups
+
+    monkeypatch.setattr("hrmdoc.fleet.triage.runs_below", listed)
+    found = {Path(run.path).name: run for run in look(ward).runs}
+    assert len(found) == 9
+    assert found["run_2"].verdict == "no_data"
+    assert found["run_3"].verdict == "healthy"
+
+
+@pytest.mark.slow
+def test_three_hundred_runs(apart: Path, shown: Shown) -> None:
+    for number in range(300):
+        write_run(apart / "many" / f"run_{number}", sick=number % 10 == 0, steps=12)
+    found = json.loads(shown("--json", "many"))
+    assert len(found["runs"]) == 300
+    assert sum(run["verdict"] == "critical" for run in found["runs"]) == 30
+    assert found["likenesses"][0]["sick"] == 30
