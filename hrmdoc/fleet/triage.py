@@ -169,15 +169,21 @@ def changes(since: float, before: Mapping[str, Seen], runs: Sequence[Summary], *
     """What differs from the rows of an earlier look; `complete`: this one would have shown all of them."""
     here = {run.path for run in runs}
     met = [(run, before[run.path]) for run in runs if run.path in before]
-    was_sick = [(run, was.likeness) for run, was in met if was.likeness]
-    return Changes(
-        since,
-        new=tuple(run.path for run in runs if run.path not in before),
-        gone=tuple(sorted(before.keys() - here)) if complete else (),
-        sick=tuple(run.path for run, was in met if run.sick and not was.likeness),
-        recovered=tuple(run.path for run, _ in was_sick if not run.sick),
-        otherwise=tuple(run.path for run, likeness in was_sick if run.sick and likeness != run.likeness),
-    )
+    turned = {name: tuple(run.path for run, was in met if _turn(run, was) == name) for name in _TURNS}
+    new = tuple(run.path for run in runs if run.path not in before)
+    return Changes(since, new, tuple(sorted(before.keys() - here)) if complete else (), **turned)
+
+
+_TURNS = ("sick", "recovered", "otherwise")
+
+
+def _turn(run: Summary, was: Seen) -> str:
+    """What became of a run since it was looked at."""
+    if run.sick and was.likeness:
+        return "otherwise" if run.likeness != was.likeness else ""
+    if run.sick:
+        return "sick"
+    return "recovered" if was.likeness else ""
 
 
 def ranked(runs: Iterable[Summary]) -> list[Summary]:
