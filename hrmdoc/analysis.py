@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -155,6 +155,7 @@ class AnalysisSession:
         check_stated(self.book, self.settings.roles, self.settings.facts, origin)
         check_stated(self.book, metric_roles or {}, facts or {})
         self.other_runs = ""
+        self.on_read: Callable[[str, int], None] | None = None
         self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
         stated = {**self.settings.facts, **(facts or {})}
         disabled = frozenset(self.settings.disable)
@@ -195,7 +196,7 @@ class AnalysisSession:
         self.run.extend(problems)
         written = max((source.mtime for source in group.sources), default=0.0)
         self.run.sighting = Sighting(time.time(), written)
-        readers.read_into(self.run, group.sources, self.matcher.wanted)
+        readers.read_into(self.run, group.sources, self.matcher.wanted, *filter(None, [self.on_read]))
         self.run.extend(group.resumes(self.run.events))
 
     def try_to_read(self, paths: Sequence[str]) -> None:

@@ -110,3 +110,16 @@ def test_the_trainer_words_its_errors_as_all_others_are(spawn: Command, apart: P
     pytest.importorskip("torch")
     del apart
     assert spawn("evaluate", "nope").err.startswith("hrmdoc: nope: ")
+
+
+def test_reading_a_large_log_shows_how_far_it_has_come_on_a_terminal_alone(
+    hrmdoc: Command, healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "reading" not in hrmdoc("analyze", "-q", healthy).err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "reading" not in hrmdoc("analyze", "-q", healthy).err
+    monkeypatch.setattr("hrmdoc.cli.shared.options.LARGE", 1)
+    monkeypatch.setenv("TERM", "xterm")
+    done = hrmdoc("analyze", "-q", healthy)
+    assert "100% of 0 MB" in done.err
+    assert done.out.startswith("✓ HEALTHY")

@@ -20,6 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 SEVERITIES = ("info", "warning", "critical")
 PIPE_WIDTH = 100
 COLOR = "HRMDOC_COLOR"
+LARGE = 8 << 20
+"""Bytes that take long enough to read that a word is due."""
 answer: int | None = None
 """The exit status of the verdict, once there is one: it holds even where nobody reads the rest."""
 
@@ -94,6 +96,28 @@ def progress(verb: str, total: int) -> Iterator[Callable[[str], None]]:
 
     with out.status(f"{verb} …") as shown:
         yield advance
+
+
+@contextmanager
+def reading(total: int) -> Iterator[Callable[[str, int], None] | None]:
+    """Shows on a terminal how much of so many bytes was read, on standard error; nothing elsewhere, nor of
+    what is read in a moment.
+
+    Yields:
+        A function to call with the name of a file and how many of its bytes were read, or None.
+    """
+    if total < LARGE or not sys.stderr.isatty():
+        yield None
+        return
+    read: dict[str, int] = {}
+
+    def told(file: str, done: int) -> None:
+        read[file] = done
+        share = min(1.0, sum(read.values()) / total)
+        shown.update(f"reading {clean(file, 60)}: {share:.0%} of {total / 1e6:,.0f} MB")
+
+    with console(err=True).status(f"reading {total / 1e6:,.0f} MB …") as shown:
+        yield told
 
 
 def fail_on_option(function: F) -> F:

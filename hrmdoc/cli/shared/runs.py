@@ -77,11 +77,13 @@ class Runs:
     def only(self) -> AnalysisSession:
         """The one run, read; a run without data where nothing in it can be read."""
         from hrmdoc.analysis import AnalysisSession
+        from hrmdoc.cli.shared.options import reading
 
         path = self.paths[0] if len(self.paths) == 1 or not self.groups else self.groups[0].folder
         session = AnalysisSession(path, **self.stated)
         if self._nothing is None:
-            session.try_to_read_run(self.groups[0], self._problems)
+            with reading(sum(source.size for source in self.groups[0].sources)) as session.on_read:
+                session.try_to_read_run(self.groups[0], self._problems)
         else:
             session.run.extend(self._problems)
             session.note_nothing_read(self._nothing)

@@ -24,6 +24,7 @@ _LARGER_BLOCKS = {
     "tfevents": 4 * BLOCK
 }  # its columns are cut out of a whole block, at some cost for every tag of it
 Wanted = Callable[[bytes], Iterable[int]]
+Progress = Callable[[str, int], None]
 
 
 def nothing_wanted(block: bytes) -> Iterable[int]:
@@ -32,10 +33,18 @@ def nothing_wanted(block: bytes) -> Iterable[int]:
     return ()
 
 
-def read_into(run: Run, sources: Iterable[Source], wanted: Wanted = nothing_wanted) -> None:
+def nobody_asks(file: str, done: int) -> None:
+    """The progress of a caller that does not want to know of it."""
+    del file, done
+
+
+def read_into(
+    run: Run, sources: Iterable[Source], wanted: Wanted = nothing_wanted, told: Progress = nobody_asks
+) -> None:
     """Reads every source to its end and adds the records to `run`.
 
-    What cannot be read becomes a `Damage` of the run.
+    What cannot be read becomes a `Damage` of the run. `told` is called with the name of a file and how many
+    of its bytes were read, after each block.
 
     Raises:
         InputError: nothing at all could be read.
@@ -44,7 +53,7 @@ def read_into(run: Run, sources: Iterable[Source], wanted: Wanted = nothing_want
     for source in sources:
         before = run.version
         damages = len(run.damages)
-        for record in _records(source, wanted, run):
+        for record in _records(source, wanted, run, told):
             run.add(record)
         useful = run.version - before - (len(run.damages) - damages)
         readable += bool(useful)
@@ -58,7 +67,7 @@ def read_into(run: Run, sources: Iterable[Source], wanted: Wanted = nothing_want
         )
 
 
-def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
+def _records(source: Source, wanted: Wanted, run: Run, told: Progress) -> Iterator[Record]:
     """Records of one source."""
     try:
         with _opened(source) as file:
@@ -73,11 +82,13 @@ def _records(source: Source, wanted: Wanted, run: Run) -> Iterator[Record]:
                 yield Damage(source.path, None, "holds binary data; only what is text in it was read")
             session = open_source(source, wanted)
             budget = Budget(source.path, source.size)
-            block = first
+            block, done = first, 0
             while block:
                 before = session.lines
                 yield from budget.limited(session.feed(block))
                 run.line_count += session.lines - before
+                done += len(block)
+                told(source.path, done)
                 block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
                 if source.path == STDIN:
                     budget.more(len(block))
