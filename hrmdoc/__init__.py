@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, analyze
+    from hrmdoc.beats import heartbeat
     from hrmdoc.live.watch import Watch, watch
 
-__all__ = ["Analysis", "Watch", "__version__", "analyze", "watch"]
+__all__ = ["Analysis", "Watch", "__version__", "analyze", "heartbeat", "watch"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Analysis": "hrmdoc.analysis",
     "analyze": "hrmdoc.analysis",
+    "heartbeat": "hrmdoc.beats",
     "Watch": "hrmdoc.live.watch",
     "watch": "hrmdoc.live.watch",
 }

@@ -76,6 +76,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
     acknowledge: tuple[Acknowledgement, ...] = ()
     policy: Policy = Policy()
     alerts: Alerts = Alerts()
+    heartbeat: str | None = None
     origin: str = ""
     alerts_origin: str = ""
     withheld: tuple[str, ...] = ()

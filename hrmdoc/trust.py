@@ -17,8 +17,9 @@ from typing import Any
 from hrmdoc.errors import ConfigError
 from hrmdoc.paths import config_dir, replace_file, state_dir
 
-RESTRICTED = ("alerts", "policy", "rules")
-"""Tables and keys that let a file run a command, send data, change a run or its config, or load rules."""
+RESTRICTED = ("alerts", "heartbeat", "policy", "rules")
+"""Tables and keys that let a file run a command, send or fetch data, change a run or its config, or load
+rules."""
 
 
 def own_file() -> Path:

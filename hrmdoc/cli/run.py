@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.shared.operations import metrics_options, telling
+from hrmdoc.beats import file_of, is_redis
+from hrmdoc.cli.shared.operations import (
+    beating,
+    beating_by_environment,
+    metrics_options,
+    named_beat,
+    telling,
+)
 from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
 
@@ -84,8 +91,8 @@ if TYPE_CHECKING:
     "--heartbeat",
     "beats",
     multiple=True,
-    type=click.Path(path_type=Path),
-    help="A file that changes while the command lives.",
+    metavar="PLACE",
+    help="Where the command says that it lives: a folder, a file that changes, redis://HOST:PORT/DB#KEY.",
 )
 @click.option("--checkpoints", metavar="DIR", help="Where its checkpoints lie: a folder, or a glob.")
 @click.option(
@@ -110,7 +117,7 @@ def command(
     restart_window: float,
     hang: float,
     grace: float,
-    beats: tuple[Path, ...],
+    beats: tuple[str, ...],
     checkpoints: str | None,
     resume_with: str | None,
 ) -> int:
@@ -150,7 +157,7 @@ def command(
         )
 
     screen = console(err=True)
-    settings = own_settings.load(Path.cwd())
+    settings = beating(own_settings.load(Path.cwd()), named_beat(beats), target.stem)
     stop = StopPolicy(stop_on or ("critical" if stop_on_silence else None), stop_on_silence)
     configs: list[Path] = []
     if act:
@@ -160,7 +167,7 @@ def command(
             raise UsageError(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
-    with telling(settings, metrics, metrics_file) as observe:
+    with beating_by_environment(settings), telling(settings, metrics, metrics_file) as observe:
         if restart is not None:
             outcome = Supervisor(
                 arguments,
@@ -168,7 +175,7 @@ def command(
                 Plan(restart, backoff, restart_window * 3600, hang or None, grace),
                 settings,
                 resumption(arguments, checkpoints, resume_with, settings),
-                heartbeats(arguments, beats, settings),
+                heartbeats(arguments, [Path(one) for one in beats if not is_redis(one)], settings),
                 stop,
                 Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
                 Ears(report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
@@ -210,10 +217,11 @@ def resumption(
     return found
 
 
-def heartbeats(words: Sequence[str], named: tuple[Path, ...], settings: Settings) -> tuple[Path, ...]:
+def heartbeats(words: Sequence[str], named: Sequence[Path], settings: Settings) -> tuple[Path, ...]:
     """The files that show that the command lives: those that the user names, and that of the run's folder."""
     from hrmdoc import rulebook
     from hrmdoc.supervision.resume import folder_of
 
     folder = folder_of(words, rulebook.load(Path(name) for name in settings.rules))
-    return named if folder is None else (*named, folder / "heartbeat.json")
+    files = [file_of(one) for one in named]
+    return tuple(files if folder is None else (*files, folder / "heartbeat.json"))

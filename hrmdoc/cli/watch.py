@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hrmdoc.cli.shared.operations import metrics_options, telling
+from hrmdoc.cli.shared.operations import beating, heartbeat_option, metrics_options, telling
 from hrmdoc.cli.shared.options import (
     check_policy,
     console,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
+@heartbeat_option
 @metrics_options
 @run_options
 @fail_on_option
@@ -56,6 +57,7 @@ def command(
     wait: bool,
     no_state: bool,
     act: bool,
+    heartbeat: str | None,
     metrics: str | None,
     metrics_file: Path | None,
     roles: tuple[str, ...],
@@ -70,6 +72,7 @@ def command(
     what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
     SIGTERM, with a summary; the exit status counts what is open then.
     """
+    from hrmdoc import settings as own_settings
     from hrmdoc.live.watch import Watch
 
     copy = None
@@ -79,26 +82,28 @@ def command(
         if once or not wait:
             raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
         _wait_for(path, interval)
+    settings = beating(own_settings.load(Path.cwd()), heartbeat)
     watch = Watch(
         path,
+        settings=settings,
         interval=interval,
         **stated(kind, facts, roles),
         remember=not no_state,
         act=act,
     )
     if act:
-        check_policy(watch.session.settings)
+        check_policy(settings)
     if copy is not None:
         copy(partial(watch.stop, ended=True))
     interrupted = _until_signal(watch)
-    with telling(watch.session.settings, metrics, metrics_file) as observe:
+    with telling(settings, metrics, metrics_file) as observe:
         analysis = _follow(watch, observe, once=once)
     if analysis is None:
         return 2
     if interrupted:
         return 130
     still = [incident.severity for incident in watch.incidents.open]
-    return status(worst((analysis.verdict, *still)), fail_on or watch.session.settings.fail_on)
+    return status(worst((analysis.verdict, *still)), fail_on or settings.fail_on)
 
 
 def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hrmdoc.beats import ENDED
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import Event, IntArray, Line, Tick
@@ -71,9 +72,10 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     gone = run.fact("run.process_alive")
     if any(event.kind == "end" for event in run.events) or (gone is not None and gone.value is False):
         return
+    if (told := run.fact("heartbeat.state")) is not None and told.value in ENDED:
+        return
     watched = run.clock or Tick()
-    if (stated := run.fact("heartbeat.time")) is not None and isinstance(stated.value, int | float):
-        age = watched.heartbeat if math.isfinite(watched.heartbeat) else _unheard(run, float(stated.value))
+    if (age := _heartbeat_age(run, watched)) is not None:
         if math.isfinite(age):
             yield "run.heartbeat_age", age
             yield "run.heartbeat_interval", 1.0
@@ -83,6 +85,16 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if math.isfinite(age) and _unfinished(run, facts):
         yield "run.silent_for", age
         yield "run.usual_interval", _interval(run)
+
+
+def _heartbeat_age(run: Run, watched: Tick) -> float | None:
+    """Seconds since the heartbeat was renewed, NaN where nothing tells; None where there is no heartbeat."""
+    if math.isfinite(watched.heartbeat):
+        return watched.heartbeat
+    stated = run.fact("heartbeat.time")
+    if stated is None or not isinstance(stated.value, int | float):
+        return None
+    return _unheard(run, float(stated.value))
 
 
 def _stood_still(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,9 @@ SHARE = 3
 """And for a third of what the run had made until then: what is asked of a whole curve changes the more slowly
 the longer the curve is."""
 MOST_DOUBLED = 6
+HOLD_S = 10.0
+"""Seconds for which a symptom of the clock, such as silence, must be gone: no number of points says more."""
+OF_TIME = "run.heartbeat_age"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class IncidentLog:
         self._waiting: dict[str, float] = {}
         self._began: dict[str, int | None] = {}
         self._gone: dict[str, int] = {}
+        self._back: dict[str, float] = {}
         self._returned: Counter[str] = Counter()
         for incident in _history(self._journal):
             self._take(incident)
@@ -99,10 +103,14 @@ class IncidentLog:
 
     def _take(self, incident: Incident) -> None:
         self.latest[incident.symptom] = incident
-        self._gone.pop(incident.symptom, None)
+        self._forget_gone(incident.symptom)
         self._returned[incident.symptom] += incident.change == "reopened"
         if incident.is_open:
             self._began[incident.symptom] = incident.step
+
+    def _forget_gone(self, name: str) -> None:
+        self._gone.pop(name, None)
+        self._back.pop(name, None)
 
     def _change(self, analysis: Analysis, symptom: Symptom, now: float, *, closed: bool) -> Incident | None:
         known = self.latest.get(symptom.id)
@@ -112,21 +120,23 @@ class IncidentLog:
             # A symptom that cannot be judged any more is not over.
             if known is None or not known.is_open or symptom.state == "not_evaluated":
                 return None
-            if not closed and not self._gone_long_enough(analysis, symptom.id):
+            if not closed and not self._gone_long_enough(analysis, symptom.id, now):
                 return None
             return replace(known, change="resolved", at=now, step=symptom.last_step)
-        self._gone.pop(symptom.id, None)
+        self._forget_gone(symptom.id)
         if known is not None and known.is_open:
             return None if known.severity == severity else _incident(analysis, symptom, "changed", now)
         return _incident(analysis, symptom, "opened" if known is None else "reopened", now)
 
-    def _gone_long_enough(self, analysis: Analysis, name: str) -> bool:
-        """Whether the run made enough progress since the symptom was last seen."""
+    def _gone_long_enough(self, analysis: Analysis, name: str, now: float) -> bool:
+        """Whether the run made enough progress since the symptom was last seen, or lived long enough."""
+        rule = analysis.book.symptoms[name]
+        if OF_TIME in rule.needs.facts or any(part.silence is not None for part in rule.when.walk()):
+            since_s = self._back.setdefault(name, now)
+            return not 0 <= now - since_s < HOLD_S * 2 ** min(self._returned[name], MOST_DOUBLED)
         series = analysis.run.progress
         progress = analysis.run.line_count if series is None else len(series)
-        patience = max(
-            max(part.patience, part.leave_patience) for part in analysis.book.symptoms[name].when.walk()
-        )
+        patience = max(max(part.patience, part.leave_patience) for part in rule.when.walk())
         since = self._gone.setdefault(name, progress)
         needed = max(HOLD, 2 * patience, since // SHARE) << min(self._returned[name], MOST_DOUBLED)
         return progress - since >= needed

@@ -34,6 +34,8 @@ class Pulse:
         files: the files that are followed.
         wall: Unix seconds, as files are stamped with.
         steady: seconds of a clock that nobody sets.
+        beaten: when the heartbeat that the user named was renewed last, on the steady clock; NaN where that
+            is not known.
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class Pulse:
         files: Callable[[], Iterable[str]],
         wall: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
+        beaten: Callable[[], float] = lambda: math.nan,
     ) -> None:
-        self._run, self._files = run, files
+        self._run, self._files, self._named = run, files, beaten
         self._wall, self._steady = wall, steady
         self._progress: tuple[object, ...] | None = None
         self._moved = math.nan
@@ -64,7 +67,8 @@ class Pulse:
     def tick(self) -> Tick:
         """How the run stands now."""
         now = self._steady()
-        return Tick(now - self._moved, self._usual(), now - self._beaten)
+        beats = [beat for beat in (self._beaten, self._named()) if math.isfinite(beat)]
+        return Tick(now - self._moved, self._usual(), now - max(beats, default=math.nan))
 
     def _feel_progress(self) -> None:
         run, series = self._run, self._run.progress

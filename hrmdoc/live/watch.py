@@ -3,6 +3,8 @@ summary."""
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.beats import target
 from hrmdoc.live.follow import Follower
+from hrmdoc.live.heartbeats import Heartbeats
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.room import free_space
@@ -85,13 +89,28 @@ class Watch:
         )
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
-        self.pulse = Pulse(self.session.run, self._files, self._now, self._steady)
         self._followed = followed = Path(self._follower.folder or self._real)
+        self._heartbeats = self._named_heartbeats(followed)
+        beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
+        self.pulse = Pulse(self.session.run, self._files, self._now, self._steady, beaten)
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker()
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
+
+    def _named_heartbeats(self, followed: Path) -> Heartbeats | None:
+        """Those that the settings name."""
+        where = self.session.settings.heartbeat
+        if where is None:
+            return None
+        name = followed.name if followed.is_dir() else followed.stem
+        return Heartbeats(target(where, name), _complain, self._steady).start()
+
+    def unbeaten(self) -> float:
+        """Seconds since the heartbeat that the settings name was renewed; infinite where nothing tells."""
+        beaten = math.nan if self._heartbeats is None else self._heartbeats.beaten()
+        return math.inf if math.isnan(beaten) else self._steady() - beaten
 
     def stop(self, *, ended: bool = False, facts: Iterable[Fact] = ()) -> None:
         """Ends the watch after the look in progress (signal handlers call this).
@@ -136,7 +155,7 @@ class Watch:
         self._follower.close()
         self.session.run.extend(self._told)
         yield self._look(closed=True)
-        self._waker.close()
+        self._close()
 
     @property
     def following(self) -> str:
@@ -155,9 +174,14 @@ class Watch:
             return False
         if real == self._real and not self._follower.outrun:
             return False
-        self._waker.close()
+        self._close()
         self._admit()
         return True
+
+    def _close(self) -> None:
+        self._waker.close()
+        if self._heartbeats is not None:
+            self._heartbeats.close()
 
     def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
         now = self._now()
@@ -179,6 +203,10 @@ class Watch:
         if self._treatment is None or (closed and analysis.state not in ("finished", "crashed")):
             return []
         return self._treatment.look(analysis, now, closed=closed)
+
+
+def _complain(words: str) -> None:
+    print(f"hrmdoc: {words}", file=sys.stderr)  # noqa: T201
 
 
 Observer = Callable[[Watch, Look], None]

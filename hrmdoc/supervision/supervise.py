@@ -189,7 +189,9 @@ class _Care:
         quiet = _Quiet([*logs, *self.silence.beats]) if self.silence is not None else None
         before = oom_kills()
         while not self.child.wait(POLL_S):
-            if quiet is not None and self.silence is not None and quiet.seconds() >= self.silence.seconds:
+            if quiet is None or self.silence is None:
+                continue
+            if min(quiet.seconds(), self.watch.unbeaten()) >= self.silence.seconds:
                 self.hung = True
                 self.child.end(self.grace)
         for tail in self.tails:

@@ -132,3 +132,37 @@ def test_on_a_terminal_one_line_says_how_the_run_stands(apart: Path) -> None:
             break
     os.close(ours)
     assert process.wait(60) == 130
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("http://a:b@host/x", "no heartbeat can go to http://host/x"), ("redis://h:x/0", "no address")],
+)
+def test_a_heartbeat_that_is_nowhere_is_refused(
+    hrmdoc: Command, healthy: Path, place: str, said: str
+) -> None:
+    for words in (("watch", "--once", healthy), ("run", "--", "true")):
+        done = hrmdoc(words[0], "--heartbeat", place, *words[1:])
+        assert (done.status, said in done.err) == (2, True), done.err
+
+
+def test_a_heartbeat_that_is_old_is_found_beside_a_log_of_its_own(
+    spawn: Command, apart: Path, healthy: Path
+) -> None:
+    beat = apart / "elsewhere" / "heartbeat.json"
+    beat.parent.mkdir()
+    beat.write_text('{"step": 1, "state": "running"}')
+    aged(beat, 300)
+    done = spawn("watch", "--once", "--heartbeat", beat.parent, healthy)
+    assert "opened   heartbeat-lapsed" in done.out
+    beat.write_text('{"step": 1, "state": "finished"}')
+    aged(beat, 300)
+    done = spawn("watch", "--once", "--no-state", healthy, HRMDOC_HEARTBEAT=str(beat))
+    assert "opened   heartbeat-lapsed" not in done.out
+
+
+def test_a_command_that_is_run_finds_where_to_say_that_it_lives(spawn: Command, apart: Path) -> None:
+    script = "import hrmdoc; hrmdoc.heartbeat().close()"
+    done = spawn("run", "--log", "o.log", "--heartbeat", apart / "beats", "--", sys.executable, "-c", script)
+    assert done.status == 0, done.err
+    assert json.loads((apart / "beats" / "heartbeat.json").read_text())["state"] == "finished"

@@ -13,7 +13,9 @@ from hrmdoc.examination.symptom import State, Symptom
 from hrmdoc.live.incidents import IncidentLog
 from hrmdoc.rulebook import SymptomRule, When, load
 
-RULE = SimpleNamespace(when=When(detector="level", role="train.loss", patience=4))
+RULE = SimpleNamespace(
+    when=When(detector="level", role="train.loss", patience=4), needs=SimpleNamespace(facts=())
+)
 
 
 def analysis(state: State, severity: str = "warning", step: int = 5, points: int = 0) -> Any:

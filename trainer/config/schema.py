@@ -163,6 +163,7 @@ class TrainConfig:
     threads: Count | None = None
     parallel: ParallelKeys = field(default_factory=ParallelKeys)
     wandb: bool | Literal["offline"] = False
+    heartbeat: str | None = None  # beside heartbeat.json: a folder, or redis://HOST/0#KEY
     profile: Annotated[str, Meta(pattern=r"^\d+-\d+$")] | None = None
     autotune: bool = False
     evaluate: EvaluateKeys = field(default_factory=EvaluateKeys)

@@ -29,6 +29,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from hrmdoc.beats import Heartbeat, target
 from hrmdoc.errors import ConfigError
 from hrmdoc.locks import Lock, acquire
 
@@ -128,6 +129,7 @@ class RunDir:
         self._facts: dict[str, Any] = {}
         self._beat = -math.inf
         self.alive = (time.monotonic(), 0)
+        self._beats: Heartbeat | None = None
         self._complained: set[str] = set()
         if path.parent.name == "runs":
             self._link(path.parent / "latest")
@@ -177,6 +179,8 @@ class RunDir:
         silent."""
         now = time.monotonic()
         self.alive = now, step
+        if self._beats is not None:
+            self._beats(step)
         if now - self._beat < HEARTBEAT_S and not force:
             return
         self._beat = now
@@ -184,6 +188,15 @@ class RunDir:
             self._complain("events.out.tfevents.*", error)
         text = json.dumps({"time": time.time(), "step": step, "pid": os.getpid(), "state": state}) + "\n"
         self._guard("heartbeat.json", lambda: write_atomic(self.path / "heartbeat.json", text))
+
+    def beat_to(self, where: str) -> None:
+        """Gives signs of life there too: in a folder, or a key of Redis that expires.
+
+        Raises:
+            ConfigError: it is no such place, or Redis is not installed.
+        """
+        to = target(where, self.path.name)
+        self._beats = Heartbeat(to, lambda words: self._say(f"warning: heartbeat: {words}; training goes on"))
 
     @contextmanager
     def busy(self, step: int, limit_s: float = BUSY_LIMIT_S) -> Iterator[None]:
@@ -208,6 +221,8 @@ class RunDir:
         """Writes the last heartbeat and state, and closes the event file."""
         self.scalars.close()
         self.heartbeat(step, state, force=True)
+        if self._beats is not None:
+            self._beats.close(state)
         self.state(state)
         self.release()
 

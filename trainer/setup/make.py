@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from hrmdoc.beats import VARIABLE, is_redis
 from hrmdoc.errors import ConfigError
 from hrmdoc.locks import Lock
 
@@ -119,12 +120,26 @@ def _open_run(config: TrainConfig, path: Path, world: World, say: Say, locks: li
     if not world.chief:
         return RankLog(path, world.rank)
     run = RunDir(path, say, locks)
+    if where := _heartbeat(config):
+        run.beat_to(where)
     if config.wandb:
         name = config.run_name or run_of(config.arch.name, run.path.name)
         project = config.project_name or project_of(config.data_path)
         mode: Literal["online", "offline"] = "offline" if config.wandb == "offline" else "online"
         run.scalars = Tee(run.scalars, WandbSink(mode, run.path, project, name, asdict(config), run.log))
     return run
+
+
+def _heartbeat(config: TrainConfig) -> str | None:
+    """Where signs of life go beside the run's own file.
+
+    Raises:
+        ConfigError: the address holds a password, which would stand in the run's config.yaml.
+    """
+    if config.heartbeat and "@" in config.heartbeat and is_redis(config.heartbeat):
+        hint = f"give an address with a password by the variable {VARIABLE}"
+        raise ConfigError("heartbeat: the run's record would hold its password", hint=hint)
+    return config.heartbeat or os.environ.get(VARIABLE)
 
 
 def _eval_steps(config: TrainConfig, info: DataInfo) -> float:

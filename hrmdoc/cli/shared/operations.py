@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urldefrag
 
 import click
+import msgspec
+
+from hrmdoc.beats import VARIABLE, is_redis, target
 
 if TYPE_CHECKING:
     from hrmdoc.alerts.alerter import Alerter
@@ -30,6 +35,54 @@ def metrics_options(function: F) -> F:
     return click.option("--metrics", metavar="[HOST]:PORT", help="Answer Prometheus here, such as :9464.")(
         function
     )
+
+
+def heartbeat_option(function: F) -> F:
+    """`--heartbeat`: where the run says that it lives."""
+    return click.option(
+        "--heartbeat",
+        metavar="PLACE",
+        help=f"Where the run says that it lives: FOLDER or redis://HOST:PORT/DB#KEY [default: ${VARIABLE}].",
+    )(function)
+
+
+def named_beat(places: Sequence[str]) -> str | None:
+    """Of several places the one that is read for what it says: Redis before files."""
+    return next(iter(sorted(places, key=is_redis, reverse=True)), None)
+
+
+def beating(settings: Settings, where: str | None, name: str = "") -> Settings:
+    """The settings with the heartbeat that the command line or the environment names.
+
+    Args:
+        name: of the run, for a key in Redis that is to be said to the run itself; "" leaves it open.
+
+    Raises:
+        ConfigError: it is no such place.
+    """
+    found = where or os.environ.get(VARIABLE) or settings.heartbeat
+    if found is None:
+        return settings
+    if name and is_redis(found) and not urldefrag(found).fragment:
+        found += "#" + quote(f"hrmdoc:heartbeat:{name}")
+    target(found, name)
+    return msgspec.structs.replace(settings, heartbeat=found)
+
+
+@contextmanager
+def beating_by_environment(settings: Settings) -> Iterator[None]:
+    """Lets what is started meanwhile know where it is to say that it lives."""
+    before, where = os.environ.get(VARIABLE), settings.heartbeat
+    foreign = where is not None and Path(where).is_file() and Path(where).suffix != ".json"
+    if where is not None and not foreign:  # a file of the user's own is never written
+        os.environ[VARIABLE] = where
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
 
 
 @contextmanager

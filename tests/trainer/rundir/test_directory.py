@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import ConfigError
+from hrmdoc.trainer.config.schema import TrainConfig
 from hrmdoc.trainer.rundir.directory import RunDir, choose
+from hrmdoc.trainer.setup import make
 
 
 def silent(line: str) -> None:
@@ -98,3 +100,20 @@ def test_a_new_run_is_named_after_its_data_and_never_lands_in_an_old_one(tmp_pat
     assert choose(None, None, "builtin:sudoku-4x4", tmp_path) != first
     assert choose(None, "mine", "data/x", tmp_path) == tmp_path / "mine"
     assert choose("/there", None, "data/x", tmp_path) == Path("/there")
+
+
+def test_signs_of_life_go_to_a_second_place_too_and_end_there(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "run", silent)
+    run.beat_to(str(tmp_path / "elsewhere"))
+    run.heartbeat(3, force=True)
+    run.close(4, "stopped")
+    told = json.loads((tmp_path / "elsewhere" / "heartbeat.json").read_text())
+    assert (told["step"], told["state"]) == (4, "stopped")
+
+
+def test_a_password_of_a_heartbeat_stays_out_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HRMDOC_HEARTBEAT", "redis://u:pw@host/0")
+    assert make._heartbeat(TrainConfig()) == "redis://u:pw@host/0"
+    with pytest.raises(ConfigError, match="would hold its password") as caught:
+        make._heartbeat(TrainConfig(heartbeat="redis://u:pw@host/0"))
+    assert "u:pw" not in str(caught.value)
