@@ -54,13 +54,13 @@ def command(
 
     how = None if ended is None else status_of(ended)
     newest, how, before = _known(Path(path), how)
-    session = AnalysisSession(newest, **stated(kind, facts, roles))
-    session.try_to_read([newest])
+    session = AnalysisSession(newest[0], **stated(kind, facts, roles))
+    session.try_to_read(newest)
     note_other_runs(session.other_runs)
     analysis = session.look(closed=True, prescriptions=False)
     if analysis.verdict == "no_data" and how is None:
         raise UsageError(
-            "nothing in it says how the run went", file=newest, hint="--status tells how it ended"
+            "nothing in it says how the run went", file=newest[0], hint="--status tells how it ended"
         )
     found = verdict(analysis, status=how, history=before)
     code = answered(found.status)
@@ -82,15 +82,17 @@ def status_of(text: str) -> int:
     return -numbers[1] if numbers[1] else numbers[0]
 
 
-def _known(path: Path, how: int | None) -> tuple[str, int | None, tuple[Attempt, ...]]:
-    """The log of the last attempt, how that ended, and the attempts before, where a supervisor kept them."""
+def _known(path: Path, how: int | None) -> tuple[list[str], int | None, tuple[Attempt, ...]]:
+    """The logs of the last attempt, how that ended, and the attempts before, where a supervisor kept them."""
     from hrmdoc.supervision.state import load
+    from hrmdoc.supervision.supervise import errors_beside
 
     state = load(path) if path.is_file() else None
     if state is None or not state.attempts:
-        return str(path), how, ()
+        return [str(path)], how, ()
     *before, last = state.attempts
-    return last.log, last.status if how is None else how, tuple(before)
+    logs = [last.log, *(str(one) for one in (errors_beside(Path(last.log)),) if one.is_file())]
+    return logs, last.status if how is None else how, tuple(before)
 
 
 def _document(found: Verdict, attempts: int) -> str:

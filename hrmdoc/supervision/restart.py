@@ -218,6 +218,7 @@ class Supervisor:
         asked = not outcome.hung and outcome.stopped_by is None and self.signals.explains(status)
         ended = replace(
             last,
+            log=str(outcome.logs[0]),
             ended=self.clock(),
             status=outcome.status if outcome.seen else None,
             step=found.step,

@@ -119,7 +119,7 @@ def supervise(
         UsageError: the command cannot be started, or the log cannot be written.
     """
     log = where_there_is_room(log)
-    logs = (log,) if _one_place() else (log, log.with_name(f"{log.stem}.stderr{log.suffix}"))
+    logs = (log,) if _one_place() else (log, errors_beside(log))
     with _opened(logs) as files:
         tails = [
             Tail(path, stream)
@@ -134,6 +134,11 @@ def supervise(
             return _watched(care, logs, stop, report, observe)
         finally:
             noted.child = None
+
+
+def errors_beside(log: Path) -> Path:
+    """The log of what a command writes to standard error, where that is kept apart."""
+    return log.with_name(f"{log.stem}.stderr{log.suffix}")
 
 
 def _one_place() -> bool:
