@@ -48,6 +48,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
         dict(_alive(run, facts))
         | dict(_stood_still(run, facts))
         | dict(_ended(run, facts))
+        | dict(_contradicted(run))
         | dict(_learning_rate(run))
         | typical_facts({**facts, **dict(_loss_level(run))}, book.typical.values())
         | dict(_start(run))
@@ -109,6 +110,17 @@ def _stood_still(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]
     if math.isfinite(still := run.last_time - progress):
         yield "run.silent_before_end", still
         yield "run.usual_interval", _interval(run)
+
+
+def _contradicted(run: Run) -> Iterator[tuple[str, Any]]:
+    """The source whose loss ends in values that are not finite, where a better source of the same metric has
+    none: loggers leave such rows out, and a log of another attempt is none the better for it."""
+    for role in ("train.loss", "eval.loss"):
+        found = run.with_role(role)
+        for series in found[1:]:
+            same = series.key.metric == found[0].key.metric
+            if same and len(series) >= 3 and not np.isfinite(series.values[-3:]).any():
+                yield "run.nonfinite_source", series.place(-1)[0]
 
 
 def _ended(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -76,3 +76,12 @@ def test_causes_that_are_about_as_likely_are_both_named(hrmdoc: Command, sick: P
     second = hrmdoc("analyze", "-q", sick).out.splitlines()[1].strip()
     assert second.startswith("perhaps: ")
     assert ", or " in second
+
+
+def test_a_log_that_ends_in_nan_is_not_covered_up_by_another(hrmdoc: Command, apart: Path) -> None:
+    rows = [f"step {n} loss {3 * 0.97**n:.4f}\n" for n in range(60)]
+    (apart / "b.log").write_text("".join(rows))
+    (apart / "a.log").write_text("".join(rows[:40]) + "".join(f"step {n} loss nan\n" for n in range(40, 60)))
+    found = json.loads(hrmdoc("analyze", "--json", "--one-run", "a.log", "b.log").out)
+    assert found["verdict"] == "critical"
+    assert "nan" in json.dumps(found["symptoms"]).lower()
