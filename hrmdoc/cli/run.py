@@ -24,6 +24,7 @@ from hrmdoc.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hrmdoc.live.incidents import Incident
     from hrmdoc.settings import Settings
     from hrmdoc.supervision.resume import Resumption
 
@@ -137,7 +138,6 @@ def command(
     command's own; 1 when it was stopped by --stop-on.
     """
     from hrmdoc import settings as own_settings
-    from hrmdoc.live.incidents import Incident
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.terminal import show, show_action
     from hrmdoc.supervision.heal import Patcher, configs_in, heal
@@ -145,16 +145,8 @@ def command(
     from hrmdoc.supervision.restart import Ears, Supervisor
     from hrmdoc.supervision.supervise import StopPolicy, supervise
 
-    arguments = list(words[1:] if words[0] == "--" else words)
-    if not arguments:
-        raise UsageError("no command given", hint="hrmdoc run -- python train.py")
+    arguments = _arguments(words)
     target = log or Path(time.strftime("hrmdoc-run-%Y%m%d-%H%M%S.log"))
-
-    def report(incident: Incident) -> None:
-        print(  # noqa: T201
-            f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}",
-            file=sys.stderr,
-        )
 
     screen = console(err=True)
     settings = beating(own_settings.load(Path.cwd()), named_beat(beats), target.stem)
@@ -178,7 +170,7 @@ def command(
                 heartbeats(arguments, [Path(one) for one in beats if not is_redis(one)], settings),
                 stop,
                 Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
-                Ears(report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
+                Ears(_report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
             ).run()
         elif act:
             outcome = heal(
@@ -187,13 +179,13 @@ def command(
                 configs,
                 settings,
                 stop=stop,
-                report=report,
+                report=_report,
                 show_action=partial(show_action, console=screen),
                 observe=observe,
             )
         else:
             outcome = supervise(
-                arguments, target, stop=stop, settings=settings, report=report, observe=observe
+                arguments, target, stop=stop, settings=settings, report=_report, observe=observe
             )
     show(outcome.analysis, screen)
     if outcome.stopped_by is not None:
@@ -225,3 +217,20 @@ def heartbeats(words: Sequence[str], named: Sequence[Path], settings: Settings) 
     folder = folder_of(words, rulebook.load(Path(name) for name in settings.rules))
     files = [file_of(one) for one in named]
     return tuple(files if folder is None else (*files, folder / "heartbeat.json"))
+
+
+def _report(incident: Incident) -> None:
+    from hrmdoc.reports.layout import safe
+
+    print(  # noqa: T201
+        f"hrmdoc: {incident.change} {incident.symptom}: {safe(incident.evidence or incident.title)}",
+        file=sys.stderr,
+    )
+
+
+def _arguments(words: Sequence[str]) -> list[str]:
+    """The command without the `--` before it."""
+    arguments = list(words[1:] if words[0] == "--" else words)
+    if not arguments:
+        raise UsageError("no command given", hint="hrmdoc run -- python train.py")
+    return arguments
