@@ -42,6 +42,17 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "live/test_actionlog.py",
         "supervision/test_resume.py::test_a_name_of_a_checkpoint_is_one_word_whatever_it_holds",
     ),
+    "a log calls everybody, or an alert tells a secret": (
+        "alerts/test_message.py",
+        "alerts/test_targets.py::test_slack_gets_text_of_its_schema_in_which_a_log_calls_nobody",
+        "alerts/test_targets.py::test_a_secret_is_never_said",
+        "alerts/test_targets.py::test_a_redirection_is_not_followed_so_that_no_token_goes_elsewhere",
+    ),
+    "an alert is lost, doubled or sent elsewhere": (
+        "alerts/test_outbox.py",
+        "alerts/test_worker.py",
+        "test_beats.py::test_no_mistake_ends_a_training",
+    ),
     "a generated program leaves the sandbox": ("trainer/sandbox",),
     "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),
     "the end of hrmdoc ends the training": (
