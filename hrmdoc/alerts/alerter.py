@@ -60,9 +60,13 @@ class Alerter:
             worker.start()
         return self
 
-    def follow(self, run: str, known: Iterable[Incident] = ()) -> None:
-        """Tells of the run at this path from now on. `known`: its incidents so far; those that the targets
-        were told of are not told again."""
+    def follow(self, run: str, known: Iterable[Incident] = (), *, again: bool = False) -> None:
+        """Tells of the run at this path from now on.
+
+        Args:
+            known: its incidents so far; those that the targets were told of are not told again.
+            again: it is the one before, started again: what was open of that is over.
+        """
         whole = Path(run).absolute()
         if self._following == str(whole):
             return
@@ -70,7 +74,7 @@ class Alerter:
         name = clean(str(whole), 1000).encode(errors="backslashreplace").decode()
         place = Place(name, platform.node(), link_to(self._link, name))
         for worker in self.workers:
-            worker.follow(whole, place)
+            worker.follow(whole, place, again=again)
         self.tell(known)
 
     def tell(self, incidents: Iterable[Incident]) -> None:

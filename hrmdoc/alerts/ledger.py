@@ -4,6 +4,7 @@ nothing, whenever the one before it was killed."""
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -93,15 +94,26 @@ class Ledger:
         """How an open group stands."""
         return self._groups.standing(group, self.place, now)
 
-    def close(self) -> None:
-        """Leaves the run to other processes."""
+    def end(self, now: float) -> None:
+        """All that is open is over: another run took the place of this one."""
+        members = [one for group in self._groups.groups.values() for one in group.members.values()]
+        self.take([replace(one, change="resolved", at=now) for one in members if one.is_open], now)
+
+    def close(self, forget_before: float = 0.0) -> None:
+        """Leaves the run to other processes; what was written last before that time is forgotten."""
         self._save()
         if self._lock is not None:
-            if not self._groups.groups:
+            if not self._groups.groups or self._written() < forget_before:
                 with suppress(OSError):
                     self._file.unlink()
             self._lock.release()
             self._lock = None
+
+    def _written(self) -> float:
+        try:
+            return self._file.stat().st_mtime
+        except OSError:
+            return math.inf
 
     def _load(self) -> None:
         with suppress(OSError, msgspec.MsgspecError, RecursionError):

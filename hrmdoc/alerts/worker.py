@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from hrmdoc.alerts.groups import Place
@@ -14,9 +15,12 @@ from hrmdoc.alerts.outbox import Answer, Outbox
 from hrmdoc.alerts.targets.alertmanager import LASTS_S, LEFT_S
 from hrmdoc.live.incidents import Incident
 from hrmdoc.routes import Route
+from hrmdoc.text.redact import redact
 
 PAUSE_S = 0.5
 """Seconds between two looks at what is due; others may have put something into the queue."""
+FORGET_S = 90 * 86_400.0
+"""Seconds after which it is forgotten what a target was told of a run that ended sick."""
 RENEW_S = 60.0
 """Seconds between two renewals of what is open at an Alertmanager."""
 
@@ -45,6 +49,7 @@ class Worker:
         self.route = route
         self.outbox = Outbox(folder, route, say)
         self._deliver, self._renew, self._now = deliver, renew, now
+        self._say, self._fault = say, ""
         self._ledger: Ledger | None = None
         self._guard = threading.Lock()
         self._wake, self._ending = threading.Event(), threading.Event()
@@ -55,10 +60,13 @@ class Worker:
         """Begins to send; what a process before this one left behind goes first."""
         self._thread.start()
 
-    def follow(self, run: Path, place: Place) -> None:
-        """Tells of this run from now on, and no more of the one before."""
+    def follow(self, run: Path, place: Place, *, again: bool = False) -> None:
+        """Tells of this run from now on, and no more of the one before; `again`: it takes the place of that
+        one, whose incidents are over."""
         with self._guard:
             if self._ledger is not None:
+                if again:
+                    self._ledger.end(self._now())
                 self._ledger.tick(self._now(), self.outbox.put, flush=True)
                 self._ledger.close()
             self._ledger = Ledger(ledger_file(self.outbox.folder, run), self.route, place)
@@ -83,10 +91,10 @@ class Worker:
         return sent
 
     def adopt(self) -> None:
-        """Queues what was still to be told of runs that nobody watches any more."""
+        """Queues what was still to be told of runs that nobody watches any more, and forgets the oldest."""
         for ledger in orphans(self.outbox.folder, self.route):
             ledger.tick(self._now(), self.outbox.put, flush=True)
-            ledger.close()
+            ledger.close(forget_before=self._now() - FORGET_S)
 
     def end(self) -> None:
         """Ends the thread after one more try; `join` waits for it."""
@@ -100,14 +108,24 @@ class Worker:
             self._ledger.close()
 
     def _work(self) -> None:
-        self.adopt()
+        self._surely(self.adopt)
         while not self._ending.is_set():
-            self.work()
+            self._surely(self.work)
             self._wake.wait(PAUSE_S)
             self._wake.clear()
-        self.work(flush=True)
+        self._surely(partial(self.work, flush=True))
         if self.route.target == "alertmanager":
-            self._show_open(LEFT_S)
+            self._surely(partial(self._show_open, LEFT_S))
+
+    def _surely(self, do: Callable[[], object]) -> None:
+        """No fault ends the thread: what comes later is told all the same."""
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001
+            words = redact(f"a fault of hrmdoc itself: {type(error).__name__}: {error}")
+            if words != self._fault:
+                self._say(f"{self.route.name}: {words}")
+            self._fault = words
 
     def _show_open(self, lasts_s: float) -> None:
         with self._guard:

@@ -159,7 +159,7 @@ def command(
             raise UsageError(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
-    with beating_by_environment(settings), telling(settings, metrics, metrics_file) as observe:
+    with beating_by_environment(settings), telling(settings, metrics, metrics_file, restarts=True) as observe:
         if restart is not None:
             outcome = Supervisor(
                 arguments,

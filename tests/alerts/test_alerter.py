@@ -87,6 +87,17 @@ def test_another_run_is_told_by_itself(hook: Hook) -> None:
     assert [Path(body["run"]).name for body in hook.bodies] == ["a", "b"]
 
 
+def test_what_was_open_is_over_once_the_command_was_started_again(hook: Hook) -> None:
+    alerter = Alerter(Alerts(route=(Route("webhook", url=hook.address, wait_s=0),))).start()
+    alerter.follow("o.log", [NAN])
+    alerter.follow("o-2.log", again=True)
+    alerter.tell([NAN])
+    alerter.follow("o-2.log", again=True)
+    alerter.close(20)
+    told = [(Path(body["run"]).name, body["status"]) for body in hook.bodies]
+    assert told == [("o.log", "firing"), ("o.log", "resolved"), ("o-2.log", "firing")]
+
+
 def test_what_one_watch_could_not_send_the_next_one_sends_whatever_it_watches(hook: Hook) -> None:
     targets = Alerts(webhook=hook.address)
     hook.status = 503

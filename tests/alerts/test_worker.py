@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
+from typing import Any
 
 from hrmdoc.alerts.groups import Place
 from hrmdoc.alerts.message import Message
 from hrmdoc.alerts.outbox import Answer
 from hrmdoc.alerts.targets.alertmanager import LASTS_S, LEFT_S
-from hrmdoc.alerts.worker import RENEW_S, Worker
+from hrmdoc.alerts.worker import FORGET_S, RENEW_S, Worker
 from hrmdoc.routes import Alerts, Route
 from tests.alerts.conftest import NAN, SPIKE, over
 
@@ -87,6 +89,39 @@ def test_what_is_open_is_renewed_at_an_alertmanager_and_for_long_at_the_end(
     told.worker.end()
     told.worker.join(20)
     assert told.renewed[1:] == [("critical", LEFT_S)]
+
+
+def test_what_a_target_was_told_of_a_run_that_ended_sick_is_forgotten_in_the_end(tmp_path: Path) -> None:
+    ended = Told(tmp_path, wait_s=0)
+    ended.worker.take([NAN])
+    ended.worker.work()
+    ended.worker.follow(Path("/runs/b"), PLACE)
+    (kept,) = (tmp_path / "runs").glob("*.json")
+    os.utime(kept, (ended.now - FORGET_S + 60,) * 2)
+    ended.worker.adopt()
+    assert kept.exists()
+    os.utime(kept, (ended.now - FORGET_S - 60,) * 2)
+    ended.worker.adopt()
+    assert not kept.exists()
+
+
+def test_a_fault_of_our_own_ends_no_thread_and_is_said_once(tmp_path: Path) -> None:
+    told = Told(tmp_path, wait_s=0)
+    put, faults = told.worker.outbox.send_due, iter([True, True])
+
+    def faulty(*words: Any, **more: Any) -> bool:
+        if next(faults, False):
+            raise ZeroDivisionError("token=hf_abcdefghijklmnopqrstuv")
+        return put(*words, **more)
+
+    told.worker.outbox.send_due = faulty  # type: ignore[method-assign]
+    told.worker.take([NAN])
+    told.worker._surely(told.worker.work)
+    told.worker._surely(told.worker.work)
+    told.worker._surely(told.worker.work)
+    assert (len(told.took), len(told.said)) == (1, 1)
+    assert "ZeroDivisionError" in told.said[0]
+    assert "hf_abc" not in told.said[0]
 
 
 def test_a_target_that_hangs_holds_up_nobody(tmp_path: Path) -> None:

@@ -87,10 +87,17 @@ def beating_by_environment(settings: Settings) -> Iterator[None]:
 
 @contextmanager
 def telling(
-    settings: Settings, metrics: str | None = None, metrics_file: Path | None = None
+    settings: Settings,
+    metrics: str | None = None,
+    metrics_file: Path | None = None,
+    *,
+    restarts: bool = False,
 ) -> Iterator[Observer]:
     """Shows every look of a watch to the targets of the user and to Prometheus; at the end the targets get a
     last, bounded try.
+
+    Args:
+        restarts: another run that is looked at is the same command, started again.
 
     Raises:
         ConfigError: a target can never be told.
@@ -103,7 +110,7 @@ def telling(
     alerter.start()
 
     def observe(watch: Watch, look: Look) -> None:
-        alerter.follow(watch.following, watch.incidents.latest.values())
+        alerter.follow(watch.following, watch.incidents.latest.values(), again=restarts)
         alerter.tell(look.changes)
         if shown is not None:
             shown.see(watch, look)
