@@ -167,7 +167,7 @@ def command(
                 Plan(restart, backoff, restart_window * 3600, hang or None, grace),
                 settings,
                 resumption(arguments, checkpoints, resume_with, settings),
-                heartbeats(arguments, [Path(one) for one in beats if not is_redis(one)], settings),
+                heartbeats(arguments, beats, settings),
                 stop,
                 Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
                 Ears(_report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
@@ -209,13 +209,13 @@ def resumption(
     return found
 
 
-def heartbeats(words: Sequence[str], named: Sequence[Path], settings: Settings) -> tuple[Path, ...]:
+def heartbeats(words: Sequence[str], named: Sequence[str], settings: Settings) -> tuple[Path, ...]:
     """The files that show that the command lives: those that the user names, and that of the run's folder."""
     from hrmdoc import rulebook
     from hrmdoc.supervision.resume import folder_of
 
     folder = folder_of(words, rulebook.load(Path(name) for name in settings.rules))
-    files = [file_of(one) for one in named]
+    files = [file_of(Path(one)) for one in named if not is_redis(one)]
     return tuple(files if folder is None else (*files, folder / "heartbeat.json"))
 
 
