@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.cli.shared.options import note_other_runs, one_run_option, run_options, stated
 from hrmdoc.cli.shared.runs import Runs
-from hrmdoc.errors import UsageError
+from hrmdoc.errors import InputError, UsageError
+from hrmdoc.text.clean import clean
+
+if TYPE_CHECKING:
+    from hrmdoc.fleet.work import Done, Extra
+
+ENDINGS = (".html", ".htm", ".md", ".json", ".pdf", "")
+FEW = 12
+"""Runs that are held together in memory, so that each can be laid over another."""
 
 
 @click.command("report")
@@ -17,7 +26,7 @@ from hrmdoc.errors import UsageError
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write here: .html or .md. Default: report.html.",
+    help="Write here: .html, .md, .json or .pdf. Default: report.html.",
 )
 @one_run_option
 @run_options
@@ -32,22 +41,69 @@ def command(
 ) -> int:
     """Write a reliability review of one or several runs: what happened, why, time lost, what to change.
 
-    The page is self-contained; secrets are removed.
+    Of several runs: ETTR, goodput, MTBF and MTTR, what was lost to which cause, and what to do first. The
+    page is self-contained; secrets are removed.
     """
-    from hrmdoc.reports import review
-
-    runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
-    analyses = []
-    for session in runs.readable():
-        note_other_runs(session.other_runs)
-        analyses.append(session.look(closed=True))
     target = output or Path("report.html")
-    if target.suffix not in (".html", ".htm", ".md", ""):
-        raise UsageError(f"--output wants a name that ends in .html or .md, not {target.name!r}")
-    text = review.html(analyses) if target.suffix in (".html", ".htm") else review.markdown(analyses)
-    try:
-        target.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write: {error.strerror or error}", file=target) from error
+    if target.suffix not in ENDINGS:
+        raise UsageError(f"--output wants a name that ends in .html, .md, .json or .pdf, not {target.name!r}")
+    runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
+    text = _of_many(runs, target.suffix) if runs.several else _of_one(runs, target.suffix)
+    if target.suffix == ".pdf":
+        from hrmdoc.fleet.review import pdf
+
+        pdf(text, target)
+    else:
+        try:
+            target.write_text(text, "utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write: {error.strerror or error}", file=target) from error
     click.echo(f"written: {target}", err=True)
     return 0
+
+
+def _of_one(runs: Runs, ending: str) -> str:
+    """The review of one run."""
+    from hrmdoc.reports import as_json, review
+
+    (session,) = runs.readable()
+    note_other_runs(session.other_runs)
+    analysis = session.look(closed=True)
+    if ending == ".json":
+        return as_json.dumps(analysis)
+    return review.markdown([analysis]) if ending in (".md", "") else review.html([analysis])
+
+
+def _of_many(runs: Runs, ending: str) -> str:
+    """The review of several: the twins of sick runs are laid over them where there are few."""
+    from hrmdoc.fleet import review
+
+    extra: Extra = "" if ending == ".json" else "markdown" if ending in (".md", "") else "html"
+    if extra == "html" and len(runs.groups) <= FEW:
+        found = _with_twins(runs)
+    else:
+        found = [done for _, done in runs.examined(extra)]
+    for done in found:
+        if done.summary.fault:
+            click.echo(f"hrmdoc: {clean(done.summary.path)}: {done.summary.fault}", err=True)
+    readable: list[Done] = [done for done in found if done.summary.points or done.summary.incidents]
+    for done in found:
+        if done not in readable and not done.summary.fault:
+            click.echo(f"hrmdoc: passed over: {clean(done.summary.path)}: {done.summary.headline}", err=True)
+    if not readable:
+        raise InputError("none of the runs could be read", hint="`hrmdoc formats` lists what can be read")
+    if ending == ".json":
+        return review.as_json(readable)
+    return review.markdown(readable) if extra == "markdown" else review.html(readable)
+
+
+def _with_twins(runs: Runs) -> list[Done]:
+    from hrmdoc.fleet.summary import summarize
+    from hrmdoc.fleet.work import Done
+    from hrmdoc.reports.review import chapter_html
+
+    analyses = [session.look(closed=True) for session in runs.readable()]
+    return [
+        Done(number, summarize(one), chapter_html(one, number + 1, analyses))
+        for number, one in enumerate(analyses)
+    ]

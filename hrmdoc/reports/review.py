@@ -75,13 +75,16 @@ def markdown(analyses: Sequence[Analysis]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def chapter_html(analysis: Analysis, number: int) -> str:
-    """One run of a review of many, as its page holds it under the anchor `run<number>`."""
+def chapter_html(analysis: Analysis, number: int, others: Sequence[Analysis] = ()) -> str:
+    """One run of a review of many, as its page holds it under the anchor `run<number>`; its twin among
+    `others` is laid over it."""
     from hrmdoc.reports.charts import charts
     from hrmdoc.reports.html import environment
+    from hrmdoc.reports.twins import companion
 
     template = environment().get_template("_article.html.j2")
-    drawn = charts(analysis, ())
+    twin = companion(analysis, others)
+    drawn = charts(analysis, [twin] if twin else ())
     return template.render(c=chapter(analysis), number=number, several=True, charts=lambda _: drawn)
 
 

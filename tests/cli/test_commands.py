@@ -121,7 +121,7 @@ def test_a_report_loads_nothing_and_leads_with_the_verdict(
     assert page.index("Loss is NaN or infinite") < page.index("Probable causes")
 
 
-@pytest.mark.parametrize("target", ["missing/r.html", "r.pdf"])
+@pytest.mark.parametrize("target", ["missing/r.html", "r.docx"])
 def test_a_report_that_cannot_be_written_is_an_error(hrmdoc: Command, sick: Path, target: str) -> None:
     assert hrmdoc("report", sick, "-o", target).status == 2
 

@@ -65,7 +65,10 @@ class _Lane:
         """Sets out on a run."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                1, mp_context=_context(), initializer=_started, initargs=(self._wish, self._memory)
+                1,
+                mp_context=_context(),
+                initializer=_started,
+                initargs=(self._wish, self._memory, dict(os.environ)),
             )
         self._item, self._begun = item, time.monotonic()
         future = self._pool.submit(_examined, item, self._limits.time_for(item))
@@ -146,8 +149,9 @@ def _one_thread_each() -> Iterator[None]:
             os.environ.pop(_BLAS_THREADS, None)
 
 
-def _started(wish: Wish, memory: int) -> None:
-    """Prepares a process for its runs. An interrupt of the user is the parent's to handle."""
+def _started(wish: Wish, memory: int, environment: dict[str, str]) -> None:
+    """Prepares a process for its runs. An interrupt of the user is the parent's to handle; the environment is
+    that of now, not of when the server that forks was started."""
     import gc
     import resource
     import warnings
@@ -158,6 +162,7 @@ def _started(wish: Wish, memory: int) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    os.environ.update(environment)
     gc.set_threshold(200_000)
     warnings.simplefilter("ignore")
     prepared(wish.settings)
