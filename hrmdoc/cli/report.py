@@ -83,18 +83,30 @@ def _of_many(runs: Runs, ending: str) -> str:
         found = _with_twins(runs)
     else:
         found = [done for _, done in runs.examined(extra)]
-    for done in found:
-        if done.summary.fault:
-            click.echo(f"hrmdoc: {clean(done.summary.path)}: {done.summary.fault}", err=True)
-    readable: list[Done] = [done for done in found if done.summary.points or done.summary.incidents]
-    for done in found:
-        if done not in readable and not done.summary.fault:
-            click.echo(f"hrmdoc: passed over: {clean(done.summary.path)}: {done.summary.headline}", err=True)
-    if not readable:
-        raise InputError("none of the runs could be read", hint="`hrmdoc formats` lists what can be read")
+    readable = _readable(found)
     if ending == ".json":
         return review.as_json(readable)
     return review.markdown(readable) if extra == "markdown" else review.html(readable)
+
+
+def _readable(found: list[Done]) -> list[Done]:
+    """The runs of which something could be read; others are named on standard error.
+
+    Raises:
+        InputError: there is none.
+    """
+    kept = []
+    for done in found:
+        run = done.summary
+        if run.fault:
+            click.echo(f"hrmdoc: {clean(run.path)}: {run.fault}", err=True)
+        elif run.points or run.incidents:
+            kept.append(done)
+        else:
+            click.echo(f"hrmdoc: passed over: {clean(run.path)}: {run.headline}", err=True)
+    if not kept:
+        raise InputError("none of the runs could be read", hint="`hrmdoc formats` lists what can be read")
+    return kept
 
 
 def _with_twins(runs: Runs) -> list[Done]:

@@ -104,8 +104,8 @@ def reliability(summaries: Iterable[Summary]) -> Reliability:
     timed = [run for run in runs if run.account.duration]
     duration = sum(run.account.duration or 0.0 for run in timed)
     lost = sum(run.account.lost_seconds for run in timed)
-    steps, lost_steps = (sum(values) for values in _steps(runs))
-    failures = sum(run.account.interruptions for run in timed)
+    steps = sum(run.account.steps for run in runs)
+    lost_steps = sum(run.account.lost_steps for run in runs)
     repairs = [seconds for run in runs for seconds in run.account.repairs]
     return Reliability(
         runs=len(runs),
@@ -118,10 +118,10 @@ def reliability(summaries: Iterable[Summary]) -> Reliability:
         lost_steps=lost_steps,
         interruptions=sum(run.account.interruptions for run in runs),
         repaired=len(repairs),
-        ettr=1.0 - lost / duration if duration else None,
-        goodput=1.0 - lost_steps / steps if steps else None,
-        mtbf=duration / failures if failures else None,
-        mttr=sum(repairs) / len(repairs) if repairs else None,
+        ettr=_rest(lost, duration),
+        goodput=_rest(lost_steps, steps),
+        mtbf=_mean(duration, sum(run.account.interruptions for run in timed)),
+        mttr=_mean(sum(repairs), len(repairs)),
         kinds=_kinds(runs),
         causes=_causes(runs),
         weeks=_weeks(runs),
@@ -131,8 +131,12 @@ def reliability(summaries: Iterable[Summary]) -> Reliability:
     )
 
 
-def _steps(runs: Sequence[Summary]) -> tuple[list[int], list[int]]:
-    return [run.account.steps for run in runs], [run.account.lost_steps for run in runs]
+def _rest(part: float, whole: float) -> float | None:
+    return 1.0 - part / whole if whole else None
+
+
+def _mean(total: float, count: int) -> float | None:
+    return total / count if count else None
 
 
 def _kinds(runs: Sequence[Summary]) -> tuple[Share, ...]:
