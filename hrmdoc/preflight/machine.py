@@ -144,7 +144,7 @@ def _canonical(machine: Machine, known: Mapping[str, Fact]) -> Iterator[tuple[st
     variables = machine.variables
     yield "env.platform", f"{machine.system} {machine.processor}"
     yield "env.cpu_count", machine.cpu_count
-    yield "env.omp_num_threads", _number(variables.get("OMP_NUM_THREADS"))
+    yield "env.omp_num_threads", _leading_number(variables.get("OMP_NUM_THREADS"))
     yield "env.shm_gib", None if machine.system != "Linux" else machine.shm_gib
     yield "env.disk_free_gib", machine.disk_free_gib
     yield "env.open_files", machine.open_files
@@ -161,10 +161,10 @@ def _canonical(machine: Machine, known: Mapping[str, Fact]) -> Iterator[tuple[st
         yield "device.gpu_memory_gib", min(machine.gpu_memory_gib)
     if device == "mps":
         yield "env.mps_fallback", variables.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
-        yield "env.mps_high_watermark", _number(variables.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO"))
+        yield "env.mps_high_watermark", _leading_number(variables.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO"))
         yield (
             "env.mps_low_watermark",
-            _number(variables.get("PYTORCH_MPS_LOW_WATERMARK_RATIO")) or _LOW_WATERMARK,
+            _leading_number(variables.get("PYTORCH_MPS_LOW_WATERMARK_RATIO")) or _LOW_WATERMARK,
         )
 
 
@@ -180,7 +180,7 @@ def device_kind(machine: Machine, asked: Value) -> str:
     return "cuda" if machine.nvidia_driver else "cpu"
 
 
-def _number(text: str | None) -> float | None:
+def _leading_number(text: str | None) -> float | None:
     """The value of a numeric environment variable; lists (`OMP_NUM_THREADS=4,2`) count by their first
     entry."""
     try:

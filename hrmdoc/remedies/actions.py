@@ -50,10 +50,10 @@ def from_remedy(remedy: Remedy, facts: Mapping[str, Any]) -> dict[str, Any]:
     """
     if remedy.kind != "action" or not remedy.action:
         raise ActionError(f"the remedy {remedy.id} is no action on a live run")
-    return {key: _value(remedy.id, value, facts) for key, value in remedy.action.items()}
+    return {key: _computed(remedy.id, value, facts) for key, value in remedy.action.items()}
 
 
-def _value(name: str, value: Any, facts: Mapping[str, Any]) -> Any:
+def _computed(name: str, value: Any, facts: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or not value.startswith("="):
         return value
     try:

@@ -36,7 +36,7 @@ def probable_configs(
             said = settings_of(own, spelled[:1], book.frameworks.get("generic"))
         except InputError:
             continue
-        shared = [key for key in said if _number(said[key].value) and _number(facts.get(key))]
+        shared = [key for key in said if _is_number(said[key].value) and _is_number(facts.get(key))]
         if _TELLING in shared and all(_alike(said[key].value, facts[key]) for key in shared):
             yield path
 
@@ -51,7 +51,7 @@ def _candidates(folder: Path, within: Callable[[Path], bool]) -> Iterator[Path]:
         yield from (path for path in entries if path.suffix.lower() in SUFFIXES and path.is_file())
 
 
-def _number(value: object) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 

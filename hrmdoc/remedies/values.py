@@ -35,10 +35,10 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
         ):
             raise PatchError(f"{change.key} = {value} is out of bounds ({bounds(change)})")
         return value
-    number = _number(change, current)
+    number = _as_number(change, current)
     if change.op == "clamp":
         return _moved(change, number, _bounded(change, number))
-    factor = _number(change, _operand(change, current, facts))
+    factor = _as_number(change, _operand(change, current, facts))
     new = rounded(number * factor)
     inside = _bounded(change, new)
     if (inside - number) * (factor - 1.0) <= 0.0:
@@ -66,7 +66,7 @@ def _operand(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     return result
 
 
-def _number(change: Change, value: Plain) -> float:
+def _as_number(change: Change, value: Plain) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         what = "is not known" if value is None else f"is {value!r}, no number"
         raise PatchError(f"the current value of {change.key} {what}, so it cannot be changed by {change.op}")

@@ -51,7 +51,7 @@ def _headline(analysis: Analysis, console: Console) -> None:
     lead = Text(f"{ICONS[verdict]} {verdict.upper()}  ", style=COLOURS[verdict])
     put(console, Text(said, style="bold"), lead=lead)
     known = [
-        f"{name} {_number(situation.facts[key])}"
+        f"{name} {_spoken(situation.facts[key])}"
         for key, name in TOLD
         if situation.facts.get(key) is not None
     ]
@@ -121,5 +121,5 @@ def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
     return next((one for one in able if one.changes), able[0] if able else None)
 
 
-def _number(value: object) -> str:
+def _spoken(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else safe(str(value), 40)

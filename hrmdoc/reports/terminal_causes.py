@@ -119,10 +119,10 @@ def show_remedy(
     )
     lead = indent + "    "
     for change in prescription.changes:
-        told = Text(f"{change.path}: {_value(change.before)} → {_value(change.after)}", style="green")
+        changed = Text(f"{change.path}: {_spoken(change.before)} → {_spoken(change.after)}", style="green")
         put(
             console,
-            told.append(f"  {short(change.file)}" if change.file else "", style="not green dim"),
+            changed.append(f"  {short(change.file)}" if change.file else "", style="not green dim"),
             lead=lead,
         )
     if prescription.late:
@@ -134,7 +134,7 @@ def show_remedy(
         put(console, Text(step), lead=lead)
 
 
-def _value(value: object) -> str:
+def _spoken(value: object) -> str:
     return "not set" if value is None else safe(str(value), 60)
 
 
@@ -151,7 +151,7 @@ def spelt(change: Change, analysis: Analysis) -> str:
     ]
     words = {"set": f"= {value}", "multiply": f"times {value}", "clamp": "", "remove": "removed"}[change.op]
     present = analysis.situation.facts.get(change.key)
-    now = f" (now {_value(present)})" if present is not None else ""
+    now = f" (now {_spoken(present)})" if present is not None else ""
     key = own_key(change.key, analysis)
     return f"{key} {words}".rstrip() + (f", {' and '.join(bounds)}" if bounds else "") + now
 

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from hrmdoc.paths import data_dir
-from hrmdoc.reports.pages import sections
+from hrmdoc.rulebook.pages import sections
 
 _RELATIVE = re.compile(r"(?:\./)?([\w-]+)\.md(#[\w-]*)?")
 

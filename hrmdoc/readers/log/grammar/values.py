@@ -26,7 +26,7 @@ def values_of(plan: Plan, numbers: list[str]) -> list[tuple[str, float]]:
             return [(name, float(numbers[at])) for name, at in plan.simple]
         except ValueError:
             pass  # 1,024 or nan.0
-    return [(measure.name, _value(numbers, measure)) for measure in plan.measures]
+    return [(measure.name, _scaled(numbers, measure)) for measure in plan.measures]
 
 
 def position_of(plan: Plan, numbers: list[str]) -> Position:
@@ -62,6 +62,6 @@ def _whole(text: str) -> int | None:
     return int(digits) if digits.isdigit() and len(digits) < 18 else None
 
 
-def _value(numbers: list[str], measure: Measure) -> float:
+def _scaled(numbers: list[str], measure: Measure) -> float:
     value = number(numbers[measure.at]) * measure.scale
     return value if measure.over is None else value / (number(numbers[measure.over]) or 1.0)
