@@ -13,7 +13,7 @@ from msgspec import structs
 
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.verdict import SEVEREST
-from hrmdoc.web.looks import Row, look
+from hrmdoc.web.looks import Row, is_live, look
 from hrmdoc.web.roots import Roots, key_of
 from hrmdoc.web.workers import WorkerDiedError, Workers
 
@@ -131,7 +131,8 @@ class Board:
 
     @staticmethod
     def _is_due(entry: Entry, now: float) -> bool:
-        if entry.busy or entry.stamp == entry.looked:
+        fell_silent = entry.row is not None and entry.row.live and not is_live(entry.group)
+        if entry.busy or (entry.stamp == entry.looked and not fell_silent):
             return False
         return entry.row is None or now - entry.at >= SPARE * entry.row.cost
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from hrmdoc import settings
 from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.fleet.work import prepared
 from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import FloatArray
 from hrmdoc.remedies.prescribe import prescribe
@@ -28,6 +31,7 @@ class Row:
     Attributes:
         said: the verdict in a sentence; `cause`: who is most probably to blame; `remedy`: what to do first.
         step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24.
+        live: whether it was going on when it was looked at.
         cost: seconds that the look took.
     """
 
@@ -39,12 +43,13 @@ class Row:
     step: str = ""
     metric: str = ""
     spark: str = ""
+    live: bool = False
     cost: float = 0.0
 
 
 def look(group: RunGroup, roots: Roots) -> Row:
     """Examines one run and sums it up; never raises."""
-    began = time.perf_counter()
+    began, live = time.perf_counter(), is_live(group)
     try:
         analysis = examine(group, roots)
     except Exception as error:  # noqa: BLE001 (one run that breaks the doctor must not hide the others)
@@ -61,8 +66,14 @@ def look(group: RunGroup, roots: Roots) -> Row:
         progress,
         metric,
         spark,
+        live,
         time.perf_counter() - began,
     )
+
+
+def is_live(group: RunGroup) -> bool:
+    """Whether the run was written just now, so that more may come."""
+    return time.time() - group.changed <= LIVE_S
 
 
 def examine(group: RunGroup, roots: Roots) -> Analysis:
@@ -72,10 +83,9 @@ def examine(group: RunGroup, roots: Roots) -> Analysis:
     Raises:
         HrmdocError: the user's own settings or rules are wrong.
     """
-    session = AnalysisSession(group.folder)
+    session = AnalysisSession(group.folder, prepared=prepared(settings.load(Path.cwd())))
     session.try_to_read_run(group)
-    closed = time.time() - group.changed > LIVE_S
-    analysis = session.look(closed=closed, prescriptions=False)
+    analysis = session.look(closed=not is_live(group), prescriptions=False)
     if not analysis.diagnosis.hypotheses:
         return analysis
     offered = prescribe(

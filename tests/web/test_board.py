@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hrmdoc.web.board import Board
 from hrmdoc.web.looks import Row, look
 from hrmdoc.web.roots import Roots
@@ -72,6 +74,16 @@ def test_what_did_not_change_is_not_looked_at_again(runs: Path) -> None:
     board = settled(Board(Roots.of([str(runs)]), Counting()))
     again(again(board))
     assert sorted(calls) == sorted(set(calls))
+
+
+def test_a_run_that_falls_silent_is_looked_at_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = settled(Board(Roots.of([str(runs)]), Here()))
+    healthy = next(one for one in board.entries.values() if one.name == "healthy")
+    assert healthy.row is not None
+    assert healthy.row.live
+    monkeypatch.setattr("hrmdoc.web.looks.LIVE_S", -1.0)
+    again(board)
+    assert not healthy.row.live
 
 
 def test_an_empty_folder_is_a_board_without_runs(tmp_path: Path) -> None:
