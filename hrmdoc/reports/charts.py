@@ -3,7 +3,6 @@ that did not as a line of text."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ from markupsafe import Markup
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.record.series import Series
-from hrmdoc.reports.axis import margin_label
 from hrmdoc.reports.curve import Line, Mark, svg
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.terminal_curves import CURVES, number, told
@@ -114,8 +112,7 @@ def _chart(analysis: Analysis, series: Series, companions: Sequence[Companion], 
 
 
 def _ends(series: Series) -> str:
-    first, last = float(series.values[0]), float(series.values[-1])
-    return " → ".join(margin_label(one) if math.isfinite(one) else str(one) for one in (first, last))
+    return " → ".join(number(float(one)) for one in (series.values[0], series.values[-1]))
 
 
 def _legend(analysis: Analysis, series: Series) -> Iterator[tuple[Legend, int]]:

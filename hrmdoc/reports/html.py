@@ -6,6 +6,7 @@ Text from runs is cleaned, redacted and escaped; the pages load nothing from els
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -40,6 +41,7 @@ def environment(*more: str) -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
+        base_name=os.path.basename,
         human=duration,
         safe_text=safe,
         safe_block=safe_block,

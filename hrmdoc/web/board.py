@@ -22,7 +22,7 @@ SEARCH_S = 10.0
 """Seconds between two searches for runs where no folder changed."""
 SETTLE_S = 1.5
 """Seconds at least between two searches: some programs replace a file in their folder each second."""
-SPARE = 4.0
+SPARE = 1.0
 """A run is looked at again after this many times what the look before took."""
 Stamp = tuple[tuple[str, int, int], ...]
 

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import structs
+
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
 from hrmdoc.readers import RunGroup
+from hrmdoc.readers.sources import folders
 from hrmdoc.record.records import Damage
 
 
@@ -57,12 +60,20 @@ class Roots:
             found = readers.runs_below(self.paths, problems)
         except InputError:  # nothing can be read there yet
             return []
-        return [group for group in found if all(self.hold(_on_disk(one.path)) for one in group.sources)]
+        held = [group for group in found if all(self.hold(_on_disk(one.path)) for one in group.sources)]
+        return [_in_its_own_folder(group) if group.folder in self.paths else group for group in held]
 
 
 def key_of(folder: str) -> str:
     """The name of a run in addresses: it says nothing and leads nowhere by itself."""
     return hashlib.blake2b(folder.encode(errors="surrogateescape"), digest_size=8).hexdigest()
+
+
+def _in_its_own_folder(group: RunGroup) -> RunGroup:
+    """The only run of a root under the name that it keeps once there are others."""
+    records, _ = folders.parted(group.sources)
+    homes = {os.path.dirname(_on_disk(one.path)) for one in records}
+    return structs.replace(group, folder=os.path.commonpath(homes)) if homes else group
 
 
 def _on_disk(path: str) -> str:

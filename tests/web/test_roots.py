@@ -62,5 +62,14 @@ def test_with_several_roots_each_run_tells_its_own(runs: Path, tmp_path: Path) -
         "runs/healthy",
         "runs/sick",
         "runs/hostile",
-        "other",
+        "other/x",
     }
+
+
+def test_the_first_run_keeps_its_name_when_a_second_appears(tmp_path: Path) -> None:
+    roots = Roots.of([str(tmp_path)])
+    write_run(tmp_path / "first")
+    (alone,) = roots.runs()
+    write_run(tmp_path / "second")
+    assert roots.name(alone.folder) == "first"
+    assert alone.folder in {one.folder for one in roots.runs()}
