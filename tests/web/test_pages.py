@@ -149,7 +149,7 @@ def test_html_in_a_playbook_would_be_text(monkeypatch: pytest.MonkeyPatch, tmp_p
     (tmp_path / "playbooks").mkdir()
     (tmp_path / "playbooks" / "bad.md").write_text("# Bad\n\n<script>x</script> [a](javascript:alert(1))\n")
     monkeypatch.setattr("hrmdoc.web.playbooks.data_dir", tmp_path.joinpath)
-    monkeypatch.setattr("hrmdoc.reports.pages.data_dir", tmp_path.joinpath)
+    monkeypatch.setattr("hrmdoc.rulebook.pages.data_dir", tmp_path.joinpath)
     monkeypatch.setattr("hrmdoc.web.playbooks.names", lambda: ("bad",))
     page = playbooks.page.__wrapped__("bad")
     assert "<script" not in page.text
