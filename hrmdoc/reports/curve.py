@@ -21,6 +21,7 @@ COLUMNS = 200
 """Columns in which a long curve is gathered: the median as a line, lowest and highest as a band."""
 HOVER = 48
 """Columns that tell their value."""
+RADIUS = 7.5
 GAPS = 200
 """Values that are not finite, each with a tick at the lower edge."""
 
@@ -89,7 +90,7 @@ def svg(
         f'aria-label="{escape(told(title, shown[0], unit), quote=True)}">',
         *_grid(frame, unit),
         *(part for line in reversed(shown) for part in _drawn(line, frame)),
-        *(_mark(mark, frame) for mark in marks if first <= mark.step <= last),
+        *_marks([mark for mark in marks if first <= mark.step <= last], frame),
         *_gaps(shown[0], frame),
         *_hover(shown, frame, unit),
         "</svg>",
@@ -166,14 +167,19 @@ def _gathered(steps: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArr
     return x, low, middle, high
 
 
-def _mark(mark: Mark, frame: _Frame) -> str:
-    """A dashed line with a number above it: in print and to the colour-blind the number is what tells."""
-    x = frame.x(mark.step)
-    return (
-        f'<g class="k {mark.severity}"><path d="M{x:.1f} {TOP - 6}V{HEIGHT - BOTTOM}"/>'
-        f'<circle cx="{x:.1f}" cy="{TOP - 12}" r="7.5"/>'
-        f'<text class="m" x="{x:.1f}" y="{TOP - 8.2}">{mark.number}</text></g>'
-    )
+def _marks(marks: Sequence[Mark], frame: _Frame) -> Iterator[str]:
+    """A dashed line each with a number above it, numbers of near steps beside each other: in print and to the
+    colour-blind the number is what counts."""
+    free = 0.0
+    for mark in sorted(marks, key=lambda one: (one.step, one.number)):
+        x = frame.x(mark.step)
+        at = max(x, free)
+        free = at + 2 * RADIUS + 1
+        yield (
+            f'<g class="k {mark.severity}"><path d="M{x:.1f} {TOP - 6}V{HEIGHT - BOTTOM}"/>'
+            f'<circle cx="{at:.1f}" cy="{TOP - 12}" r="{RADIUS}"/>'
+            f'<text class="m" x="{at:.1f}" y="{TOP - 8.2}">{mark.number}</text></g>'
+        )
 
 
 def _gaps(line: Line, frame: _Frame) -> Iterator[str]:

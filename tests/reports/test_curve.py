@@ -91,3 +91,13 @@ def test_points_on_one_step_and_steps_that_fall_back_are_drawn() -> None:
 def test_who_does_not_see_the_curve_is_told_its_ends_and_extremes() -> None:
     said = told("loss", line(np.array([4.0, 1.0, np.nan, 9.0])), "step")
     assert said == "loss: 4 at step 0, 9 at step 3; lowest 1 at 1, highest 9 at 3; 1 not finite"
+
+
+def test_numbers_of_marks_on_one_step_stand_beside_each_other() -> None:
+    picture = ET.fromstring(
+        svg("loss", [line(np.arange(9.0))], [Mark(4, 1, "warning"), Mark(4, 2, "critical")])
+    )
+    badges = [
+        float(one.find("circle").get("cx")) for one in picture.iter("g") if "k" in one.get("class").split()
+    ]
+    assert badges[1] - badges[0] >= 15
