@@ -53,6 +53,23 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "alerts/test_worker.py",
         "test_beats.py::test_no_mistake_ends_a_training",
     ),
+    "another site, host or user reaches the served pages": (
+        "web/test_guard.py",
+        "web/test_serve.py::test_it_listens_on_this_machine_alone",
+        "web/test_changes.py::test_a_form_without_the_token_of_its_page_changes_nothing",
+        "web/test_changes.py::test_only_what_was_patched_here_can_be_taken_back",
+    ),
+    "a run leads the served pages outside of their folders": (
+        "web/test_roots.py::test_links_lead_nowhere_outside",
+        "web/test_roots.py::test_a_config_outside_is_neither_shown_nor_named_as_one_to_patch",
+        "web/test_pages.py::test_what_is_not_there_is_said_so",
+    ),
+    "a run's texts become markup in a page": (
+        "web/test_pages.py::test_hostile_names_and_lines_are_text",
+        "web/test_pages.py::test_what_is_searched_for_is_text",
+        "web/test_chromium.py::test_hostile_metrics_and_messages_run_nothing",
+        "reports/test_review.py::test_hostile_names_and_lines_are_text",
+    ),
     "a generated program leaves the sandbox": ("trainer/sandbox",),
     "a planted or damaged library is loaded": ("trainer/native/test_compiler.py",),
     "the end of hrmdoc ends the training": (

@@ -100,6 +100,14 @@ def test_hostile_names_and_lines_are_text(client: TestClient, site: Site) -> Non
     assert "window.hit" in page
 
 
+def test_what_is_searched_for_is_text(client: TestClient) -> None:
+    for asked in ({"q": HOSTILE}, {"show": HOSTILE}, {"q": '"><script>', "show": "'\"><b>"}):
+        page = client.get("/", params=asked).text
+        assert HOSTILE not in page
+        assert page.count("<script") == 1
+        assert '<b>"' not in page
+
+
 def test_no_page_needs_what_its_policy_forbids(client: TestClient, site: Site) -> None:
     for path in ("/", f"/runs/{key(site, 'sick')}", "/playbooks", "/playbooks/loss"):
         page = client.get(path).text
