@@ -57,6 +57,7 @@ class IncidentLog:
     before, is reported once it has lasted `settle` seconds: at the start of a run many come and go within a
     few points. An incident is over once its symptom has been gone for twice as many points as its rule asks
     for to open it and for a third of the run's points, and for twice as many each time that it came back.
+    What the clock shows, such as silence, must be gone for ten seconds, and for twice as long each time.
 
     Args:
         path: where the history is kept; what stands there already is not reported again. None, or a file that

@@ -4,6 +4,7 @@ clock."""
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_a_file_that_is_no_longer_renewed_is_an_incident_until_it_is(tmp_path: P
         file.write_text(json.dumps({"step": next(signs), "state": "running"}))
 
     lapses_and_is_back(run, beat)
+
+
+def test_who_asks_whether_a_run_hangs_learns_of_its_heartbeat(tmp_path: Path) -> None:
+    file = tmp_path / "heartbeat.json"
+    run = Followed(str(file), tmp_path / "train.log")
+    file.write_text(json.dumps({"step": 1, "state": "running"}))
+    run.later(50)
+    assert run.watch.unbeaten() < 5
+    run.now += 70
+    assert 70 <= run.watch.unbeaten() < 75
+    file.write_text(json.dumps({"step": 2, "state": "finished"}))
+    run.later(6)
+    assert run.watch.unbeaten() == math.inf
 
 
 @pytest.mark.services

@@ -12,6 +12,7 @@ import pytest
 from hrmdoc.examination.symptom import State, Symptom
 from hrmdoc.live.incidents import IncidentLog
 from hrmdoc.rulebook import SymptomRule, When, load
+from hrmdoc.rulebook.schema.when import SilenceWhen
 
 RULE = SimpleNamespace(
     when=When(detector="level", role="train.loss", patience=4), needs=SimpleNamespace(facts=())
@@ -143,3 +144,18 @@ def test_no_rule_is_open_and_closed_by_the_noise_of_one_point(rule: SymptomRule)
         found.book = SimpleNamespace(symptoms={rule.id: rule})
         told += [incident.change for incident in log.update(found, float(points))]
     assert told == ["opened"]
+
+
+def test_what_the_clock_shows_is_over_after_ten_seconds_and_twice_as_many_each_time_it_came_back() -> None:
+    rule = SimpleNamespace(when=When(silence=SilenceWhen(factor=1, floor=1)), needs=SimpleNamespace(facts=()))
+    log = IncidentLog(None)
+
+    def told(state: State, now: float) -> list[str]:
+        seen = analysis(state, severity="critical")
+        seen.book.symptoms["loss-plateau"] = rule
+        return [incident.change for incident in log.update(seen, now)]
+
+    assert told("present", 0.0) == ["opened"]
+    assert [told("absent", second) for second in (10.0, 19.0, 20.0)] == [[], [], ["resolved"]]
+    assert told("present", 30.0) == ["reopened"]
+    assert [told("absent", second) for second in (40.0, 50.0, 60.0)] == [[], [], ["resolved"]]
