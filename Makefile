@@ -7,7 +7,7 @@ MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../py
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks bench soak accuracy clean unpacked
+.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks bench soak chaos accuracy clean unpacked
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ bench: $(READY) ## speed, as ratios against named alternatives
 
 soak: $(READY) ## kill a training run 200 times and see it come back
 	$(BIN)/python tests/soak.py
+
+chaos: $(READY) ## break what can break around a watched run, and see that nothing is lost or told twice
+	$(BIN)/python tests/chaos.py
 
 accuracy: $(READY) ## how often the doctor is right, on the fault lab
 	$(BIN)/python -m benchmarks.lab --matrix small

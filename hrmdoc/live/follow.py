@@ -201,6 +201,7 @@ class Follower:
             self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
         else:
             self._read_renamed(followed)
+            followed.begin = b""  # what was emptied in place goes on, and takes no point of before back
             self._run.extend(followed.session.close())
         followed.session = readers.open_source(followed.source, self._wanted)
         followed.offset = 0

@@ -11,7 +11,9 @@ import pytest
 
 from hrmdoc.live.follow import Follower
 from hrmdoc.live.waker import Waker
+from hrmdoc.live.watch import Watch
 from hrmdoc.record.run import Run
+from hrmdoc.settings import Settings
 
 
 @pytest.fixture
@@ -116,3 +118,15 @@ def test_a_renamed_log_is_read_once_and_to_its_end_before_the_new_one(tmp_path: 
     follower.close()
     loss = next(series for series in run.series.values() if series.key.metric == "loss")
     assert [int(step) for step in loss.steps] == list(range(50))
+
+
+def test_a_log_that_is_emptied_in_place_goes_on_and_keeps_its_points(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {i} | loss {3 - i / 100}\n" for i in range(50)))
+    watch = Watch(str(log), settings=Settings(), remember=False)
+    watch._follower.poll()
+    log.write_text("".join(f"step {i} | loss {3 - i / 100}\n" for i in range(50, 60)))
+    watch._follower.poll()
+    series = watch.session.run.best("train.loss")
+    assert series is not None
+    assert list(series.steps) == list(range(60))
