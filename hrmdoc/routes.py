@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import shlex
-import zoneinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -73,6 +72,8 @@ class Route(Struct, forbid_unknown_fields=True, frozen=True):
         """Whether what is so severe waits for the end of quiet hours at `now`, Unix seconds."""
         if not self.quiet or ORDER.index(severity) >= ORDER.index(self.quiet_minimum):
             return False
+        import zoneinfo  # few have quiet hours
+
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else None
         clock = datetime.datetime.fromtimestamp(now, zone).strftime("%H:%M")
         return any(_within(clock, hours) for hours in self.quiet)
@@ -173,6 +174,8 @@ def _authorized(route: Route) -> str:
 
 def _timed(route: Route) -> str:
     """What is wrong with its quiet hours."""
+    import zoneinfo
+
     try:
         if route.zone is not None:
             zoneinfo.ZoneInfo(route.zone)
