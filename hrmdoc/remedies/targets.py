@@ -136,8 +136,9 @@ def _stated(run: Run) -> Iterator[Path]:
 
 
 def _read(run: Run) -> Iterable[Path]:
-    """The files that the run's settings were read from."""
-    return (Path(fact.file) for fact in run.facts.values() if fact.scope == "config" and fact.file)
+    """The files that the run's settings were read from, those of its own folder first."""
+    named = dict.fromkeys(fact.file for fact in run.facts.values() if fact.scope == "config" and fact.file)
+    return sorted(map(Path, named), key=lambda path: not _lies_in(path, _folder(run)))
 
 
 def _beside(run: Run, situation: Situation, book: Rulebook) -> Iterator[Path]:

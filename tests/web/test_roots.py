@@ -73,3 +73,11 @@ def test_the_first_run_keeps_its_name_when_a_second_appears(tmp_path: Path) -> N
     write_run(tmp_path / "second")
     assert roots.name(alone.folder) == "first"
     assert alone.folder in {one.folder for one in roots.runs()}
+
+
+def test_a_run_is_patched_in_its_own_config_before_one_above_it(runs: Path) -> None:
+    (runs / "base.yaml").write_text("epochs: 3\nlearning_rate: 0.8\nwarmup_steps: 0\n")
+    roots = Roots.of([str(runs)])
+    group = next(one for one in roots.runs() if one.folder.endswith("sick"))
+    offered = [one for group_ in examine(group, roots).prescriptions.values() for one in group_ if one.patch]
+    assert {edit.path.parent.name for one in offered if one.patch for edit in one.patch.edits} == {"sick"}
