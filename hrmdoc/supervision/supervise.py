@@ -8,6 +8,7 @@ file. So nothing that ends the supervisor (a kill, a lost terminal, a fault of i
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -202,16 +203,18 @@ class _Care:
         for tail in self.tails:
             tail.finish()
         failed = [] if self.child.status == 0 else filled_up(Path(self.watch.path), self.watch.session.run)
-        self.watch.stop(ended=True, facts=[*_memory(before, oom_kills()), *failed])
+        self.watch.stop(ended=True, facts=[*_memory(self.child.status, before, oom_kills()), *failed])
 
     def stop(self) -> None:
         """SIGTERM to the command's group; SIGKILL when it has not ended after the grace time."""
         threading.Thread(target=self.child.end, args=(self.grace,), daemon=True).start()
 
 
-def _memory(before: int | None, after: int | None) -> list[Fact]:
-    """Whether the kernel ended processes for want of memory while the command ran."""
-    return [] if before is None or after is None else [Fact("host.oom_kills", after - before, "run", "")]
+def _memory(status: int | None, before: int | None, after: int | None) -> list[Fact]:
+    """Of a command that was killed, whether the kernel ended processes for want of memory while it ran."""
+    if status != -signal.SIGKILL or before is None or after is None:
+        return []
+    return [Fact("host.oom_kills", after - before, "run", "")]
 
 
 class _Quiet:

@@ -80,3 +80,40 @@ def test_a_command_that_fails_in_another_way_after_the_patch_was_not_helped(conf
     actions = healed(config, PROGRAM.format(room=32) + other)
     assert actions[1].status == "ineffective"
     assert config.read_text() == CONFIG
+
+
+def test_between_two_restarts_the_config_is_patched_as_the_policy_allows(config: Path) -> None:
+    from hrmdoc.supervision.heal import Patcher
+    from hrmdoc.supervision.plan import Plan
+    from hrmdoc.supervision.restart import Supervisor
+    from hrmdoc.supervision.state import load
+
+    actions: list[TakenAction] = []
+    log = config.with_name("run.log")
+    command = [sys.executable, "-c", PROGRAM.format(room=32), str(config)]
+    patcher = Patcher(log, configs_in(command), SETTINGS, actions.append)
+    plan = Plan(restarts=3, backoff=0.01)
+    assert Supervisor(command, log, plan, SETTINGS, patching=patcher).run().status == 0
+    state = load(log)
+    assert state is not None
+    assert [one.call for one in state.attempts] == ["FIX FIRST", "OK"]
+    assert [action.status for action in actions] == ["written", "helped"]
+    assert "batch_size: 64" not in config.read_text()
+
+
+def test_what_the_policy_does_not_allow_ends_the_restarts_and_is_recorded(config: Path) -> None:
+    from hrmdoc.live.state import supervised_folder
+    from hrmdoc.supervision.heal import Patcher
+    from hrmdoc.supervision.plan import Plan
+    from hrmdoc.supervision.restart import Supervisor
+
+    log = config.with_name("run.log")
+    command = [sys.executable, "-c", PROGRAM.format(room=32), str(config)]
+    patcher = Patcher(log, configs_in(command), Settings(), lambda _: None)
+    assert (
+        Supervisor(command, log, Plan(restarts=3, backoff=0.01), Settings(), patching=patcher).run().status
+        == 1
+    )
+    told = (supervised_folder(log) / "actions.jsonl").read_text()
+    assert '"withheld"' in told
+    assert config.read_text() == CONFIG

@@ -242,3 +242,9 @@ def test_a_state_of_another_kind_is_an_error_with_its_place() -> None:
     supervised_folder(Path("o.log")).mkdir()
     (supervised_folder(Path("o.log")) / "state.json").write_text('{"phase": "dancing"}')
     assert main(["run", "--log", "o.log", "--restart", "1", "--", "true"]) == 2
+
+
+def test_a_program_that_asks_for_too_much_memory_is_mended_first() -> None:
+    outcome = run("steps(0, 5)\nraise MemoryError")
+    assert (outcome.status, len(state().attempts)) == (1, 1)
+    assert state().verdict.startswith("FIX FIRST")
