@@ -138,7 +138,8 @@ def _told(
             continue
         hit, of, all_sick, total = counts
         if hit * (total - of) < (all_sick - hit) * of:  # said from the side that is sick
-            words, hit, of = _opposite(words), all_sick - hit, total - of
+            same = (other[1] for other in alike[1:] if other[0] == key)  # the other of two values
+            words, hit, of = next(same, _opposite(words)), all_sick - hit, total - of
         others = tuple(dict.fromkeys(other[0] for other in alike[1:] if other[0] != key))
         best[key] = Separation(words, others, hit, of, all_sick - hit, total - of, p, tried, folder)
     yield from best.values()

@@ -7,8 +7,10 @@ else is read as the plain text log that it is.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,7 +22,7 @@ from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.support.placed import Placed
 from hrmdoc.readers.tables.cells import number
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.record.records import Event, Points, Record
+from hrmdoc.record.records import Event, Fact, Points, Record
 from hrmdoc.text import patterns
 
 NAME = "trials"
@@ -34,6 +36,7 @@ _RAY_TOO = patterns.lazy(rb"^(?:== Status ==|Trial status: |Number of trials: |\
 _OPTUNA = patterns.lazy(rb"\] (?:A new study created|Trial \d+ (?:finished with value|pruned))")
 _PROCESS = patterns.lazy(r"^\((?P<process>[\w.<>:-]{1,80} pid=\d{1,10})(?:, ip=[\w.:]{1,60})?\) ")
 _ENDED = patterns.lazy(r"\] Trial (?P<trial>\d{1,9}) (?:finished with value|pruned|failed)")
+_CHOSEN = patterns.lazy(r" and parameters: (?P<settings>\{[^{}]{0,20000}\})")
 _RESULT = patterns.lazy(r"^(?:[│|] Trial (?P<boxed>\S+) result\b|Result for (?P<listed>\S+):$)")
 _BORDER = patterns.lazy(r"^[╭╰├+|][-─═=+|┼┬┴╮╯┤]{3,}$")
 _CELLS = patterns.lazy(r"\s*[│|]\s*|\s{2,}")
@@ -126,6 +129,7 @@ class _Session(LineSession):
         elif ended := _ENDED.search(line):
             yield from self._begin(place)
             yield from self._say(line, place)
+            yield from self._settings(f"trial {int(ended['trial'])}", line, place)
             self._optuna = int(ended["trial"]) + 1
         elif self._tabled(line, place):
             return
@@ -145,6 +149,16 @@ class _Session(LineSession):
         """A line that sums up a trial, without the numbers in it: they are settings, and one value of each
         trial is no curve."""
         yield from self._common.feed([(place, line.partition(" finished with ")[0])])
+
+    def _settings(self, trial: str, line: str, place: int) -> Iterator[Fact]:
+        """What Optuna chose for the trial that the user named."""
+        chosen = _CHOSEN.search(line) if trial == self._context.part else None
+        if chosen is None:
+            return
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            for key, value in ast.literal_eval(chosen["settings"]).items():
+                if isinstance(key, str) and (value is None or isinstance(value, str | int | float)):
+                    yield Fact(key, value, "config", self._context.path, place)
 
     def _print(self, trial: str, line: str, place: int) -> Iterator[Record]:
         session = self._printed.get(trial)

@@ -186,6 +186,47 @@ def test_a_run_that_vanishes_while_it_is_listed_is_a_row_and_no_error(
     assert found["run_3"].verdict == "healthy"
 
 
+def test_what_was_done_before_an_interrupt_is_not_done_again(
+    ward: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined = examine.examined
+
+    def interrupted(*words: Any, **more: Any) -> Any:
+        for number, done in enumerate(examined(*words, **more)):
+            if number == 5:
+                raise KeyboardInterrupt
+            yield done
+
+    with monkeypatch.context() as once:
+        once.setattr("hrmdoc.fleet.triage.examined", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            look(ward)
+    assert look(ward).known == 5
+
+
+def test_the_trials_of_a_hydra_sweep_and_of_an_optuna_study_are_told_apart_by_their_settings(
+    apart: Path, shown: Shown
+) -> None:
+    study = ["[I 2026-11-01 10:00:00,000] A new study created in memory with name: no-name"]
+    for number in range(12):
+        sick = number % 3 == 0
+        rate = 3e-3 if sick else 1e-4
+        jobs = apart / "multirun" / "2026-11-01" / "10-00-00"
+        job = write_run(jobs / str(number), sick=sick, steps=24)
+        (job / "config.yaml").unlink()
+        (job / ".hydra").mkdir()
+        (job / ".hydra" / "config.yaml").write_text(f"lr: {rate}\nwidth: {64 + number % 2}\n")
+        losses = ["nan" if sick and step > 8 else f"{9 / step:.4f}" for step in range(1, 20)]
+        study += [f"step={step} loss={loss}" for step, loss in enumerate(losses, 1)]
+        chosen = f"parameters: {{'lr': {rate}, 'width': {number}}}."
+        study.append(f"[I 2026-11-01 10:{number}:00,000] Trial {number} finished with value: 1 and {chosen}")
+    (apart / "optuna.log").write_text("\n".join(study) + "\n")
+    for path in ("multirun", "optuna.log"):
+        text = " ".join(shown(path).split())
+        assert "12 runs: 4 critical" in text
+        assert "optimizer.lr = 0.003 (or lr: the runs do not tell): 4 of 4 sick, else 0 of 8" in text
+
+
 @pytest.mark.slow
 def test_three_hundred_runs(apart: Path, shown: Shown) -> None:
     for number in range(300):

@@ -114,3 +114,12 @@ def test_places_are_lines_of_the_file() -> None:
     first = next(one for one in records if isinstance(one, Points) and one.source.endswith("pid=50"))
     assert first.lines is not None
     assert first.lines.tolist()[:2] == [4, 7]
+
+
+def test_what_optuna_chose_is_a_setting_of_its_trial(tmp_path: Path) -> None:
+    path = tmp_path / "study.log"
+    path.write_text(OPTUNA)
+    run = Run()
+    read_into(run, runs_below(str(path))[1].sources)
+    chosen = {key: fact.value for (scope, key), fact in run.facts.items() if scope == "config"}
+    assert chosen == {"lr": 0.11, "dropout": 0.2}

@@ -1,0 +1,117 @@
+"""Many runs: `python -m benchmarks.fleet --runs 1000 --engines serial,local-1,local-2,ray-2`.
+
+Generates runs (a log of 24 points and a config each; every tenth is sick), then triages them with each engine
+from nothing, and once more with what the first look kept. Prints seconds, runs a second, memory, and how many
+folders and files were opened to list them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hrmdoc.fleet.engines import Name
+from hrmdoc.fleet.examine import examined
+from hrmdoc.fleet.store import Store
+from hrmdoc.fleet.triage import MOST_FILES, Asked, Triage
+from hrmdoc.fleet.work import UNIT, Item, Wish, examine
+from hrmdoc.readers import runs_below
+from hrmdoc.readers.sources.find import Listing
+from hrmdoc.settings import Settings
+
+POINTS = 24
+_opened: Counter[str] = Counter()
+_counting = [False]
+
+
+def main() -> None:
+    """Prints one JSON object a measurement."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--runs", type=int, default=1000)
+    asked.add_argument("--engines", default="serial,local-1,local-2")
+    asked.add_argument("--again", action="store_true", help="also triage, twice, through the cache")
+    words = asked.parse_args()
+    sys.addaudithook(_heard)
+    with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
+        root = Path(folder) / "runs"
+        generate(root, words.runs)
+        with _measured("list", words.runs):
+            groups = runs_below(root, how=Listing(most=MOST_FILES))
+        assert len(groups) == words.runs, len(groups)
+        wish = Wish(Settings())
+        for name in filter(None, words.engines.split(",")):
+            engine, _, jobs = name.partition("-")
+            with _measured(name, words.runs) as told:
+                done = (
+                    (examine(Item(number, group), wish) for number, group in enumerate(groups))
+                    if engine == "serial"
+                    else examined(groups, wish, name=_name(engine), jobs=int(jobs))
+                )
+                found = list(done)
+                told["worker_mb"] = round(max(one.memory for one in found) / 1e6)
+                told["sick"] = sum(one.summary.sick for one in found)
+                told["lost"] = sum(one.lost for one in found)
+        if words.again:
+            for look in ("first look", "second look"):
+                store = Store(Path(folder) / "cache.sqlite")
+                with _measured(look, words.runs) as told:
+                    ward = Triage([str(root)], wish, store).look(Asked(), lambda _: lambda _: None)
+                    store.close()
+                    told["known"] = ward.known
+            print(json.dumps({"cache_mb": round((Path(folder) / "cache.sqlite").stat().st_size / 1e6, 1)}))
+
+
+def generate(root: Path, count: int) -> None:
+    """Writes the runs."""
+    for number in range(count):
+        folder = root / f"run_{number}"
+        folder.mkdir(parents=True)
+        sick = number % 10 == 0
+        (folder / "config.yaml").write_text(f"learning_rate: {0.3 if sick else 3e-4}\nseed: {number}\n")
+        (folder / "train.log").write_text("".join(_line(step, sick) for step in range(1, POINTS + 1)))
+
+
+def _line(step: int, sick: bool) -> str:
+    loss = math.nan if sick and step > POINTS / 2 else 3.0 * math.exp(-step / 8) + 0.4
+    return f"2026-11-14 08:{step:02d}:00 INFO step={10 * step} loss={loss:.4f}\n"
+
+
+def _name(word: str) -> Name:
+    return "ray" if word == "ray" else "local"
+
+
+def _heard(event: str, words: tuple[Any, ...]) -> None:
+    del words
+    if _counting[0] and event in ("open", "os.scandir"):
+        _opened[event] += 1
+
+
+@contextmanager
+def _measured(what: str, runs: int) -> Iterator[dict[str, Any]]:
+    told: dict[str, Any] = {}
+    _opened.clear()
+    _counting[0] = True
+    begun, spent = time.perf_counter(), time.process_time()
+    yield told
+    seconds, own = time.perf_counter() - begun, time.process_time() - spent
+    _counting[0] = False
+    opened = {"files_opened": _opened["open"], "folders_listed": _opened["os.scandir"]}
+    line = {"what": what, "runs": runs, "seconds": round(seconds, 2), "a_second": round(runs / seconds, 1)}
+    told["own_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / 1e6)
+    load = round(os.getloadavg()[0], 1)
+    print(json.dumps({**line, "own_cpu": round(own, 2), **told, **opened, "load": load}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
