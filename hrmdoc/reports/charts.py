@@ -15,9 +15,10 @@ from hrmdoc.reports.curve import Line, Mark, svg
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.terminal_curves import CURVES, number, told
 from hrmdoc.reports.twins import Companion
+from hrmdoc.reports.verdict import SEVEREST
 
 MOST = 8
-MARKS = 4
+MARKS = 5
 UNITS = {"index": "point", "epoch": "epoch", "sample": "sample"}
 
 
@@ -116,7 +117,8 @@ def _ends(series: Series) -> str:
 
 
 def _legend(analysis: Analysis, series: Series) -> Iterator[tuple[Legend, int]]:
-    for index, symptom in enumerate(told(analysis, series)[:MARKS], 1):
+    worst = sorted(told(analysis, series), key=lambda one: SEVEREST.index(analysis.severity(one)))
+    for index, symptom in enumerate(sorted(worst[:MARKS], key=lambda one: one.first_step or 0), 1):
         step = symptom.first_step or 0
         when = f"from {symptom.unit} {step:,}" + (", over" if symptom.state == "resolved" else "")
         yield Legend(index, symptom.id, symptom.title, analysis.severity(symptom), when), step

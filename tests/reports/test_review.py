@@ -115,6 +115,7 @@ def test_marks_are_numbered_and_named(sick: Analysis) -> None:
     assert [one.number for one in loss.marks] == list(range(1, len(loss.marks) + 1))
     assert {one.symptom for one in loss.marks} <= {symptom.id for symptom in sick.present}
     assert loss.marks
+    assert any(one.severity == "critical" for one in loss.marks)  # the worst is never left out for being late
 
 
 def test_a_view_says_its_scale(healed: Analysis) -> None:

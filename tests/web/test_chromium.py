@@ -183,6 +183,21 @@ def test_a_playbook_opens_beside_the_run_and_escape_closes_it(browser: Browser) 
     assert browser.driver.current_url == address
 
 
+def test_a_patch_is_applied_and_taken_back_and_the_page_stays_current(browser: Browser) -> None:
+    browser.run("sick")
+    address, config = browser.driver.current_url, browser.runs / "sick" / "config.yaml"
+    before = config.read_bytes()
+    browser.driver.get_log("browser")
+    for button in ("button.do", "form[action$='/undo'] button"):
+        browser.js(f'document.querySelector("{button}").click()')
+        browser.until("return document.querySelector('.said') !== null")
+        assert (config.read_bytes() == before) is (button != "button.do")
+        assert browser.driver.current_url == address
+        browser.js("return refresh()")
+        browser.js("document.querySelector('.said').remove()")
+    assert browser.driver.get_log("browser") == []
+
+
 def test_without_scripts_all_can_be_read(browser: Browser) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:

@@ -6,6 +6,7 @@ document.documentElement.classList.add("js");
 
 // --- live: the server says that something changed; the page is asked for again and what differs is put in place
 const run = document.body.dataset.run, said = $("#said"), light = $("#live");
+if (run && location.pathname !== `/runs/${run}`) history.replaceState(null, "", `/runs/${run}`); // after a form
 let refreshing = false, again = false;
 
 async function refresh() {
