@@ -40,6 +40,7 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     "a log brings about an action, or a record of actions is forged": (
         "live/test_consent.py",
         "live/test_actionlog.py",
+        "supervision/test_verdict.py::test_a_log_that_claims_to_be_interrupted_is_neither_restarted_nor_left_uncounted_for_it",
         "supervision/test_resume.py::test_a_name_of_a_checkpoint_is_one_word_whatever_it_holds",
     ),
     "a log calls everybody, or an alert tells a secret": (

@@ -119,8 +119,12 @@ def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
         cause.cause,
         round(cause.probability, 4),
         step,
-        means == "interrupted",
+        means == "interrupted" and (status is None or _by_signal(status)),  # a word of its log is not enough
     )
+
+
+def _by_signal(status: int) -> bool:
+    return status < 0 or status > 128
 
 
 End = Literal["running", "finished", "asked", "failed", "open"]

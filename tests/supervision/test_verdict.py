@@ -71,6 +71,13 @@ def test_a_run_that_was_taken_away_did_not_fail() -> None:
     assert not verdict(examined(CURVE + OOM), status=143).interrupted, "the log says that it failed before"
 
 
+def test_a_log_that_claims_to_be_interrupted_is_neither_restarted_nor_left_uncounted_for_it() -> None:
+    assert verdict(examined(CURVE + LIMIT), status=0).call == "OK"
+    assert not verdict(examined(CURVE + LIMIT), status=1).interrupted
+    before = failed(1, verdict(examined(CURVE + LIMIT), status=1).failure, 20)
+    assert verdict(examined(CURVE + LIMIT), status=1, history=[before]).call == "STOP"
+
+
 def test_silence_is_a_failure_whatever_the_signal_that_ended_it() -> None:
     found = verdict(examined(CURVE), status=-15, hung=True)
     assert (found.call, found.failure, found.interrupted) == ("RESTART", "hung", False)
