@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from hrmdoc.cli.shared.forms import chosen, format_option, put, results
 from hrmdoc.cli.shared.options import (
     answered,
     console,
@@ -22,12 +24,16 @@ from hrmdoc.cli.shared.runs import Runs, add_config
 from hrmdoc.errors import UsageError
 from hrmdoc.text.clean import clean
 
+if TYPE_CHECKING:
+    from hrmdoc.analysis import Analysis
+
 
 @click.command("analyze")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the diagnosis as JSON (schema hrmdoc.diagnosis/1)."
 )
+@format_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every symptom, cause and unread place.")
 @click.option(
     "--verdict", "restart", is_flag=True, help="Add whether to start it again; exit as `hrmdoc verdict` does."
@@ -45,6 +51,7 @@ def command(
     paths: tuple[str, ...],
     *,
     as_json: bool,
+    form: str | None,
     verbose: bool,
     restart: bool,
     config: Path | None,
@@ -62,29 +69,30 @@ def command(
     logs of its ranks; `--one-run` joins them all. A run inside a database is named behind it:
     `mlflow.db#first-try`.
     """
-    if restart and as_json:
-        raise UsageError("--verdict and --json exclude each other", hint="hrmdoc verdict --json RUN")
+    form = chosen(form, json=as_json)
+    if restart and form != "text":
+        option = "--json" if as_json else f"--format {form}"
+        raise UsageError(f"--verdict and {option} exclude each other", hint="hrmdoc verdict --json RUN")
     runs = Runs(paths, one_run=one_run, stated=stated(kind, facts, roles))
     if runs.several:
         if restart or config is not None:
             option = "--verdict" if restart else "--config"
             raise UsageError(f"{option} is about one run", hint="--one-run joins all paths")
-        return _several(runs, as_json=as_json, quiet=quiet, fail_on=fail_on)
+        return _several(runs, form, quiet=quiet, fail_on=fail_on)
     session = runs.only()
     if config is not None:
         add_config(session, config)
     note_other_runs("" if quiet else session.other_runs)
     analysis = session.look(closed=True)
-    code = status(analysis.verdict, fail_on or session.settings.fail_on)
+    threshold = fail_on or session.settings.fail_on
+    code = status(analysis.verdict, threshold)
     if restart:
         from hrmdoc.supervision.verdict import verdict
 
         found = verdict(analysis)
         code = answered(found.status)
-    if as_json:
-        from hrmdoc.reports.as_json import dumps
-
-        click.echo(dumps(analysis))
+    if form != "text":
+        _put(analysis, form, threshold)
     else:
         from hrmdoc.reports.terminal import show
 
@@ -94,24 +102,39 @@ def command(
     return code
 
 
-def _several(runs: Runs, *, as_json: bool, quiet: bool, fail_on: str | None) -> int:
-    """One line a run, or one JSON document a run in the list `runs`; the exit status is that of the worst."""
+def _put(analysis: Analysis, form: str, threshold: str) -> None:
+    """Prints one run for a program."""
+    from hrmdoc.reports.as_json import document, dumps
+
+    if form == "json":
+        click.echo(dumps(analysis))
+    else:
+        put(form, results([document(analysis)]), threshold)
+
+
+def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
+    """One line a run, or what the format has for it; the exit status is that of the worst."""
+    from hrmdoc.fleet.results import of_summary
     from hrmdoc.reports.as_json import dumps_runs
     from hrmdoc.reports.runs_table import Row, show_runs, worst
 
-    rows, documents = [], []
-    for group, done in runs.examined("document" if as_json else ""):
+    rows, documents, lost = [], [], []
+    for group, done in runs.examined("" if form == "text" else "document"):
         found = done.summary
         said = "; ".join(filter(None, (found.headline, found.blame)))
         rows.append(Row(group.folder, found.verdict, said, runs.named(group)))
         if done.extra:
             documents.append(json.loads(done.extra))
-        elif as_json:
+        elif form != "text":
+            lost.append(of_summary(found))
             click.echo(f"hrmdoc: {clean(found.path)}: {found.fault}", err=True)
     threshold = fail_on or (runs.settings.fail_on if runs.settings else "warning")
     code = status(worst(rows), threshold)
-    if as_json:
-        click.echo(dumps_runs(sorted(documents, key=lambda one: str(one["run"]["path"]))))
+    documents.sort(key=lambda one: str(one["run"]["path"]))
+    if form == "json":
+        click.echo(dumps_runs(documents))
+    elif form != "text":
+        put(form, [*results(documents), *lost], threshold)
     else:
         show_runs(rows, console(), quiet=quiet)
     return code

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hrmdoc.cli.shared.fleet import fleet_options
+from hrmdoc.cli.shared.forms import chosen, format_option, put
 from hrmdoc.cli.shared.options import console, fail_on_option, quiet_option, run_options, stated, status
 from hrmdoc.errors import UsageError
 from hrmdoc.text.clean import clean
@@ -27,6 +28,7 @@ VERDICTS = ("critical", "warning", "no_data", "incomplete", "info", "healthy")
 @click.command("triage")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema hrmdoc.triage/1).")
+@format_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print a row for each run as CSV.")
 @click.option("--group-by", "by", metavar="KEY", help="Sum up by cause, host, user, framework, or a setting.")
 @click.option("--verdict", "verdicts", multiple=True, type=click.Choice(VERDICTS), help="Show these alone.")
@@ -41,6 +43,7 @@ def command(
     paths: tuple[str, ...],
     *,
     as_json: bool,
+    form: str | None,
     as_csv: bool,
     by: str | None,
     verdicts: tuple[str, ...],
@@ -69,8 +72,7 @@ def command(
     from hrmdoc.fleet.triage import Asked, Triage, grouped
     from hrmdoc.fleet.work import Wish
 
-    if as_json and as_csv:
-        raise UsageError("--json and --csv exclude each other")
+    form = chosen(form, json=as_json, csv=as_csv)
     asked = Asked(verdicts, causes, _moment(since))
     settings = own_settings.load(Path.cwd())
     wish = Wish(settings, stated(kind, facts, roles), "", os.getcwd())
@@ -86,15 +88,21 @@ def command(
     for problem in ward.problems:
         click.echo(f"hrmdoc: passed over: {clean(problem.file)}: {clean(problem.what)}", err=True)
     groups = grouped(ward.runs, by) if by else []
-    if as_json:
+    threshold = fail_on or settings.fail_on
+    code = status(tables.worst(ward.runs), threshold) if ward.runs else 0
+    if form == "json":
         click.echo(tables.as_json(ward, groups, by or ""))
-    elif as_csv:
+    elif form == "csv":
         click.echo(tables.as_csv(ward.runs), nl=False)
+    elif form != "text":
+        from hrmdoc.fleet.results import of_summary
+
+        put(form, [of_summary(run) for run in ward.runs], threshold)
     elif by:
         tables.show_groups(groups, by, console())
     else:
         tables.show(ward, console(), verbose=verbose, quiet=quiet)
-    return status(tables.worst(ward.runs), fail_on or settings.fail_on) if ward.runs else 0
+    return code
 
 
 def _name(engine: str) -> Name:

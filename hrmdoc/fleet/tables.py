@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hrmdoc import __version__
+from hrmdoc.fleet.results import plain
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.triage import Changes, Group, Ward
 from hrmdoc.reports.layout import cut, put, safe, short, typed
@@ -186,7 +187,7 @@ def as_json(ward: Ward, groups: Sequence[Group], by: str) -> str:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "version": __version__,
-        "runs": [{**_plain(run), "lost_gpu_hours": run.lost_hours} for run in ward.runs],
+        "runs": [plain(run) for run in ward.runs],
         "likenesses": [_group(group) for group in ward.likenesses],
         "separations": [msgspec.to_builtins(one) for one in ward.separations],
         "changes": None if changes is None else {name: getattr(changes, name) for name in _CHANGES},
@@ -197,11 +198,6 @@ def as_json(ward: Ward, groups: Sequence[Group], by: str) -> str:
 
 
 _CHANGES = ("since", "new", "gone", "sick", "recovered", "otherwise")
-
-
-def _plain(run: Summary) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(run)
-    return {key: value for key, value in found.items() if key != "format"}
 
 
 def _group(group: Group) -> dict[str, Any]:

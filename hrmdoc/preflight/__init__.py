@@ -22,6 +22,8 @@ def preflight(
     config: str | Path | None = None,
     data: str | Path | None = None,
     environment: Machine | None = None,
+    *,
+    elsewhere: bool = False,
 ) -> list[Fact | Damage]:
     """What can be known before training, as records for `Run.extend`.
 
@@ -30,6 +32,7 @@ def preflight(
         data: a JSON-lines, JSON or CSV file, or a folder in HRM's layout; by default the one that the config
             names.
         environment: the machine; by default this one, with the disk of the config's folder.
+        elsewhere: the run will be on a machine that is not at hand, so that none is looked at.
 
     Raises:
         InputError: the config cannot be read.
@@ -37,9 +40,11 @@ def preflight(
     path = None if config is None else Path(config)
     records: list[Fact | Damage] = [] if path is None else list(config_facts(path))
     known = {fact.key: fact for fact in records if isinstance(fact, Fact)}
-    machine = environment or Machine.here(path.parent if path is not None else Path())
-    records += machine_facts(machine, known)
-    records += import_facts(path.parent if path is not None else Path(), machine, known)
+    if not elsewhere:
+        folder = path.parent if path is not None else Path()
+        machine = environment or Machine.here(folder)
+        records += machine_facts(machine, known)
+        records += import_facts(folder, machine, known)
     place = Path(data) if data is not None else data_path_of(known, path)
     if place is not None:
         records += data_facts(place, known)
