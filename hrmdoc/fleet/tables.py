@@ -21,7 +21,7 @@ from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.triage import Changes, Group, Ward
 from hrmdoc.reports.layout import cut, put, safe, short, typed
 from hrmdoc.reports.runs_table import spelt
-from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST
+from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, counted
 from hrmdoc.text.clean import duration
 
 SCHEMA = "hrmdoc.triage/1"
@@ -43,7 +43,7 @@ def show(ward: Ward, console: Console, *, verbose: bool = False, quiet: bool = F
     told = ", ".join(f"{counts[name]:,} {spelt(name).lower()}" for name in SEVEREST if counts[name])
     verdict = worst(runs)
     lead = Text(f"{ICONS[verdict]} {spelt(verdict)}  ", style=COLOURS[verdict])
-    put(console, lead.append(f"{len(runs):,} runs: {told or 'none'}", style="not dim bold"))
+    put(console, lead.append(f"{counted(len(runs), 'run')}: {told or 'none'}", style="not dim bold"))
     if ward.changes is not None:
         put(console, Text(_changed(ward.changes)))
     if quiet or not runs:
