@@ -245,6 +245,12 @@ class AnalysisSession:
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
+    def understand(self) -> None:
+        """Gives the metrics of a run that has ended the roles that its framework gives their names; no rule is
+        looked at."""
+        self._take_stock(closed=True)
+        self._examination.understand(closed=True)
+
     def _speak(self, platform: object) -> None:
         """Has causes and remedies say what they say in the words of the run's platform."""
         if platform != self._spoken:

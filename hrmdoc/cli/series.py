@@ -47,9 +47,7 @@ def command(
     if output is not None:
         _export(session.run, output)
         return 0
-    session.look(
-        closed=True, prescriptions=False
-    )  # some names mean what they do in the framework that wrote the run
+    session.understand()
     _table(session)
     if show_facts:
         _facts(session)

@@ -83,14 +83,8 @@ class Examination:
         Args:
             closed: the run has ended; nothing is waited for any more.
         """
-        self.closed = closed
-        self._match_lines()
-        if closed:
-            for line, match in self._signatures.close(self.run.line_count):
-                self._matches.setdefault(match.signature.symptom, []).append((line, match))
-            launchers = [rule.id for rule in self._rules if rule.launcher]
-            self.run.extend(ranks.facts(self.run, self._matches, launchers))
-        self.situation, places = self._situate()
+        canonical = self.understand(closed=closed)
+        self.situation = self._situate(canonical)
         scene = Scene(
             self._with_rewinds(),
             self.situation.facts,
@@ -98,7 +92,7 @@ class Examination:
             self._findings.get,
             self._groups,
             closed,
-            places,
+            {key: fact for key, fact in canonical.items() if fact.file},
         )
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
@@ -110,6 +104,27 @@ class Examination:
                 symptom = replace(symptom, got_over=True)
             symptoms[rule.id] = symptom
         return [symptoms[rule.id] for rule in self._rules]
+
+    def understand(self, *, closed: bool = False) -> dict[str, Fact]:
+        """Takes in what the run got since the last call and gives its metrics their roles, which depend on the
+        framework that wrote it; no rule is looked at.
+
+        Returns:
+            The canonical facts.
+        """
+        self.closed = closed
+        self._match_lines()
+        if closed:
+            for line, match in self._signatures.close(self.run.line_count):
+                self._matches.setdefault(match.signature.symptom, []).append((line, match))
+            launchers = [rule.id for rule in self._rules if rule.launcher]
+            self.run.extend(ranks.facts(self.run, self._matches, launchers))
+        canonical = roles.canonical(self.run, self.book)
+        roles.settle(self.run, str(self._known(canonical).get("run.framework") or "unknown"))
+        return canonical
+
+    def _known(self, canonical: Mapping[str, Fact]) -> dict[str, Any]:
+        return {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
 
     def _got_over(self, rule: SymptomRule, finding: Finding, scene: Scene) -> bool:
         """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
@@ -124,20 +139,16 @@ class Examination:
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
         self._lines_taken = len(self.run.lines)
 
-    def _situate(self) -> tuple[Situation, dict[str, Fact]]:
-        canonical = roles.canonical(self.run, self.book)
-        facts: dict[str, Any] = {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
+    def _situate(self, canonical: Mapping[str, Fact]) -> Situation:
+        facts = self._known(canonical)
         framework = str(facts.get("run.framework") or "unknown")
-        roles.settle(self.run, framework)
         inferred, reason = roles.infer_kind(self.run, facts)
         kind = str(self._stated.get("run.kind") or inferred)
         if "run.kind" in self._stated:
             reason = "stated by the user"
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts, self.book)
-        return Situation(facts, framework, kind, reason), {
-            key: fact for key, fact in canonical.items() if fact.file
-        }
+        return Situation(facts, framework, kind, reason)
 
     def _with_rewinds(self) -> Run:
         """Adds a resume event for each fall to a checkpoint that no event of the log tells.

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from hrmdoc.examination.examine import Examination
+
 Command = Callable[..., Any]
 CONFIG = (
     "# mine\ndata_path: data/sudoku\nglobal_batch_size: 32\nepochs: 10\nlr: 1e-2  # "
@@ -157,6 +159,11 @@ def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(
     assert "dpo.accuracy" in hrmdoc("series", apart / "trainer_log.jsonl").out
     (apart / "my_log.jsonl").write_text(rows)
     assert "train.accuracy" in hrmdoc("series", apart / "my_log.jsonl").out
+
+
+def test_series_examine_nothing(hrmdoc: Command, sick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Examination, "_look", lambda *_: pytest.fail("a rule was looked at"))
+    assert "train.loss" in hrmdoc("series", sick).out
 
 
 def test_series_are_exported_and_roles_can_be_corrected(
