@@ -31,15 +31,17 @@ def check_stated(
     Raises:
         UsageError: naming what is known.
     """
-    known = frozenset(_roles_in(book))
+    known = frozenset(_roles_in(book)) if roles else frozenset()
     for metric, role in roles.items():
         if role and role not in known:
             usual = "train.loss, eval.loss, train.accuracy, grad_norm, lr and rl.reward"
             hint = did_you_mean(role, known) or f"roles are names such as {usual}; `hrmdoc series` shows them"
             raise UsageError(f"no rule knows the role {role!r} (of {metric})", file=origin, hint=hint)
     kind = facts.get("run.kind")
+    if kind is None:
+        return
     kinds = _kinds_in(book)
-    if kind is not None and kind not in kinds:
+    if kind not in kinds:
         guess = did_you_mean(str(kind), kinds)
         hint = f"{guess + ' ' if guess else ''}Kinds are {', '.join(kinds)}"
         raise UsageError(f"no rule knows the run kind {str(kind)!r}", file=origin, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,18 +12,24 @@ from typing import Any
 
 import pytest
 
+from hrmdoc.cli import main as entry
 from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 
 Command = Callable[..., Any]
 HEAVY = ("numpy", "pandas", "tensorboard", "torch")
 NOT_FOR_A_HEALTHY_LOG = (
-    *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3"),
+    *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3", "zoneinfo"),
     *(
         "hrmdoc.reports.compare",
         "hrmdoc.preflight",
         "hrmdoc.remedies.prescribe",
         "hrmdoc.remedies",
-        "hrmdoc.live.treatment",
+        "hrmdoc.live",
+        "hrmdoc.alerts",
+        "hrmdoc.fleet",
+        "hrmdoc.metrics",
+        "hrmdoc.supervision",
+        "hrmdoc.web",
     ),
 )
 
@@ -48,6 +55,13 @@ def test_a_short_healthy_log_loads_nothing_that_only_other_runs_need(healthy: Pa
         ("numpy", *NOT_FOR_A_HEALTHY_LOG),
     )
     assert told == {"numpy"}
+
+
+def test_noise_loads_no_masked_arrays(apart: Path) -> None:
+    rows = (f"{{'loss': {2.5 - i / 200 + 0.05 * (i * 7919 % 101) / 101:.4f}}}\n" for i in range(200))
+    (apart / "noisy.log").write_text("".join(rows))
+    code = "from hrmdoc.cli.main import main; main(['analyze', 'noisy.log'])"
+    assert loaded_by(code, ("numpy", "numpy.ma")) == {"numpy"}
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - PASS_THROUGH))
@@ -114,6 +128,17 @@ def test_an_examination_starts_no_threads_of_linear_algebra_and_hands_on_the_env
     )
     threads, handed_on = done.stdout.split()
     assert (int(threads), handed_on) == (1, "False"), done.stdout
+
+
+def test_the_end_of_the_process_looks_for_no_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "main", lambda: 1)
+    before = gc.get_freeze_count()
+    try:
+        with pytest.raises(SystemExit, match="1"):
+            entry.run()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
 
 
 def test_too_little_memory_is_said_with_the_way_out(

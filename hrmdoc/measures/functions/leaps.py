@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from hrmdoc.measures.function import Curve, function
-from hrmdoc.measures.pyramid import middle
+from hrmdoc.measures.pyramid import middle, smooth
 from hrmdoc.record.records import FloatArray
 
 
@@ -48,8 +48,7 @@ def back_after(values: FloatArray) -> float | None:
         return None
     before = middle(values[max(0, at - 4) : at + 1])
     limit = before + 0.25 * float(later[0] - values[at])
-    smooth = np.median([later[:-2], later[1:-1], later[2:]], axis=0)
-    back = np.flatnonzero(smooth <= limit)
+    back = np.flatnonzero(smooth(later)[1:-1] <= limit)
     return float(back[0]) if len(back) else math.inf
 
 
