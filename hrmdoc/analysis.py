@@ -246,8 +246,8 @@ class AnalysisSession:
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
     def understand(self) -> None:
-        """Gives the metrics of a run that has ended the roles that its framework gives their names; no rule is
-        looked at."""
+        """Gives the metrics of a run that has ended the roles that its framework gives their names; no rule
+        is looked at."""
         self._take_stock(closed=True)
         self._examination.understand(closed=True)
 

@@ -289,5 +289,5 @@ def _answered() -> int:
 def run() -> None:
     """Entry point of the console script."""
     code = main()
-    gc.freeze()  # the process is over: to look through all that it made for cycles takes a tenth of a short run
+    gc.freeze()  # all is over: looking for cycles once more takes a tenth of a short run
     sys.exit(code)

@@ -106,8 +106,8 @@ class Examination:
         return [symptoms[rule.id] for rule in self._rules]
 
     def understand(self, *, closed: bool = False) -> dict[str, Fact]:
-        """Takes in what the run got since the last call and gives its metrics their roles, which depend on the
-        framework that wrote it; no rule is looked at.
+        """Takes in what the run got since the last call and gives its metrics their roles, which depend on
+        the framework that wrote it; no rule is looked at.
 
         Returns:
             The canonical facts.

@@ -18,7 +18,18 @@ from hrmdoc.cli.main import COMMANDS, PASS_THROUGH
 Command = Callable[..., Any]
 HEAVY = ("numpy", "pandas", "tensorboard", "torch")
 NOT_FOR_A_HEALTHY_LOG = (
-    *("bz2", "difflib", "hashlib", "hyperscan", "jinja2", "lzma", "numpy.ma", "ruamel.yaml", "sqlite3", "zoneinfo"),
+    *(
+        "bz2",
+        "difflib",
+        "hashlib",
+        "hyperscan",
+        "jinja2",
+        "lzma",
+        "numpy.ma",
+        "ruamel.yaml",
+        "sqlite3",
+        "zoneinfo",
+    ),
     *(
         "hrmdoc.reports.compare",
         "hrmdoc.preflight",
