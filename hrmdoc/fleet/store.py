@@ -26,7 +26,7 @@ from hrmdoc.readers import RunGroup
 from hrmdoc.rulebook import state_of
 
 KEPT_DAYS = 90
-FRESH = 600.0
+FRESH = 3600.0
 """Seconds for which a result holds of a run that may still be going on: whether it fell silent changes with
 the clock, not with its files."""
 SETTLED = 86_400.0
