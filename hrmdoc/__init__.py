@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, analyze
     from hrmdoc.beats import heartbeat
+    from hrmdoc.integrations.monitor import Monitor
     from hrmdoc.live.watch import Watch, watch
 
-__all__ = ["Analysis", "Watch", "__version__", "analyze", "heartbeat", "watch"]
+__all__ = ["Analysis", "Monitor", "Watch", "__version__", "analyze", "heartbeat", "watch"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Analysis": "hrmdoc.analysis",
     "analyze": "hrmdoc.analysis",
     "heartbeat": "hrmdoc.beats",
+    "Monitor": "hrmdoc.integrations.monitor",
     "Watch": "hrmdoc.live.watch",
     "watch": "hrmdoc.live.watch",
 }

@@ -1,0 +1,155 @@
+"""The side of a monitor that thinks: rows of metrics become records, and the run is looked at as `watch`
+looks at it.
+
+Everything here runs in the monitor's own thread. Since a look holds Python's lock now and then, looks are
+spaced so that they take no more than a share of one core: what they cost is measured each time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.integrations.given import Row
+from hrmdoc.live.incidents import Incident, IncidentLog
+from hrmdoc.live.pulse import Pulse
+from hrmdoc.paths import replace_file
+from hrmdoc.record.records import Points, Record, Tick
+from hrmdoc.settings import Settings
+
+SOURCE = "hrmdoc.Monitor"
+SETTLE_S = 1.0
+"""Seconds that a warning must last before it is reported, as for `watch`."""
+QUIET_LOOK_S = 15.0
+"""Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
+AT_LEAST_S, AT_MOST_S = 1.0, 60.0
+"""Seconds between two looks."""
+
+
+class Examiner:
+    """Examines one run.
+
+    Args:
+        name: what reports call the run.
+        settings: by default those nearest to the working folder.
+        facts: canonical facts that the caller states.
+        folder: where the diagnosis and the incidents are kept; None keeps none.
+        share: of one core that looks may take.
+
+    Raises:
+        HrmdocError: the settings or the user's rules are wrong.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        settings: Settings | None = None,
+        facts: Mapping[str, Any] | None = None,
+        folder: Path | None = None,
+        share: float = 0.003,
+    ) -> None:
+        self._session = AnalysisSession(name, settings=settings, facts=facts)
+        self._file = str(folder / "metrics.jsonl") if folder else ""
+        self._folder, self._share = folder, share
+        self._incidents = IncidentLog(folder / "incidents.jsonl" if folder else None, SETTLE_S)
+        self._pulse = Pulse(self._session.run, lambda: ())
+        self._rows = _lines(self._file) if self._file else 0
+        self._broken: set[str] = set()
+        self._urgent = False
+        self._spent = time.thread_time()
+        """Of this thread's CPU time, what earlier looks were charged with. All between two looks counts, and
+        loading the rules does not."""
+        self._version, self._looked, self._next = -1, -math.inf, -math.inf
+        self.analysis: Analysis | None = None
+
+    @property
+    def open(self) -> list[Incident]:
+        """Incidents that are open now, the earliest first."""
+        return self._incidents.open
+
+    def take(self, given: Iterable[Row | Record]) -> None:
+        """Takes in what the loop gave since the last call."""
+        columns: dict[str, list[tuple[int, float, float, int]]] = {}
+        for one in given:
+            if not isinstance(one, Row):
+                self._session.run.add(one)
+                continue
+            self._rows += 1
+            for name, value in numbers(one.metrics):
+                columns.setdefault(name, []).append((one.step, value, one.time, self._rows))
+        for name, cells in columns.items():
+            self._session.run.add(self._points(name, cells))
+        self._pulse.feel()
+
+    def _points(self, name: str, cells: list[tuple[int, float, float, int]]) -> Points:
+        steps, values, times, lines = zip(*cells, strict=True)
+        found = np.array(values, np.float64)
+        if name not in self._broken and not np.isfinite(found).all():
+            self._broken.add(name)
+            self._urgent = True  # the first value of a metric that is no number does not wait for its turn
+        return Points(
+            name,
+            np.array(steps, np.int64),
+            found,
+            np.array(times, np.float64),
+            self._file,
+            np.array(lines, np.int64),
+            precision=3,
+            source=SOURCE,
+        )
+
+    def due(self) -> bool:
+        """Whether it is time to look."""
+        now = time.monotonic()
+        if self._urgent:
+            return True
+        news = self._session.run.version != self._version or self._incidents.due(time.time())
+        return now >= self._next and (news or now - self._looked >= QUIET_LOOK_S)
+
+    def look(self, *, closed: bool = False) -> list[Incident]:
+        """Looks at the run; what opened, changed or is over since the last look.
+
+        Args:
+            closed: the run has ended; nothing is waited for any more.
+        """
+        self._version, self._urgent = self._session.run.version, False
+        self._session.run.clock = Tick() if closed else self._pulse.tick()
+        self.analysis = analysis = self._session.look(closed=closed, prescriptions=closed)
+        changes = self._incidents.update(analysis, time.time(), closed=closed)
+        if self._folder is not None and (changes or closed):
+            from hrmdoc.reports.as_json import dumps
+
+            replace_file(self._folder / "diagnosis.json", dumps(analysis))
+        first, self._looked = math.isinf(self._looked), time.monotonic()
+        spent, self._spent = time.thread_time() - self._spent, time.thread_time()
+        rest = 0.0 if first else spent / self._share  # the first look loads what others find loaded
+        self._next = self._looked + min(max(AT_LEAST_S, rest), AT_MOST_S)
+        return changes
+
+
+def _lines(file: str) -> int:
+    """How many lines an earlier run in the same folder left."""
+    try:
+        with open(file, "rb") as rows:
+            return sum(1 for _ in rows)
+    except OSError:
+        return 0
+
+
+def numbers(metrics: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
+    """The metrics that are one number each, tensors and arrays of one element among them."""
+    for name, value in metrics.items():
+        try:
+            if isinstance(value, str | bytes):
+                continue
+            item = getattr(value, "item", None)
+            yield str(name), float(value if item is None else item())
+        except Exception:  # noqa: BLE001 (a tensor of any framework may raise what it likes; it is no number)
+            continue
