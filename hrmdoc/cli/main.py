@@ -23,6 +23,7 @@ COMMANDS = {
     "analyze": "Examine a run that has ended, or as it stands.",
     "watch": "Follow a run live; incidents as they open and resolve.",
     "serve": "Show all runs as pages in a browser, live, the worst first.",
+    "mcp": "Let an assistant ask about runs (Model Context Protocol).",
     "triage": "Examine many runs: which are sick, why, since when, at what cost.",
     "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
     "report": "Write a reliability review: what happened, why, what to change.",
@@ -59,6 +60,7 @@ EXAMINING = {
     "triage",
     "verdict",
     "serve",
+    "mcp",
 }
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 SIGPIPE = 13
@@ -96,6 +98,7 @@ EXAMPLES = {
         "hrmdoc serve runs/ --open",
         "hrmdoc serve --port 8080 --allow-apply runs/ configs/",
     ),
+    "mcp": ("hrmdoc mcp runs/", "claude mcp add hrmdoc -- hrmdoc mcp runs/"),
     "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
     "alerts": ("hrmdoc alerts test", "hrmdoc alerts list", "hrmdoc alerts retry"),
     "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),

@@ -101,7 +101,7 @@ class Triage:
 
     Args:
         store: what was found before, and where to keep what is found now.
-        advance: called for each run when it is done.
+        within: which runs may be looked at.
     """
 
     paths: Sequence[str]
@@ -110,6 +110,7 @@ class Triage:
     engine: Name = "local"
     jobs: int | None = None
     limits: Limits = field(default_factory=Limits)
+    within: Callable[[RunGroup], bool] = lambda _: True
 
     def look(self, asked: Asked, progress: Callable[[int], Callable[[str], None]]) -> Ward:
         """Lists and examines the runs, those that changed since they were examined last.
@@ -122,7 +123,7 @@ class Triage:
         """
         problems: list[Damage] = []
         groups = runs_below(self.paths, problems, how=Listing(self.store, MOST_FILES))
-        groups = [group for group in groups if group.changed >= asked.since]
+        groups = [group for group in groups if group.changed >= asked.since and self.within(group)]
         if not groups:
             raise InputError("no run was written since then", file=self.paths[0])
         found, known = self._examined(groups, progress)

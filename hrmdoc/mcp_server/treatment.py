@@ -1,0 +1,62 @@
+"""Whether an assistant may write a patch, and the writing. By default it may not."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from hrmdoc import settings
+from hrmdoc.analysis import Analysis
+from hrmdoc.live.actionlog import FILE, ActionLog
+from hrmdoc.live.state import state_folder
+from hrmdoc.remedies import store
+from hrmdoc.remedies.choice import check_rerun
+from hrmdoc.remedies.policy import Gate
+from hrmdoc.remedies.prescribe import Prescription
+from hrmdoc.web.roots import Roots
+
+
+def refused(offer: Prescription, cause: str, analysis: Analysis, roots: Roots, *, allowed: bool) -> str:
+    """Why a patch may not be written; "" where it may. An assistant is held to what `[policy]` lets be done
+    without asking, since nobody is asked here."""
+    if not allowed:
+        return "the server was started without --allow-apply; show the diff to a person"
+    own = settings.load(Path.cwd())
+    if "policy" in own.withheld:
+        return "[policy] of the settings is not trusted (hrmdoc trust)"
+    gate = Gate(own.policy)
+    if why := gate.bars(offer.remedy, cause):
+        return f"{why} ([policy] in hrmdoc.toml)"
+    if gate.asks(offer.remedy):
+        return "the policy wants a person to be asked first"
+    likely = next((one.probability for one in analysis.diagnosis.hypotheses if one.cause == cause), 0.0)
+    if likely < own.policy.min_probability:
+        return f"its cause has {likely:.0%}, less than the {own.policy.min_probability:.0%} of the policy"
+    edits = offer.patch.edits if offer.patch else ()
+    if not edits:
+        return "programs are not edited; show the change to a person"
+    if not all(roots.hold(edit.path) for edit in edits):
+        return "its config lies outside of the folders that may be written"
+    return ""
+
+
+def apply(analysis: Analysis, offer: Prescription) -> list[str]:
+    """Writes the patch with a backup, notes it in the run's record, and names the files.
+
+    Raises:
+        PatchError: it was written before and no run has seen it yet, or the file changed.
+    """
+    assert offer.patch is not None
+    check_rerun(analysis, offer.patch)
+    files = [str(entry.file) for entry in store.write(offer.patch)]
+    folder = state_folder(Path(analysis.run.path).resolve())
+    if folder is not None:
+        entry = {
+            "kind": "by an assistant",
+            "remedy": offer.remedy.id,
+            "what": offer.patch.overrides,
+            "status": "written",
+            "at": time.time(),
+        }
+        ActionLog(folder / FILE).append([entry])
+    return files
