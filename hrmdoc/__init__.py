@@ -26,6 +26,7 @@ _HOMES = {
     "Analysis": "hrmdoc.analysis",
     "analyze": "hrmdoc.analysis",
     "heartbeat": "hrmdoc.beats",
+    "load_ipython_extension": "hrmdoc.integrations.notebook",
     "Monitor": "hrmdoc.integrations.monitor",
     "Watch": "hrmdoc.live.watch",
     "watch": "hrmdoc.live.watch",

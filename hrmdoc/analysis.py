@@ -75,6 +75,12 @@ class Analysis:
         found = f"{len(self.findings)} of {len(self.symptoms)} symptoms"
         return f"<Analysis {self.run.path!r}: {self.verdict}, {found}{'; ' if causes else ''}{causes}>"
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from hrmdoc.reports.card import card  # above this room: the value that a cell ends with shows itself
+
+        return card(self)
+
     @property
     def present(self) -> list[Symptom]:
         """Symptoms that are or were present: the most severe first, consequences of others behind them, then

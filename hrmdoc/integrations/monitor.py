@@ -110,6 +110,10 @@ class Monitor:
         found = self.analysis.verdict if self.analysis is not None else "not looked at yet"
         return f"<Monitor {self.name!r}: {found}, {len(self.incidents)} changes of incidents>"
 
+    def _repr_html_(self) -> str | None:
+        """How a notebook shows it: the run as it was at the last look."""
+        return None if self.analysis is None else self.analysis._repr_html_()
+
     def log(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Takes the metrics of a step: numbers, or tensors and arrays of one element, which are copied and
         not waited for. What is no number is passed over. Returns in microseconds; never raises."""

@@ -36,7 +36,7 @@ ENDS = 22
 
 def show_curves(analysis: Analysis, console: Console) -> None:
     """Prints the curves of the roles that people look at first; those with findings are never left out."""
-    shown = _chosen(analysis)
+    shown = chosen(analysis)
     if not shown:
         return
     console.print()
@@ -48,14 +48,14 @@ def show_curves(analysis: Analysis, console: Console) -> None:
         line = (
             Text(f"  {name}  ")
             .append(bars, style="cyan")
-            .append(("  " if bars else "") + _ends(series), style="dim")
+            .append(("  " if bars else "") + ends(series), style="dim")
         )
         console.print(line, soft_wrap=True)
         for symptom in told(analysis, series)[:MARKED] if bars else ():
             console.print(_mark(symptom, series, names + 4, room, width(console)), soft_wrap=True)
 
 
-def _chosen(analysis: Analysis) -> list[Series]:
+def chosen(analysis: Analysis) -> list[Series]:
     """The curves to show, in the order in which people look: those with findings before the others."""
     found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
     marked = [series for series in found if told(analysis, series)][:MOST]
@@ -88,7 +88,7 @@ def _mark(symptom: Symptom, series: Series, indent: int, room: int, wide: int) -
     return Text(" " * (at - len(label) - 1)).append(f"{label} ", style="dim").append(MARK, style="red")
 
 
-def _ends(series: Series) -> str:
+def ends(series: Series) -> str:
     values = series.values
     if len(values) == 1:
         return f"{number(values[0])} (one point)"
