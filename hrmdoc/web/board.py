@@ -88,7 +88,7 @@ class Board:
         now = time.monotonic()
         if now >= self._next_search or (now >= self._settled and await asyncio.to_thread(self._moved)):
             await self._search()
-        stamps = await asyncio.to_thread(_stamps, [one.group for one in self.entries.values()])
+        stamps = await asyncio.to_thread(stamps_of, [one.group for one in self.entries.values()])
         for entry, stamp in zip(self.entries.values(), stamps, strict=True):
             if stamp != entry.stamp:
                 entry.stamp = stamp
@@ -175,7 +175,7 @@ def _changed(group: RunGroup, at: float) -> RunGroup:
     return structs.replace(group, changed=max(at, group.changed))
 
 
-def _stamps(groups: list[RunGroup]) -> list[Stamp]:
+def stamps_of(groups: list[RunGroup]) -> list[Stamp]:
     return [tuple(_stamp(str(source.file)) for source in group.sources) for group in groups]
 
 
