@@ -224,7 +224,7 @@ class _Session(LineSession):
         for run, own in header.runs(grid):
             self._columns_of(header, grid, filled & own[:, None], place_of, run)
         for at, row in header.vanished.see(filled):
-            header.gaps[at] = place_of.only(row)
+            header.gaps[at] = place_of.only(slice(row, row + 1))
 
     def _columns_of(
         self, header: Header, grid: Grid, filled: NDArray[np.bool_], place_of: RowPlaces, run: str
@@ -252,14 +252,15 @@ class _Session(LineSession):
         """Adds the values of the rows that are `here` to a metric."""
         whole = bool(here.all() and (rows.axes == rows.axes[0]).all())
         for axis in rows.axes[:1] if whole else np.unique(rows.axes[here]):
-            n = slice(None) if whole else np.flatnonzero(here & (rows.axes == axis))
+            n = None if whole else np.flatnonzero(here & (rows.axes == axis))
+            at = rows if n is None else rows.only(n)
             self._columns.add(
                 metric,
-                rows.order[n],
-                np.ascontiguousarray(values[n]),
-                steps=rows.steps[n],
-                times=rows.times[n],
-                lines=rows.lines[n],
+                at.order,
+                np.ascontiguousarray(values if n is None else values[n]),
+                steps=at.steps,
+                times=at.times,
+                lines=at.lines,
                 axis=AXES[axis],
                 source=source,
             )

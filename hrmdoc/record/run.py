@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hrmdoc.errors import UsageError
+from hrmdoc.record.positions import Positions
 from hrmdoc.record.records import (
     Damage,
     Event,
@@ -67,6 +68,7 @@ class Run:
     sighting: Sighting | None = None
     line_count: int = 0
     version: int = 0
+    _beside: Positions | None = field(default=None, init=False, repr=False, compare=False)
     _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     _best_of: tuple[int, int] = field(default=(-1, -1), init=False, repr=False, compare=False)
 
@@ -105,7 +107,7 @@ class Run:
             series = self.series[key] = Series(
                 key, self.role_of(points.metric), points.axis, points.precision
             )
-        series.extend(points)
+        self._beside = series.extend(points, self._beside)
 
     def forget(self, source: str, file: str = "") -> None:
         """Drops the series of `source`, and what `file` alone gave, before a whole-file format is read

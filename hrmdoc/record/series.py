@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hrmdoc.record.positions import Positions, grown
 from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
 
 
@@ -32,10 +33,8 @@ class Series:
     __slots__ = (
         "_begins",
         "_data",
-        "_lines",
+        "_positions",
         "_size",
-        "_steps",
-        "_times",
         "axis",
         "files",
         "key",
@@ -52,37 +51,37 @@ class Series:
         self._begins: list[int] = []
         """Which point is the first of each file."""
         self._size = 0
-        self._steps: IntArray = np.empty(16, np.int64)
         self._data: FloatArray = np.empty(16, np.float64)
-        self._times: FloatArray = np.empty(16, np.float64)
-        self._lines: IntArray = np.empty(16, np.int64)
+        self._positions = Positions()
 
     def __len__(self) -> int:
         return self._size
 
-    def extend(self, points: Points) -> None:
-        """Appends `points`; -1 marks an unknown line."""
+    def extend(self, points: Points, beside: Positions | None = None) -> Positions:
+        """Appends `points`.
+
+        Args:
+            beside: where the points of another series stand, which may be where these do.
+
+        Returns:
+            Where the points of this one stand.
+        """
         n, size = len(points.values), self._size
-        if size + n > len(self._steps):
-            capacity = max(2 * len(self._steps), size + n)
-            for name in ("_steps", "_data", "_times", "_lines"):
-                old = getattr(self, name)
-                new = np.empty(capacity, old.dtype)
-                new[:size] = old[:size]
-                setattr(self, name, new)
+        if size + n > len(self._data):
+            self._data = grown(self._data, size, max(2 * len(self._data), size + n))
+        if n:
+            self._positions = self._positions.extended(size, points, beside)
         if not self.files or self.files[-1] != points.file:
             self.files.append(points.file)
             self._begins.append(size)
-        self._steps[size : size + n] = points.steps
         self._data[size : size + n] = points.values
-        self._times[size : size + n] = points.times
-        self._lines[size : size + n] = -1 if points.lines is None else points.lines
         self._size = size + n
+        return self._positions
 
     @property
     def steps(self) -> IntArray:
         """Steps, shape [n]."""
-        return self._steps[: self._size]
+        return self._positions.steps(self._size)
 
     @property
     def values(self) -> FloatArray:
@@ -92,15 +91,15 @@ class Series:
     @property
     def times(self) -> FloatArray:
         """Unix seconds or NaN, shape [n]."""
-        return self._times[: self._size]
+        return self._positions.times(self._size)
 
     def behind(self, line: int) -> int:
         """Index of the first point that stands behind a line of its one file; its length where none does."""
-        return int(np.searchsorted(self._lines[: self._size], line, side="right"))
+        return int(np.searchsorted(self._positions.lines(self._size), line, side="right"))
 
     def place(self, index: int) -> tuple[str, int | None]:
         """File and line (or byte offset) of one point."""
-        line = int(self._lines[: self._size][index])
+        line = int(self._positions.lines(self._size)[index])
         at = index if index >= 0 else index + self._size
         return self.files[bisect_right(self._begins, at) - 1], None if line < 0 else line
 

@@ -82,9 +82,8 @@ class RowPlaces(NamedTuple):
     times: FloatArray
     lines: IntArray
 
-    def only(self, row: int) -> RowPlaces:
-        """Where one of the rows stands."""
-        n = slice(row, row + 1)
+    def only(self, n: slice | IntArray) -> RowPlaces:
+        """Where some of the rows stand."""
         return RowPlaces(self.order[n], self.steps[n], self.axes[n], self.times[n], self.lines[n])
 
 

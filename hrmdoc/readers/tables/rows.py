@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten
@@ -21,7 +22,7 @@ from hrmdoc.readers.tables.gaps import Gaps
 from hrmdoc.readers.tables.keys import RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
 from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
 from hrmdoc.readers.tables.typed_rows import Column
-from hrmdoc.record.records import Damage, FloatArray, IntArray, Points
+from hrmdoc.record.records import Axis, Damage, FloatArray, IntArray, Points
 
 _QUICK_SHAPES = 500
 _KNOWN_ORDERS = 2000
@@ -196,25 +197,47 @@ class Rows:
 
     def _add(self, metric: str, order: IntArray, values: FloatArray, rows: _RowPlaces) -> None:
         """Adds the values of one metric that stand in the rows `order`, both of shape [n]."""
-        kinds = rows.axes[order]
-        for axis in kinds[:1] if (kinds == kinds[0]).all() else np.unique(kinds):
-            own = slice(None) if (kinds == axis).all() else kinds == axis
-            n = order[own]
+        for here in rows.at(order):
             self._columns.add(
                 metric,
-                n,
-                np.ascontiguousarray(values[own]),
-                steps=rows.steps[n],
-                times=rows.times[n],
-                lines=rows.lines[n],
-                axis=AXES[axis],
+                order[here.own],
+                np.ascontiguousarray(values[here.own]),
+                steps=here.steps,
+                times=here.times,
+                lines=here.lines,
+                axis=here.axis,
             )
 
 
-class _RowPlaces(NamedTuple):
-    """Where the rows of a block stand, arrays of shape [n]."""
+class _Here(NamedTuple):
+    """Where some rows of a block stand, arrays of shape [n]; `own` are those of one axis among them."""
 
+    own: slice | NDArray[np.bool_]
+    axis: Axis
     steps: IntArray
-    axes: IntArray
     times: FloatArray
     lines: IntArray
+
+
+class _RowPlaces:
+    """Where the rows of a block stand, arrays of shape [n]."""
+
+    def __init__(self, steps: IntArray, axes: IntArray, times: FloatArray, lines: IntArray) -> None:
+        self.times = times
+        self._steps, self._axes, self._lines = steps, axes, lines
+        self._order: IntArray | None = None
+        self._found: list[_Here] = []
+
+    def at(self, order: IntArray) -> list[_Here]:
+        """Where these rows stand, axis by axis. The metrics of one shape ask for the same rows one after the
+        other, and get the same arrays, which series share."""
+        if order is not self._order:
+            self._order, self._found = order, list(self._at(order))
+        return self._found
+
+    def _at(self, order: IntArray) -> Iterator[_Here]:
+        kinds = self._axes[order]
+        for axis in kinds[:1] if (kinds == kinds[0]).all() else np.unique(kinds):
+            own = slice(None) if (kinds == axis).all() else kinds == axis
+            n = order[own]
+            yield _Here(own, AXES[axis], self._steps[n], self.times[n], self._lines[n])
