@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import orjson
 
 from hrmdoc.readers.events import crc
@@ -14,7 +15,7 @@ from hrmdoc.readers.events.tfrecord import Block, Framer
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flat_facts
 from hrmdoc.readers.tables.columns import Columns
-from hrmdoc.record.records import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Fact, IntArray, Record
 
 NAME = "tfevents"
 TITLE = "TensorBoard event files"
@@ -67,8 +68,11 @@ class _Session:
     def _block(self, block: Block, final: bool = False) -> Iterator[Record]:
         gathered = Gathered(block, self._layouts)
         columns = Columns(self._context, precision=2)
+        records: IntArray | None = None
+        places = np.empty(0, np.int64)
         for tag, order, steps, values, times in gathered.points():
-            places = block.base + gathered.starts[order] - 12
+            if order is not records:  # the metrics of a record stand at one place, which their series share
+                records, places = order, block.base + gathered.starts[order] - 12
             columns.add(self._named(tag), order, values, steps=steps, times=times, lines=places)
         yield from columns.points()
         yield from self._facts(gathered)

@@ -16,6 +16,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_ndarray, make_tensor_proto
 
 from hrmdoc.readers import discover, read_into, tfevents
+from hrmdoc.readers.events import tb_event
 from hrmdoc.readers.events.crc import masked, of_similar, unmask
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Points, Record
@@ -261,3 +262,36 @@ def _blob() -> bytes:
 
 
 BLOB = _blob()
+
+
+def wide(step: int, damage: str = "") -> event_pb2.Event:
+    """An event of 400 metrics, longer than those that are compared byte by byte."""
+    names = (f"layers/{at:03}/grad_norm{damage}" for at in range(400))
+    values = [summary_pb2.Summary.Value(tag=name, simple_value=step + at) for at, name in enumerate(names)]
+    return event_pb2.Event(wall_time=1.7e9 + step, step=step, summary=summary_pb2.Summary(value=values))
+
+
+def test_long_events_are_read_as_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [wide(step) for step in range(1, 300)] + [wide(step, "_x") for step in range(300, 303)]
+    blob = write(tmp_path / "events.out.tfevents.1.h", events)
+    parsed: list[int] = []
+    parse = tb_event.parse
+    monkeypatch.setattr(tb_event, "parse", lambda data: parsed.append(len(data)) or parse(data))
+    found = points(read(blob))
+    assert sorted(found) == sorted(reference(tmp_path / "events.out.tfevents.1.h"))
+    assert len(parsed) < 40
+    run = Run()
+    for record in read(blob):
+        run.add(record)
+    series = [one for one in run.series.values() if one.key.metric.endswith("norm")]
+    assert len({one.steps.ctypes.data for one in series}) == 1  # 400 metrics keep their places once
+
+
+def test_a_damaged_byte_in_a_long_event_costs_that_event(tmp_path: Path) -> None:
+    blob = bytearray(write(tmp_path / "events.out.tfevents.1.h", [wide(step) for step in range(1, 40)]))
+    begin = record_starts(bytes(blob))[20]
+    blob[begin + 5000] ^= 1
+    records = read(bytes(blob))
+    lost = [record for record in records if isinstance(record, Damage)]
+    assert [one.line for one in lost] == [begin]
+    assert {len(record.values) for record in records if isinstance(record, Points)} == {38}

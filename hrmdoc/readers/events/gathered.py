@@ -17,6 +17,7 @@ from hrmdoc.record.records import FloatArray, IntArray
 _FEW = 4  # fewer alike records than this are parsed one by one
 _MAX_PASSES = 16
 _MAX_LAYOUTS = 4096
+_MAX_LAYOUT_BYTES = 32 << 20
 
 ByteRows = NDArray[np.uint8]
 Layouts = dict[tuple[bytes, int, int], "_Layout | None"]
@@ -77,9 +78,7 @@ class Gathered:
         constant = layout.constant(rows)
         steps, times = layout.steps(rows), _column(rows, 1, "<f8")
         columns = [_column(rows, at, dtype) for at, dtype in layout.numbers]
-        keys = _row_keys(constant)
-        order = np.argsort(keys, kind="stable")
-        for group in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+        for group in _alike_in(constant):
             equal = bool((constant[group] == constant[group[0]]).all())
             own = self._own_layout(constant[group[0]].tobytes(), rows[group[0]], layout.width)
             if own is None or own.numbers != layout.numbers or not equal:
@@ -93,7 +92,7 @@ class Gathered:
         """The layout of records with these constant bytes, which a log repeats for ever; parsed once."""
         key = (constant, len(row), width)
         if key not in self._layouts:
-            if len(self._layouts) >= _MAX_LAYOUTS:
+            if len(self._layouts) >= min(_MAX_LAYOUTS, _MAX_LAYOUT_BYTES // len(row)):
                 self._layouts.clear()
             self._layouts[key] = _Layout.of(row.tobytes(), width)
         return self._layouts[key]
@@ -108,14 +107,10 @@ class Gathered:
                 continue
             if event.texts or event.hparams:
                 self.events.append(event)
+            one, step = np.array([index], np.int64), np.array([event.step], np.int64)
+            time = np.array([event.wall_time])
             for scalar in event.scalars:
-                one = np.array([index], np.int64)
-                step, value, time = (
-                    np.array([event.step], np.int64),
-                    np.array([scalar.value]),
-                    np.array([event.wall_time]),
-                )
-                self._found.append((scalar.tag, one, step, value, time))
+                self._found.append((scalar.tag, one, step, np.array([scalar.value]), time))
 
 
 def _step_widths(rows: ByteRows) -> NDArray[np.int64]:
@@ -133,6 +128,15 @@ def _column(rows: ByteRows, at: int, dtype: str) -> FloatArray:
     width = np.dtype(dtype).itemsize
     with np.errstate(invalid="ignore"):  # of rows that another layout fits, these bytes are no numbers
         return np.ascontiguousarray(rows[:, at : at + width]).view(dtype).ravel().astype(np.float64)
+
+
+def _alike_in(words: NDArray[np.uint64]) -> list[IntArray]:
+    """The numbers of the rows that are likely to be equal, group by group."""
+    if (words == words[0]).all():
+        return [np.arange(len(words))]
+    keys = _row_keys(words)
+    order = np.argsort(keys, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
 
 
 def _row_keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

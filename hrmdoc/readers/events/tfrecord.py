@@ -19,8 +19,9 @@ _MAX_RECUTS = 64  # of one block
 _MAX_SEARCHES = 2000  # damage beyond this is hostile, and not worth the time
 _LEAP_AGAIN = 256  # records between two looks for a pattern, which may have half as many
 _LEAP_ROUNDS = 4
-_MATRIX_FROM = 16
-_MATRIX_LENGTH = 8192
+_MATRIX_FROM = 16  # shorter records than the next are compared when there are so many
+_COMPARED_LENGTH = 8192  # of longer ones each is summed up: tables for so many differing bytes cost more
+_LONG_FROM = 4
 _WORD = 8
 
 
@@ -254,8 +255,11 @@ def _verify(block: Block, first: int) -> list[int]:
     bad: list[int] = []
     for group in np.split(order, cuts) if len(order) else ():
         length = int(lengths[group[0]])
-        if len(group) < _MATRIX_FROM or not 0 < length <= _MATRIX_LENGTH:
+        long = length > _COMPARED_LENGTH
+        if long or len(group) < _MATRIX_FROM or not length:
             bad += [first + int(n) for n in group if not _sound(block.data, int(starts[n]), length)]
+            if long and len(group) >= _LONG_FROM:
+                block.rows[length] = first + group, _cut_out(block.data, starts[group], length)
             continue
         ahead = (
             -(length + FOOTER) % _WORD

@@ -50,8 +50,9 @@ class Columns:
     def points(self) -> Iterator[Points]:
         """Everything that was added since the last call."""
         context = self._context
+        joined = _Joined()
         for (metric, source), pieces in self._pieces.items():
-            one = pieces[0] if len(pieces) == 1 else _joined(pieces)
+            one = pieces[0] if len(pieces) == 1 else joined.of(pieces)
             axis = self._axes.setdefault((metric, source), one.axis)
             logger = source or context.source or context.path
             yield Points(
@@ -69,14 +70,43 @@ class Columns:
         self._pieces = {}
 
 
-def _joined(pieces: list[_Piece]) -> _Piece:
-    """All pieces as one, in the order of their records."""
-    sort = np.argsort(np.concatenate([piece.order for piece in pieces]), kind="stable")
-    return _Piece(
-        np.concatenate([piece.order for piece in pieces])[sort],
-        np.concatenate([piece.values for piece in pieces])[sort],
-        np.concatenate([piece.steps for piece in pieces])[sort],
-        np.concatenate([piece.times for piece in pieces])[sort],
-        np.concatenate([piece.lines for piece in pieces])[sort],
-        min(pieces, key=lambda piece: int(piece.order[0])).axis,
-    )
+class _Joined:
+    """Pieces of one metric made one, in the order of their records.
+
+    Metrics of the same records have the same places, which are joined once and handed on as the same arrays.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[_Piece] = []
+        self._sort: IntArray = np.empty(0, np.int64)
+        self._whole: _Piece | None = None
+
+    def of(self, pieces: list[_Piece]) -> _Piece:
+        """All pieces as one."""
+        whole = self._whole
+        if whole is None or not self._same_places(pieces):
+            whole = self._join(pieces)
+        values = np.concatenate([piece.values for piece in pieces])[self._sort]
+        axis = min(pieces, key=lambda piece: int(piece.order[0])).axis
+        return whole._replace(values=values, axis=axis)
+
+    def _same_places(self, pieces: list[_Piece]) -> bool:
+        return len(pieces) == len(self._pieces) and all(
+            own.order is known.order
+            and own.steps is known.steps
+            and own.times is known.times
+            and own.lines is known.lines
+            for own, known in zip(pieces, self._pieces, strict=True)
+        )
+
+    def _join(self, pieces: list[_Piece]) -> _Piece:
+        order = np.concatenate([piece.order for piece in pieces])
+        sort = np.argsort(order, kind="stable")
+        self._pieces, self._sort = pieces, sort
+        self._whole = pieces[0]._replace(
+            order=order[sort],
+            steps=np.concatenate([piece.steps for piece in pieces])[sort],
+            times=np.concatenate([piece.times for piece in pieces])[sort],
+            lines=np.concatenate([piece.lines for piece in pieces])[sort],
+        )
+        return self._whole
