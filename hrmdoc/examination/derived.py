@@ -209,8 +209,10 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
     series = run.progress
     begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
-    if series is not None and begun and math.isfinite(first := float(series.times[0])) and first >= begun[0]:
-        yield "run.seconds_to_first_step", first - begun[0]
+    first = math.nan if series is None else float(series.times[0])
+    before = [time for time in begun if time <= first]
+    if before:  # the newest: earlier attempts came to no step
+        yield "run.seconds_to_first_step", first - max(before)
 
 
 def _platform(run: Run) -> Iterator[tuple[str, str]]:

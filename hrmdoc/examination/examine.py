@@ -16,7 +16,7 @@ from hrmdoc.examination import ranks
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
-from hrmdoc.examination.outcome import ended_well
+from hrmdoc.examination.outcome import ended_well, solved
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
@@ -130,7 +130,9 @@ class Examination:
         """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
         if finding.state == "resolved":
             return finding.values.get("of_last_run") is False or ended_well(scene, finding.role)
-        return finding.state == "present" and rule.alarms == "outcome" and ended_well(scene, finding.role)
+        if finding.state != "present" or rule.alarms == "always":
+            return False
+        return solved(scene) if rule.alarms == "unsolved" else ended_well(scene, finding.role)
 
     def _match_lines(self) -> None:
         for line in self.run.lines[self._lines_taken :]:

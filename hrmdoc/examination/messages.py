@@ -42,8 +42,9 @@ class LinesNode:
             return Finding("absent", count=len(matches))
         line, match = _speaking(matches)
         steps = [one.step for one, _ in matches if one.step is not None]
+        over = self._survived(scene, match)
         return Finding(
-            "resolved" if self._survived(scene, match) else "present",
+            "resolved" if over else "present",
             first_step=line.step,
             last_step=max(steps, default=None),
             first_time=None if math.isnan(line.time) else line.time,
@@ -53,6 +54,7 @@ class LinesNode:
                 "text": behind_bar(line.text, match.signature.pattern),
                 "signature": match.signature.id,
                 "role": match.signature.role,
+                "of_last_run": not (over and all(scene.run.launched_behind(one) for one, _ in matches)),
             },
             file=line.file,
             line=line.line,

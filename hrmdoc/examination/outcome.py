@@ -6,11 +6,17 @@ run is away from its best, live as well: what is judged is what there is so far.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.outcome import Goal, Outcome, outcome
+from hrmdoc.measures.pyramid import middle
 
-EXCUSED = 0.2
+EXCUSED = 0.6
 """A rise of the evaluation loss up to which a score at its best excuses it."""
+SOLVED = 0.97
+"""Share of its ceiling from which a score leaves next to nothing to learn."""
+_CEILINGS = (1.0, 100.0)
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -42,6 +48,16 @@ def scores_well(scene: Scene) -> bool:
     """Whether every score of the evaluation, or the reward, ends well; not where there is none."""
     scores = [judged for name, goal in _SCORES.items() if (judged := of_role(scene, name, goal)) is not None]
     return bool(scores) and all(judged.fine for judged in scores)
+
+
+def solved(scene: Scene) -> bool:
+    """Whether a score of the last run, of the evaluation where there is one, stands near its ceiling."""
+    series = scene.run.best("eval.accuracy") or scene.run.best("train.accuracy")
+    if series is None or not len(series):
+        return False
+    values = series.values[np.isfinite(series.values)]
+    ceiling = _CEILINGS[len(values) > 0 and float(values.max()) > _CEILINGS[0]]
+    return len(values) > 0 and SOLVED <= middle(values[-3:]) / ceiling <= 1
 
 
 def of_role(scene: Scene, role: str, goal: Goal = "min") -> Outcome | None:

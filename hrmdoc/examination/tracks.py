@@ -19,6 +19,7 @@ MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
 _ANEW = 0.8  # share of the falls at which they must
+_ALIKE = 0.5  # share of the tops near their median from which they are the end of the same stretch
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
     """Finds the indices at which `steps`, shape [n], falls back.
 
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
-    often that the counter must be one of batches within an epoch, and the `values`, shape [n], do not begin
-    anew each time.
+    often that the counter must be one of batches within an epoch: it comes as far each time, and the `values`,
+    shape [n], do not begin anew.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -48,11 +49,16 @@ def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
         top = int(steps[:index].max()) if index < 4096 else int(steps[max(0, index - 4096) : index].max())
         near = first + max(1, round(0.02 * (top - first)))
         (fresh if int(steps[index]) <= near and top - first >= 5 else resumed).append(index)
-    if len(falls) > 64 or (
-        len(fresh) > MAX_FRESH_STARTS and (values is None or not _begin_anew(values, fresh))
-    ):
+    often = len(fresh) > MAX_FRESH_STARTS and not _of_any_length(steps, fresh)
+    if len(falls) > 64 or (often and (values is None or not _begin_anew(values, fresh))):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
+
+
+def _of_any_length(steps: IntArray, starts: list[int]) -> bool:
+    """Whether hardly two stretches before `starts` come as far: a counter that wraps does so at its end."""
+    tops = np.array([int(steps[index - 1]) for index in starts])
+    return float(np.mean(np.abs(tops - middle(tops)) <= 0.1 * middle(tops))) < _ALIKE
 
 
 def _begin_anew(values: FloatArray, starts: list[int]) -> bool:

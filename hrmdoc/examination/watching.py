@@ -149,7 +149,6 @@ class _Watch:
             values = paired_by_run(own, beside, closed=scene.closed)
         elif other is not None:
             values = paired(steps, values, other.steps, other.values, closed=scene.closed)
-            fresh = ()
         stop = len(values)
         cuts = [self._taken, *(i for i in fresh if self._taken <= i < stop), stop]
         for begin, end in pairwise(cuts):

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_BEGINNINGS = ("launch", "start")
+
+
 def no_roles(metric: str) -> RoleGuess:
     """The role map that knows nothing."""
     del metric
@@ -70,6 +73,8 @@ class Run:
     version: int = 0
     _beside: Positions | None = field(default=None, init=False, repr=False, compare=False)
     _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _begun: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _begun_of: int = field(default=-1, init=False, repr=False, compare=False)
     _best_of: tuple[int, int] = field(default=(-1, -1), init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -159,11 +164,13 @@ class Run:
 
     def outlived(self, record: Line | Event) -> bool:
         """Training of the same file went on after `record`: later points stand behind it, or the steps went
-        well past it.
+        well past it, or the program was launched again.
 
         A log that prints every hundredth step places what it reports up to a hundred steps too early: by so
         many the steps of another file are ahead of it without having gone on.
         """
+        if self.launched_behind(record):
+            return True
         series = self.progress
         if series is None:
             return False
@@ -172,6 +179,15 @@ class Run:
             behind = [series.place(index)[1] for index in range(max(0, len(series) - 3), len(series))]
             return len(behind) == 3 and all(line is not None and line > record.line for line in behind)
         return record.step is not None and int(series.steps[-1]) > record.step + 2 + self._stride(record.file)
+
+    def launched_behind(self, record: Line | Event) -> bool:
+        """Whether the program was launched again, or began to train, behind `record` in the same file: what
+        came before is of an attempt that is over."""
+        if self._begun_of != len(self.events):
+            begun = (event for event in self.events if event.kind in _BEGINNINGS and event.line is not None)
+            self._begun = {event.file: event.line or 0 for event in begun}
+            self._begun_of = len(self.events)
+        return record.line is not None and self._begun.get(record.file, 0) > record.line
 
     def _stride(self, file: str) -> int:
         """Steps between the points that `file` gives last, of the densest metric in it; 0 where it gives

@@ -108,6 +108,10 @@ _FAR_DENSER = 20
 """An exact series is worth more than a rounded one with up to so many times its points."""
 
 
+_FEWEST_OF_A_RUN = 6
+"""Points from which a series may be of a run by itself, not a summary of the one before."""
+
+
 _OF_THE_WHOLE = frozenset(
     {"total", "mean", "avg", "average", "sum", "overall", "all", "combined", "full", "joint"}
 )
@@ -139,13 +143,15 @@ def rank_number(series: Series) -> int:
 
 
 def best_first(found: Sequence[Series]) -> list[Series]:
-    """Series of one role, the most trustworthy first: known before guessed, those that cover all of it first,
+    """Series of one role, the most trustworthy first: of the last run in a file, known before guessed, those that cover all of it first,
     then precise, then long; of guessed ones that are level, one that is named as the whole of them."""
     short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
+    past = {s.key: any(_over(s, other) for other in found if other is not s) for s in found}
 
-    def trust(series: Series) -> tuple[bool, bool, int, int, bool, str, str]:
+    def trust(series: Series) -> tuple[bool, bool, bool, int, int, bool, str, str]:
         part = series.role.guessed and not _names_the_whole(series.key.metric)
         return (
+            past[series.key],
             series.role.guessed,
             short[series.key],
             -series.precision,
@@ -156,3 +162,11 @@ def best_first(found: Sequence[Series]) -> list[Series]:
         )
 
     return sorted(found, key=trust)
+
+
+def _over(series: Series, other: Series) -> bool:
+    """Whether `other` begins in the same file where `series` has ended, as the run behind it does."""
+    if series.files != other.files or len(other) < _FEWEST_OF_A_RUN:
+        return False
+    last, first = series.place(-1)[1], other.place(0)[1]
+    return last is not None and first is not None and last < first

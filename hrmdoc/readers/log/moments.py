@@ -45,7 +45,7 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
             "start",
             ("training",),
             r"\*{3,} running training"
-            r"|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?training\b(?! (?:step|epoch))"
+            r"|\b(?:start(?:ing|ed)?|begin(?:ning)?) (?:of )?(?:the )?(?:\w+ )?training\b(?! (?:step|epoch))"
             r"|\btraining (?:started|begins)",
         ),
         (

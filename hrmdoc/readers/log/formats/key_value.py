@@ -112,10 +112,11 @@ class KeyValue(Format):
         lines.left = max(0, lines.left - _BLOCK_COST)
 
     def close(self, cursor: Cursor) -> Reading | None:
-        """Lines of an epoch that came once."""
-        reading = Reading()
-        for found in cursor.of(EpochLines).close(cursor.flow.step):
-            reading.add(*found)
+        """Lines of an epoch that came once; not what an earlier run alone printed, behind the curve of the
+        last."""
+        reading, passed = Reading(), cursor.log.sink.passed
+        for values, step, axis, mark in cursor.of(EpochLines).close(cursor.flow.step):
+            reading.add([pair for pair in values if not passed(pair[0], mark)], step, axis, mark)
         return reading
 
     def finish(self) -> Reading | None:

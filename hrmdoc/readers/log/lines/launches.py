@@ -22,6 +22,9 @@ _LOOKED_AT = 12
 _MOST = 1000
 """A line that comes more often is said in passing, and no launch."""
 _CLOCK = re.compile(rb"\d{1,2}:\d{2}(?::\d{2})?|\d{4}-\d{2}-\d{2}")
+_LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b")
+_PLACE = re.compile(rb"[\s\-:|\]]*[\w.<>]+:[\w.<>]+:\d+ - ")
+"""Where loguru says that a message comes from; the number of the line changes with the program."""
 _METRIC = re.compile(rb"[A-Za-z_)%]\w*\s*(?:[:=]\s+|=)[-+]?\d|\d[eE.]\d")
 _NOTICE = re.compile(rb"warn|deprecat|instructions for", re.IGNORECASE)
 """What libraries say on import, and again whenever they like."""
@@ -74,12 +77,20 @@ def _line_of(block: Block, row: int) -> int:
 
 
 def _marking(line: bytes) -> bytes:
-    """The part of a line that another launch repeats: what stands behind its clock, or before one; b"" for a
-    line that marks nothing."""
+    """The part of a line that another launch repeats: what stands behind its clock, or before one, and behind
+    the name of a logger, which marks nothing; b"" for a line that has no such part."""
     if len(line) > _LONGEST:
         return b""
     parts = [part.strip(b" \t[](),;|=*#-") for part in _CLOCK.split(line)]
-    words = max((re.sub(rb"^[\d\s.,:|\]-]+", b"", part) for part in parts), key=len)
+    words = max((re.sub(rb"^[\d\s.,:|\]-]+", b"", _said(part)) for part in parts), key=len)
     if sum(65 <= c <= 90 or 97 <= c <= 122 for c in words) < _SHORTEST or _METRIC.search(words):
         return b""
     return b"" if _NOTICE.search(line) else words
+
+
+def _said(part: bytes) -> bytes:
+    """What a logger was told to write, without its name and level."""
+    level = _LEVEL.search(part)
+    said = part[level.end() :] if level else part
+    place = _PLACE.match(said)
+    return (said[place.end() :] if place else said).strip(b" \t[](),:;|=*#-")

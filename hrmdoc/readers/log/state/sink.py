@@ -41,7 +41,7 @@ class LeftOut:
 
 class _Rows(Struct):
     """Points of one metric that wait, and what is kept of it: axis and precision of its first point, and the
-    number of its last one.
+    number and line of its last one.
 
     Of each point, step, value, time and line wait one after another: one list costs less than a tuple a
     point.
@@ -50,6 +50,7 @@ class _Rows(Struct):
     axis: Axis
     precision: int
     last: int = -1
+    line: int = 0
     waiting: list[float] = field(default_factory=list)
 
 
@@ -72,6 +73,12 @@ class Sink:
     def metrics(self) -> set[str]:
         """Names of all metrics so far."""
         return set().union(*self._rows.values())
+
+    def passed(self, metric: str, mark: Mark) -> bool:
+        """Whether a later line has given a point of the metric: one that waited so long would end its
+        curve."""
+        rows = self._rows.get(mark.rank, {}).get(metric)
+        return rows is not None and rows.line > mark.line
 
     def single(self) -> bool:
         """Whether no metric has come twice or bears a step."""
@@ -96,7 +103,7 @@ class Sink:
             if rows is None:
                 rows = named[metric] = _Rows("index" if step is None else axis, precision)
             at = rows.last + 1 if step is None or rows.axis == "index" else step
-            rows.last = at
+            rows.last, rows.line = at, line
             rows.waiting += (at, value, time, line)
 
     def drain(self) -> Iterator[Record]:
