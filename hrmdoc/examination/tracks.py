@@ -36,8 +36,8 @@ def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
     """Finds the indices at which `steps`, shape [n], falls back.
 
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
-    often that the counter must be one of batches within an epoch: it comes as far each time, and the `values`,
-    shape [n], do not begin anew.
+    often that the counter must be one of batches within an epoch: it comes as far each time, and the
+    `values`, shape [n], do not begin anew.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):

@@ -143,8 +143,9 @@ def rank_number(series: Series) -> int:
 
 
 def best_first(found: Sequence[Series]) -> list[Series]:
-    """Series of one role, the most trustworthy first: of the last run in a file, known before guessed, those that cover all of it first,
-    then precise, then long; of guessed ones that are level, one that is named as the whole of them."""
+    """Series of one role, the most trustworthy first: of the last run in a file before earlier ones, known
+    before guessed, those that cover all of it first, then precise, then long; of guessed ones that are level,
+    one that is named as the whole of them."""
     short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
     past = {s.key: any(_over(s, other) for other in found if other is not s) for s in found}
 

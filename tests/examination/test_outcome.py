@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.analysis import Analysis, AnalysisSession, analyze
 
 
 def _curve(points: int = 200) -> np.ndarray:
@@ -42,3 +42,49 @@ def test_a_loss_that_stays_up_alarms(tmp_path: Path) -> None:
 def test_a_divergence_alarms_while_it_goes_on(tmp_path: Path) -> None:
     losses = np.concatenate([_curve(), np.full(12, 6.0)])
     assert _looked_at(tmp_path, losses, closed=False).verdict in ("warning", "critical")
+
+
+def _table(tmp_path: Path, columns: dict[str, np.ndarray]) -> Analysis:
+    table = tmp_path / "log.csv"
+    rows = zip(*columns.values(), strict=True)
+    table.write_text(
+        f"epoch,{','.join(columns)}\n"
+        + "".join(f"{i},{','.join(f'{v:.5f}' for v in row)}\n" for i, row in enumerate(rows))
+    )
+    return analyze(table)
+
+
+def test_a_plateau_of_a_solved_task_is_information(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).normal(0, 0.0002, 200)
+    flat, score = 0.0497 + noise, np.full(200, 0.999) + noise
+    loud = _levels(_table(tmp_path, {"loss": flat, "val_accuracy": np.full(200, 0.4) + noise}))
+    assert "warning" in {level for name, level in loud.items() if name.startswith("loss-")}
+    quiet = _levels(_table(tmp_path, {"loss": flat, "val_accuracy": score}))
+    assert {
+        level
+        for name, level in quiet.items()
+        if name in ("loss-plateau", "loss-plateau-noisy", "loss-hardly-falls")
+    } <= {"info"}
+
+
+def test_a_loss_that_rises_while_the_score_ends_at_its_best_is_information(tmp_path: Path) -> None:
+    at = np.arange(60)
+    up = np.where(at < 20, 1.1 - 0.03 * at, 0.5 + 0.004 * (at - 20))
+    rising = {"loss": 1.1 * 0.9**at, "val_loss": up, "val_accuracy": 0.3 + 0.65 * (1 - 0.93**at)}
+    falling = rising | {"val_accuracy": np.where(at < 20, 0.3 + 0.03 * at, 0.9 - 0.008 * (at - 20))}
+    assert _levels(_table(tmp_path, rising))["eval-past-best"] == "info"
+    assert _levels(_table(tmp_path, falling))["eval-past-best"] == "warning"
+
+
+def test_runs_of_two_series_that_differ_in_number_are_told_apart(tmp_path: Path) -> None:
+    """What an evaluation did over many launches is no erratic curve of the last."""
+    rng = np.random.default_rng(5)
+    launches = [
+        "Loading the corpus of letters\n"
+        + "".join(f"train loss: {rng.uniform(1, 900):.3f}\n" for _ in range(8))
+        + "".join(f"val loss: {rng.uniform(1, 900):.3f}\n" for _ in range(i % 2))
+        for i in range(40)
+    ]
+    log = tmp_path / "train.log"
+    log.write_text("".join(launches))
+    assert "eval-erratic" not in _levels(analyze(log))

@@ -89,3 +89,13 @@ def test_phases_follow_warmup_and_total(step: int, phase: int) -> None:
 
 def test_without_a_known_total_everything_after_warmup_is_the_middle() -> None:
     assert phases(ints(1, 500), None, None).tolist() == [2, 2]
+
+
+def test_a_counter_that_falls_back_from_another_place_each_time_restarts() -> None:
+    lengths = [140, 60, 122, 31, 217, 90]
+    steps = np.concatenate([np.arange(0, 10 * n, 10) for n in lengths])
+    assert rewinds(steps).fresh == tuple(np.cumsum(lengths)[:-1].tolist())
+
+
+def test_a_counter_that_falls_back_from_the_same_place_wraps() -> None:
+    assert rewinds(np.tile(np.arange(0, 900, 10), 6)).wraps

@@ -39,8 +39,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     `after`: other symptoms whose state its checks ask for. It is looked at behind all of them.
     `run_state`: what has become of a run that shows it, where the symptom says so. `catch_all`: it says that
     something failed and not what. `launcher`: its lines are those of a launcher, not of any rank.
-    `alarms: outcome`: it is information while the run ends well all the same; `unsolved`: while a score stands
-    near its ceiling.
+    `alarms: outcome`: it is information while the run ends well all the same; `unsolved`: while a score
+    stands near its ceiling.
     """
 
     id: str

@@ -53,3 +53,14 @@ def test_of_several_launches_the_last_counts(tmp_path: Path) -> None:
 def test_an_overlong_line_at_the_head_marks_nothing() -> None:
     word = "x" * 2000
     assert _lines(word, "loss 1.0", word) == []
+
+
+def test_the_name_of_a_logger_marks_nothing() -> None:
+    rule = "10:00:00 - __main__ - INFO - ====="
+    once = (rule, "10:00:00 - __main__ - INFO - Building the model", "10:00:01 - __main__ - INFO - loss 1.0")
+    assert _lines(*once, "10:00:02 - __main__ - INFO - loss 0.9", *once) == [6]
+
+
+def test_the_place_that_loguru_names_may_change_with_the_program() -> None:
+    before, after = "__main__:<module>:112 - run the program", "__main__:<module>:113 - run the program"
+    assert _lines(f"10:00:00 | INFO     | {before}", "loss 1.0", f"11:00:00 | INFO     | {after}") == [3]

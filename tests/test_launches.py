@@ -1,0 +1,71 @@
+"""Of a file with several launches of a program the last one is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import Analysis, analyze
+
+CRASH = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 9, in <module>\n'
+    "    main()\n"
+    "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+)
+
+
+def _analysed(tmp_path: Path, text: str) -> Analysis:
+    log = tmp_path / "train.log"
+    log.write_text(text)
+    return analyze(log)
+
+
+def _epochs(first: int, last: int) -> str:
+    return "".join(f"epoch {i} train_loss: {3 * 0.8**i:.4f}\n" for i in range(first, last))
+
+
+def _levels(analysis: Analysis) -> dict[str, str]:
+    return {symptom.id: analysis.severity(symptom) for symptom in analysis.present}
+
+
+@pytest.mark.parametrize(
+    "head", ["Loading the corpus of letters\n", "INFO - Starting conservative training for 9 epochs\n"]
+)
+def test_a_crash_before_another_launch_is_history(tmp_path: Path, head: str) -> None:
+    again = _analysed(tmp_path, head + CRASH + head + _epochs(0, 2))
+    assert again.verdict in ("healthy", "info", "no_data")
+
+
+def test_a_crash_of_the_last_launch_is_none(tmp_path: Path) -> None:
+    head = "Loading the corpus of letters\n"
+    assert _analysed(tmp_path, head + _epochs(0, 2) + head + CRASH).verdict == "critical"
+
+
+def test_an_epoch_that_an_earlier_launch_printed_ends_no_later_curve(tmp_path: Path) -> None:
+    once = "INFO - Validation - Loss: 0.9, F1: 0.1\n"
+    later = "".join(
+        f"INFO - Step {100 * i}, Loss: {0.5 / i:.4f}\nINFO - Epoch {i}/6 - Train Loss: {0.5 / i:.4f}\n"
+        for i in range(1, 7)
+    )
+    run = _analysed(tmp_path, "INFO - Epoch 1/1 - Train Loss: 0.7, F1: 0.2\n" + once + later).run
+    for series in run.series.values():
+        lines = [series.place(index)[1] or 0 for index in range(len(series))]
+        assert lines == sorted(lines)
+
+
+def test_the_fit_that_came_last_is_the_one_that_is_read(tmp_path: Path) -> None:
+    first = "".join(f"epoch {i} loss: {2 - i / 40:.3f} val_loss: {1 + i / 20:.3f}\n" for i in range(1, 31))
+    second = "".join(f"epoch {i} Train Loss: {1 / i:.4f} Val Loss: {1.1 / i:.4f}\n" for i in range(1, 13))
+    best = _analysed(tmp_path, first + "Now the ensemble\n" + second).run.best("eval.loss")
+    assert best is not None
+    assert best.key.metric == "Val Loss"
+
+
+def test_the_time_to_the_first_step_is_that_of_the_launch_that_came_to_one(tmp_path: Path) -> None:
+    failed = "2025-01-01 10:00:00 INFO Starting training\n" + CRASH
+    went = "2025-01-02 10:00:00 INFO Starting training\n" + "".join(
+        f"2025-01-02 10:00:{i:02d} INFO step {i} loss: {1 / i:.4f}\n" for i in range(1, 40)
+    )
+    assert "slow-start" not in _levels(_analysed(tmp_path, failed + went))
