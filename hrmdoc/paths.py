@@ -1,7 +1,8 @@
-"""Where the data that ships with hrmdoc lies, and where hrmdoc keeps what belongs to no run."""
+"""Where the data that ships with hrmdoc lies, and where hrmdoc keeps what it found."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,30 @@ def config_dir() -> Path:
     """The folder of the user's own settings. It need not exist."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "hrmdoc"
+
+
+def kept_in(path: Path) -> Path:
+    """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
+    if (path / "run.json").is_file() and _is_ours(path):
+        return path
+    supervised = supervised_folder(path)
+    if supervised.is_dir() and not supervised.is_symlink() and _is_ours(supervised):
+        return supervised
+    return state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+
+
+def supervised_folder(log: Path) -> Path:
+    """Where `hrmdoc run` keeps what belongs to the command that writes `log`."""
+    return log.with_name(f"{log.name}.hrmdoc")
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether the folder belongs to this user, who may write there: a run that was received from somebody
+    else keeps nothing."""
+    try:
+        return folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK)
+    except OSError:
+        return False
 
 
 def instead_of(path: str) -> str | None:

@@ -14,6 +14,7 @@ from hrmdoc.beats import file_of, is_redis
 from hrmdoc.cli.shared.operations import (
     beating,
     beating_by_environment,
+    measure_option,
     metrics_options,
     named_beat,
     telling,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     metavar="WORDS",
     help="Words that make it go on: '--resume {checkpoint}' [default: as its framework does].",
 )
+@measure_option
 @metrics_options
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(
@@ -111,6 +113,7 @@ def command(
     stop_on_silence: bool,
     act: bool,
     config: Path | None,
+    measure: float,
     metrics: str | None,
     metrics_file: Path | None,
     restart: int | None,
@@ -171,6 +174,7 @@ def command(
                 stop,
                 Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
                 Ears(_report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
+                measure or None,
             ).run()
         elif act:
             outcome = heal(
@@ -182,10 +186,17 @@ def command(
                 report=_report,
                 show_action=partial(show_action, console=screen),
                 observe=observe,
+                measure=measure or None,
             )
         else:
             outcome = supervise(
-                arguments, target, stop=stop, settings=settings, report=_report, observe=observe
+                arguments,
+                target,
+                stop=stop,
+                settings=settings,
+                report=_report,
+                observe=observe,
+                measure=measure or None,
             )
     show(outcome.analysis, screen)
     if outcome.stopped_by is not None:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hrmdoc.cli.shared.operations import beating, heartbeat_option, metrics_options, telling
+from hrmdoc.cli.shared.operations import (
+    beating,
+    heartbeat_option,
+    measure_option,
+    metrics_options,
+    telling,
+)
 from hrmdoc.cli.shared.options import (
     check_policy,
     console,
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
+@measure_option
 @heartbeat_option
 @metrics_options
 @run_options
@@ -57,6 +64,7 @@ def command(
     wait: bool,
     no_state: bool,
     act: bool,
+    measure: float,
     heartbeat: str | None,
     metrics: str | None,
     metrics_file: Path | None,
@@ -90,6 +98,7 @@ def command(
         **stated(kind, facts, roles),
         remember=not no_state,
         act=act,
+        measure=measure or None,
     )
     if act:
         check_policy(settings)

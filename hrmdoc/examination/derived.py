@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
@@ -244,11 +245,16 @@ def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
-    """Steps since the last checkpoint; a run that never tells of one says nothing about them."""
+    """Steps since the last checkpoint, and the usual seconds between two; nothing where none is told of."""
     series = run.progress
-    saved = [event.step for event in run.events if event.kind == "checkpoint" and event.step is not None]
+    events = [event for event in run.events if event.kind == "checkpoint"]
+    saved = [event.step for event in events if event.step is not None]
     if series is not None and saved:
         yield "run.steps_since_checkpoint", max(0, int(series.steps[-1]) - saved[-1])
+    times = [event.time for event in events if math.isfinite(event.time)]
+    apart = [later - sooner for sooner, later in itertools.pairwise(times) if later > sooner]
+    if apart:
+        yield "run.checkpoint_seconds", middle(np.array(apart))
 
 
 def _phase(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -93,7 +93,14 @@ class Questions:
         part = slice(fresh[-1] if fresh else 0, None)
         if not len(series.values[part]):
             return None
-        return Curve(role, series.steps[part], series.values[part], series.axis, 1 + len(fresh))
+        return Curve(
+            role,
+            series.steps[part],
+            series.values[part],
+            series.axis,
+            1 + len(fresh),
+            series.times[part],
+        )
 
 
 def asked_of_symptoms(

@@ -12,6 +12,8 @@ from typing import Literal
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.live.journal import Journal
+from hrmdoc.record.run import Run
+from hrmdoc.rulebook import SymptomRule
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -132,7 +134,7 @@ class IncidentLog:
     def _gone_long_enough(self, analysis: Analysis, name: str, now: float) -> bool:
         """Whether the run made enough progress since the symptom was last seen, or lived long enough."""
         rule = analysis.book.symptoms[name]
-        if OF_TIME in rule.needs.facts or any(part.silence is not None for part in rule.when.walk()):
+        if _of_the_clock(rule, analysis.run):
             since_s = self._back.setdefault(name, now)
             return not 0 <= now - since_s < HOLD_S * 2 ** min(self._returned[name], MOST_DOUBLED)
         series = analysis.run.progress
@@ -152,6 +154,13 @@ class IncidentLog:
             return False
         del self._waiting[change.symptom]
         return True
+
+
+def _of_the_clock(rule: SymptomRule, run: Run) -> bool:
+    """Whether time alone decides when it is over: it is about silence, or about what the watcher measures."""
+    if OF_TIME in rule.needs.facts or any(part.silence is not None for part in rule.when.walk()):
+        return True
+    return bool(rule.needs.roles) and all(map(run.is_measured, rule.needs.roles))
 
 
 def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) -> Incident:

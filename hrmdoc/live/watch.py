@@ -16,6 +16,7 @@ from hrmdoc.beats import target
 from hrmdoc.live.follow import Follower
 from hrmdoc.live.heartbeats import Heartbeats
 from hrmdoc.live.incidents import Incident, IncidentLog
+from hrmdoc.live.monitoring import Monitoring
 from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.room import free_space
 from hrmdoc.live.state import state_folder
@@ -54,6 +55,8 @@ class Watch:
         steady: seconds of a clock that nobody sets; silence is measured by it.
         remember: whether incidents are kept beside the run (or in the user's state folder).
         act: whether remedies are applied as far as the policy in the settings allows it.
+        measure: seconds between two samples of the machine; None: it is not measured.
+        pid: the process of the run, where the caller knows it.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Watch:
         steady: Callable[[], float] = time.monotonic,
         remember: bool = True,
         act: bool = False,
+        measure: float | None = None,
+        pid: Callable[[], int | None] | None = None,
     ) -> None:
         self.path = path
         self._also = also
@@ -76,6 +81,7 @@ class Watch:
         self._now, self._steady = now, steady
         self._remember = remember
         self._acts = act
+        self._measure, self._pid = measure, pid
         self._stop = self._ended = False
         self._told: list[Fact] = []
         self._admit()
@@ -96,8 +102,17 @@ class Watch:
         self.folder = state_folder(followed) if self._remember else None
         self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
         self._waker = Waker()
+        self._monitoring = self._measuring(followed)
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
+
+    def _measuring(self, followed: Path) -> Monitoring | None:
+        """What is measured is kept for `analyze`, also by `hrmdoc run`, which keeps no incidents."""
+        if self._measure is None:
+            return None
+        folder = state_folder(followed) if self._remember or self._pid is not None else None
+        run = self.session.run
+        return Monitoring(run, followed, self._files, folder, self._measure, _complain, self._pid)
 
     def _named_heartbeats(self, followed: Path) -> Heartbeats | None:
         """Those that the settings name."""
@@ -129,8 +144,7 @@ class Watch:
         last_look, last_version, cost = -LOOK_AT_LEAST_EVERY, -1, 0.0
         while not self._stop:
             moved = self._has_moved()
-            self._follower.poll()
-            self.pulse.feel()
+            self._poll()
             started, run = self._steady(), self.session.run
             due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
             if (
@@ -150,12 +164,17 @@ class Watch:
             self._waker.listen(self._follower.folders)
             self._waker.wait(self._interval, lambda: self._stop)
         self._follower.find()
-        self._follower.poll()
-        self.pulse.feel()
+        self._poll()
         self._follower.close()
         self.session.run.extend(self._told)
         yield self._look(closed=True)
         self._close()
+
+    def _poll(self) -> None:
+        self._follower.poll()
+        if self._monitoring is not None:
+            self._monitoring.take()
+        self.pulse.feel()
 
     @property
     def following(self) -> str:
@@ -180,6 +199,8 @@ class Watch:
 
     def _close(self) -> None:
         self._waker.close()
+        if self._monitoring is not None:
+            self._monitoring.close()
         if self._heartbeats is not None:
             self._heartbeats.close()
 

@@ -32,6 +32,7 @@ class Curve:
         values: shape [n]; they need not be finite.
         axis: what `steps` counts.
         runs: how many runs stand one behind the other in the same file.
+        times: Unix seconds, NaN where unknown, shape [n].
     """
 
     role: str
@@ -39,6 +40,7 @@ class Curve:
     values: FloatArray
     axis: str
     runs: int
+    times: FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Run:
     Attributes:
         path: what the user named.
         role_of: metric name -> role; see `hrmdoc.roles`.
+        measured: what the watcher itself measured of the machine. It is no word of the run, and no sign of
+            its life: rules that ask for a role that the run does not log see it, and nobody else does.
         sighting: when its files were read and last written, of a run that was read as a whole from disk.
         version: grows with every record added; shows a caller that something changed.
     """
@@ -62,6 +64,7 @@ class Run:
     path: str = ""
     role_of: Callable[[str], RoleGuess] = no_roles
     series: dict[SeriesKey, Series] = field(default_factory=dict)
+    measured: dict[SeriesKey, Series] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -114,6 +117,21 @@ class Run:
             )
         self._beside = series.extend(points, self._beside)
 
+    def measure(self, points: Points) -> None:
+        """Takes in what the watcher measured; the metric is named by its role."""
+        self.version += 1
+        key = SeriesKey(points.metric, None, points.file)
+        series = self.measured.get(key)
+        if series is None:
+            role = RoleGuess(points.metric)
+            series = self.measured[key] = Series(key, role, points.axis, points.precision)
+        series.extend(points)
+
+    def is_measured(self, role: str) -> bool:
+        """Whether the watcher, and not the run itself, says what is known of a role."""
+        best = self.best(role)
+        return best is not None and self.measured.get(best.key) is best
+
     def forget(self, source: str, file: str = "") -> None:
         """Drops the series of `source`, and what `file` alone gave, before a whole-file format is read
         again."""
@@ -138,6 +156,7 @@ class Run:
         lowest rank that has the role are returned, unless `rank` asks for one.
         """
         found = [series for series in self.series.values() if series.role.role == role and len(series)]
+        found = found or [one for one in self.measured.values() if one.role.role == role and len(one)]
         if found:
             wanted = min(rank_number(series) for series in found) if rank is None else rank
             found = [series for series in found if rank_number(series) == wanted]
@@ -146,7 +165,7 @@ class Run:
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record
         is added."""
-        stand = (self.version, len(self.series))
+        stand = (self.version, len(self.series) + len(self.measured))
         if stand != self._best_of:
             self._best, self._best_of = {}, stand
         if role not in self._best:

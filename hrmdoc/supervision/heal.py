@@ -11,10 +11,10 @@ from pathlib import Path
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.live.actionlog import FILE
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.state import supervised_folder
 from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.watch import Observer
+from hrmdoc.paths import supervised_folder
 from hrmdoc.remedies import store
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.supervise import NEVER, Outcome, StopPolicy, supervise
@@ -38,6 +38,7 @@ def heal(
     report: Callable[[Incident], None] = lambda _: None,
     show_action: Callable[[TakenAction], None] = lambda _: None,
     observe: Observer = lambda *_: None,
+    measure: float | None = None,
 ) -> Outcome:
     """Supervises `command` until it ends without a fault, or until the policy allows no further remedy.
 
@@ -46,6 +47,7 @@ def heal(
         configs: the files that may be patched, read by the command each time it starts.
         report, show_action: called with every incident, and with everything that is done.
         observe: called with every look of the watch.
+        measure: seconds between two samples of the machine; None: it is not measured.
 
     Returns:
         The outcome of the last run, examined together with its config.
@@ -58,7 +60,9 @@ def heal(
 
     def run(number: int) -> Outcome:
         place = log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
-        outcome = supervise(command, place, stop=stop, settings=settings, report=report, observe=observe)
+        outcome = supervise(
+            command, place, stop=stop, settings=settings, report=report, observe=observe, measure=measure
+        )
         return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
 
     patcher = Patcher(log, configs, settings, show_action)

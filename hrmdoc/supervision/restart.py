@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from hrmdoc.errors import UsageError
 from hrmdoc.live.actionlog import FILE, ActionLog
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.state import supervised_folder
 from hrmdoc.live.watch import Observer
 from hrmdoc.locks import acquire
+from hrmdoc.paths import supervised_folder
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.attempts import Attempt
 from hrmdoc.supervision.child import Child
@@ -64,6 +64,7 @@ class Supervisor:
         resumption: how it is told to go on from a checkpoint.
         beats: files that change while it lives, beside its logs.
         patching: what changes its config between two tries; None: nothing does.
+        measure: seconds between two samples of the machine; None: it is not measured.
         clock: Unix seconds.
     """
 
@@ -76,6 +77,7 @@ class Supervisor:
     stop: StopPolicy = NEVER
     patching: Patching | None = None
     ears: Ears = field(default_factory=Ears)
+    measure: float | None = None
     clock: Callable[[], float] = time.time
     state: State = field(default_factory=State)
     signals: Signals = field(default_factory=Signals)
@@ -168,6 +170,7 @@ class Supervisor:
             grace=self.plan.grace,
             begin=start,
             signals=self.signals,
+            measure=self.measure,
         )
         if outcome.hung:
             self._note(

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from hrmdoc.errors import InputError
-from hrmdoc.live.state import supervised_folder
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import replace_file, supervised_folder
 from hrmdoc.supervision.attempts import Attempt
 
 FILE = "state.json"

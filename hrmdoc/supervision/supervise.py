@@ -100,6 +100,7 @@ def supervise(
     grace: float = GRACE_S,
     begin: Callable[[Sequence[BinaryIO]], Child] | None = None,
     signals: Signals | None = None,
+    measure: float | None = None,
 ) -> Outcome:
     """Runs `command`, which writes to `log`, and watches that; what it writes is passed on as it comes.
 
@@ -112,6 +113,7 @@ def supervise(
         observe: called with every look of the watch.
         silence: when it is ended because it stands still; None: never.
         grace: seconds between SIGTERM and SIGKILL where it is stopped.
+        measure: seconds between two samples of the machine; None: it is not measured.
         begin: starts the command with the files for its output, or finds it again.
         signals: who notes the signals, where somebody does already.
 
@@ -126,8 +128,16 @@ def supervise(
             Tail(path, stream)
             for path, stream in zip(logs, (sys.stdout.buffer, sys.stderr.buffer), strict=False)
         ]
-        watch = Watch(*map(str, logs), remember=False, settings=settings)
+        started: list[Child] = []
+        watch = Watch(
+            *map(str, logs),
+            remember=False,
+            settings=settings,
+            measure=measure,
+            pid=lambda: (started[0].pid or None) if started else None,
+        )
         child = Child.start(command, files) if begin is None else begin(files)
+        started.append(child)
     care = _Care(child, tails, watch, silence, grace)
     with nullcontext(signals) if signals is not None else Signals() as noted:
         noted.child = child

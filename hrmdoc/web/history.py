@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.live.journal import Journal
-from hrmdoc.live.state import kept_in
+from hrmdoc.paths import kept_in
 from hrmdoc.reports.layout import safe
 
 MOST = 60

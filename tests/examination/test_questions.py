@@ -93,7 +93,7 @@ def test_ranks_are_compared_with_their_median() -> None:
     assert ask("rank_spread", *ranks) == pytest.approx(2.5)
 
 
-OF_NO_SERIES = {"count", "finite", "present", "seen", "episodes", "peak", "began"}
+OF_NO_SERIES = {"count", "finite", "timed", "present", "seen", "episodes", "peak", "began"}
 OF_TERMS = {"never_finite", "idle_beside_others"}
 
 

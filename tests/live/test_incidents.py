@@ -15,7 +15,7 @@ from hrmdoc.rulebook import SymptomRule, When, load
 from hrmdoc.rulebook.schema.when import SilenceWhen
 
 RULE = SimpleNamespace(
-    when=When(detector="level", role="train.loss", patience=4), needs=SimpleNamespace(facts=())
+    when=When(detector="level", role="train.loss", patience=4), needs=SimpleNamespace(facts=(), roles=())
 )
 
 
@@ -26,7 +26,7 @@ def analysis(state: State, severity: str = "warning", step: int = 5, points: int
         symptoms=[symptom],
         severity=lambda one: one.severity,
         diagnosis=SimpleNamespace(hypotheses=()),
-        run=SimpleNamespace(path="", progress=range(points)),
+        run=SimpleNamespace(path="", progress=range(points), is_measured=lambda _: False),
         book=SimpleNamespace(symptoms={"loss-plateau": RULE}),
     )
 
@@ -147,7 +147,9 @@ def test_no_rule_is_open_and_closed_by_the_noise_of_one_point(rule: SymptomRule)
 
 
 def test_what_the_clock_shows_is_over_after_ten_seconds_and_twice_as_many_each_time_it_came_back() -> None:
-    rule = SimpleNamespace(when=When(silence=SilenceWhen(factor=1, floor=1)), needs=SimpleNamespace(facts=()))
+    rule = SimpleNamespace(
+        when=When(silence=SilenceWhen(factor=1, floor=1)), needs=SimpleNamespace(facts=(), roles=())
+    )
     log = IncidentLog(None)
 
     def told(state: State, now: float) -> list[str]:

@@ -178,7 +178,7 @@ def test_a_function_answers_or_has_too_little_whatever_the_values(
     function = measures.all_functions()[name]
     values = series(seed, n, 1, dirty=dirty)
     sound = values[np.isfinite(values)]
-    curve = Curve("train.loss", np.arange(n), values, "step", 1)
+    curve = Curve("train.loss", np.arange(n), values, "step", 1, np.arange(n) * 60.0)
     given = [sound if function.subject == "values" else curve] * function.roles
     if (len(sound) if function.subject == "values" else n) < function.points:
         return
@@ -207,7 +207,7 @@ def test_the_course_of_a_function_is_its_answer_at_each_point(
         return (
             values[:stop]
             if function.subject == "values"
-            else Curve("x", steps[:stop], values[:stop], "step", 1)
+            else Curve("x", steps[:stop], values[:stop], "step", 1, steps[:stop] * 60.0)
         )
 
     if not len(values):
@@ -226,5 +226,6 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     shapes = {"anew", "back_after", "before_break", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
     medians = {"before_zero", "from_start", "jitter", "least_cost"}
     outcomes = {"kept", "risen", "since_best"}
+    rates = {"seconds_until"}
     whole = {name for name in CURVES if measures.all_functions()[name].course is None}
-    assert whole == shapes | medians | outcomes
+    assert whole == shapes | medians | outcomes | rates

@@ -9,7 +9,7 @@ from hrmdoc.record.records import FloatArray
 
 
 def curve(values: FloatArray) -> Curve:
-    return Curve("train.loss", np.arange(len(values)), values, "step", 1)
+    return Curve("train.loss", np.arange(len(values)), values, "step", 1, np.full(len(values), np.nan))
 
 
 CYCLE = [1.2345, 2.3456, 3.4567, 4.5678]

@@ -17,7 +17,7 @@ import pytest
 from hrmdoc.cli.main import main
 from hrmdoc.errors import UsageError
 from hrmdoc.live.actionlog import verify
-from hrmdoc.live.state import supervised_folder
+from hrmdoc.paths import supervised_folder
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.plan import Plan
 from hrmdoc.supervision.restart import Supervisor

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hrmdoc import rulebook
 from hrmdoc.analysis import Analysis, analyze
 from hrmdoc.cli.main import cli
-from hrmdoc.live.state import supervised_folder
+from hrmdoc.paths import supervised_folder
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.attempts import Attempt
 from hrmdoc.supervision.state import State, load, save

@@ -37,6 +37,18 @@ def metrics_options(function: F) -> F:
     )
 
 
+def measure_option(function: F) -> F:
+    """`--measure`: how often the machine is looked at."""
+    return click.option(
+        "--measure",
+        type=click.FloatRange(min=0),
+        default=10.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Between two looks at GPU, memory, disk and processes of the run; 0: none.",
+    )(function)
+
+
 def heartbeat_option(function: F) -> F:
     """`--heartbeat`: where the run says that it lives."""
     return click.option(

@@ -32,7 +32,7 @@ _NO_LOG_NAMES = frozenset(
     conda.yaml conda.yml environment.yml python_env.yaml input_example.json identifiers.json license licence
     notice makefile dockerfile readme changelog codeowners pnpm-lock.yaml mkdocs.yml docker-compose.yml
     .gitignore .gitattributes .ds_store latest diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl
-    meta.json demo-output.log report.html report.md
+    host.jsonl meta.json demo-output.log report.html report.md
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _STATES_OF_A_SWEEP = ("experiment_state-", "basic-variant-state-", "searcher-state-", "search_gen_state-")

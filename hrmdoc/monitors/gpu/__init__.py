@@ -1,0 +1,1 @@
+"""The GPUs of this machine: one file a way to ask for them, and what they say together."""

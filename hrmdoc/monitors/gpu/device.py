@@ -1,0 +1,72 @@
+"""What one GPU shows, and what those of a run show together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from hrmdoc.monitors.sensor import Values, known
+
+SLOWED = 0x8 | 0x20 | 0x40 | 0x80
+"""Of the reasons of NVML for a slower clock: hardware slowdown, heat by software and by hardware, power
+brake. The power cap is usual at full load and is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU; what it does not tell is None.
+
+    Attributes:
+        util: %, of the time since the reading before.
+        memory: bytes in use, and of all.
+        temperature: °C.
+        power: watts.
+        slowed: heat or a power brake lowers its clocks.
+        pids: the processes that compute on it; None where nobody can tell.
+    """
+
+    index: int
+    util: float | None = None
+    memory: tuple[float, float] | None = None
+    temperature: float | None = None
+    power: float | None = None
+    slowed: bool | None = None
+    pids: frozenset[int] | None = None
+
+
+def used(devices: Sequence[Device], pids: Iterable[int]) -> Sequence[Device]:
+    """The GPUs that a run computes on: those where its processes are seen. A container sees no numbers of
+    processes that the driver would know: then all on which anybody computes. Where nobody can tell, all."""
+    own = set(pids)
+    if any(device.pids is None for device in devices):
+        return devices
+    mine = [device for device in devices if own & (device.pids or frozenset())]
+    return mine or [device for device in devices if device.pids]
+
+
+def together(devices: Sequence[Device]) -> Values:
+    """What the GPUs of a run show as one."""
+    utils = [(one.util, one.index) for one in devices if one.util is not None]
+    shares = [100 * one.memory[0] / one.memory[1] for one in devices if one.memory and one.memory[1]]
+    slowed = [one.slowed for one in devices if one.slowed is not None]
+    powers = [one.power for one in devices if one.power is not None]
+    behind, index = _behind(utils)
+    return known(
+        gpu_util=fmean(util for util, _ in utils) if utils else None,
+        gpu_memory_share=max(shares, default=None),
+        gpu_temperature=max((t for one in devices if (t := one.temperature) is not None), default=None),
+        gpu_power=sum(powers) if powers else None,
+        gpu_throttled=fmean(slowed) if slowed else None,
+        gpu_behind=behind,
+        gpu_behind_index=index,
+    )
+
+
+def _behind(utils: Sequence[tuple[float, int]]) -> tuple[float | None, float | None]:
+    """How far the laziest lies below the others, and which one it is."""
+    if len(utils) < 2:
+        return None, None
+    lowest, index = min(utils)
+    others = [util for util, other in utils if other != index]
+    return max(0.0, median(others) - lowest), float(index)
