@@ -81,6 +81,7 @@ NAMES = {
     "csv": "metrics.csv",
     "trials": "console.log",
     "envelopes": "pod.json",
+    "exposition": "node.prom",
     "flight_recorder": "nccl_trace_rank_0",
     "hf_state": "trainer_state.json",
     "json_history": "history.json",
@@ -162,6 +163,9 @@ _PLAIN: dict[str, bytes] = {
     "configs": b"lr: 1e-3\nmodel:\n  width: 8\n  layers: [1, 2]\nseed: 0\n",
     "envelopes": b'{"log": "step 1 | loss 2.0\\n", "time": "2026-11-20T03:00:01Z"}\n{"log": "step 2 loss '
     b'nan\\n", "time": ""}\n',
+    "exposition": b"# TYPE node_memory_MemTotal_bytes gauge\nnode_memory_MemTotal_bytes 1e+11 1767322000000\n"
+    b'DCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\nnode_filesystem_avail_bytes{mountpoint="/"} 9e+09\n'
+    b'DCGM_FI_DEV_GPU_UTIL{gpu="0"} 96\nnode_memory_MemAvailable_bytes 5e+10\n',
     "json_history": b'{"loss": [2.0, 1.5, 1.2], "val_loss": [2.1, NaN, 1.3]}',
     "jsonl": b'{"step": 1, "loss": 2.0}\n{"step": 2, "loss": null, "eval": {"loss": 1.5}}\n{"step": 3, '
     b'"loss": "nan"}\n',

@@ -23,7 +23,7 @@ from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 
-_BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "flight_recorder", "torchrun"})
+_BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "exposition", "flight_recorder", "torchrun"})
 _PATTERN = frozenset("*?[")
 _PART_WORDS = patterns.lazy(
     r"(?:^|[._-])(?:(?:global|local)?(?:rank|worker|gpu|node|proc|process|device)[._-]?\d+|(?:stdout|stderr|out|err|output|console"
