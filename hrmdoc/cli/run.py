@@ -113,7 +113,7 @@ def command(
     stop_on_silence: bool,
     act: bool,
     config: Path | None,
-    measure: float,
+    measure: float | None,
     metrics: str | None,
     metrics_file: Path | None,
     restart: int | None,
@@ -174,7 +174,7 @@ def command(
                 stop,
                 Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
                 Ears(_report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
-                measure or None,
+                measure,
             ).run()
         elif act:
             outcome = heal(
@@ -186,7 +186,7 @@ def command(
                 report=_report,
                 show_action=partial(show_action, console=screen),
                 observe=observe,
-                measure=measure or None,
+                measure=measure,
             )
         else:
             outcome = supervise(
@@ -196,7 +196,7 @@ def command(
                 settings=settings,
                 report=_report,
                 observe=observe,
-                measure=measure or None,
+                measure=measure,
             )
     show(outcome.analysis, screen)
     if outcome.stopped_by is not None:

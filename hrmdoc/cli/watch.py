@@ -64,7 +64,7 @@ def command(
     wait: bool,
     no_state: bool,
     act: bool,
-    measure: float,
+    measure: float | None,
     heartbeat: str | None,
     metrics: str | None,
     metrics_file: Path | None,
@@ -98,7 +98,7 @@ def command(
         **stated(kind, facts, roles),
         remember=not no_state,
         act=act,
-        measure=measure or None,
+        measure=measure,
     )
     if act:
         check_policy(settings)

@@ -102,7 +102,7 @@ def test_between_two_restarts_the_config_is_patched_as_the_policy_allows(config:
 
 
 def test_what_the_policy_does_not_allow_ends_the_restarts_and_is_recorded(config: Path) -> None:
-    from hrmdoc.live.state import supervised_folder
+    from hrmdoc.paths import supervised_folder
     from hrmdoc.supervision.heal import Patcher
     from hrmdoc.supervision.plan import Plan
     from hrmdoc.supervision.restart import Supervisor

@@ -45,6 +45,7 @@ def measure_option(function: F) -> F:
         default=10.0,
         show_default=True,
         metavar="SECONDS",
+        callback=lambda _context, _option, seconds: seconds or None,
         help="Between two looks at GPU, memory, disk and processes of the run; 0: none.",
     )(function)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -47,20 +47,28 @@ def used(devices: Sequence[Device], pids: Iterable[int]) -> Sequence[Device]:
 
 def together(devices: Sequence[Device]) -> Values:
     """What the GPUs of a run show as one."""
-    utils = [(one.util, one.index) for one in devices if one.util is not None]
-    shares = [100 * one.memory[0] / one.memory[1] for one in devices if one.memory and one.memory[1]]
-    slowed = [one.slowed for one in devices if one.slowed is not None]
-    powers = [one.power for one in devices if one.power is not None]
-    behind, index = _behind(utils)
+    utils = _told(devices, lambda one: one.util)
+    slowed = _told(devices, lambda one: one.slowed)
+    powers = _told(devices, lambda one: one.power)
+    behind, index = _behind([(one.util, one.index) for one in devices if one.util is not None])
     return known(
-        gpu_util=fmean(util for util, _ in utils) if utils else None,
-        gpu_memory_share=max(shares, default=None),
-        gpu_temperature=max((t for one in devices if (t := one.temperature) is not None), default=None),
+        gpu_util=fmean(utils) if utils else None,
+        gpu_memory_share=max(_told(devices, _share), default=None),
+        gpu_temperature=max(_told(devices, lambda one: one.temperature), default=None),
         gpu_power=sum(powers) if powers else None,
         gpu_throttled=fmean(slowed) if slowed else None,
         gpu_behind=behind,
         gpu_behind_index=index,
     )
+
+
+def _told(devices: Sequence[Device], ask: Callable[[Device], float | None]) -> list[float]:
+    """The answers of those that answer."""
+    return [answer for one in devices if (answer := ask(one)) is not None]
+
+
+def _share(device: Device) -> float | None:
+    return 100 * device.memory[0] / device.memory[1] if device.memory and device.memory[1] else None
 
 
 def _behind(utils: Sequence[tuple[float, int]]) -> tuple[float | None, float | None]:
