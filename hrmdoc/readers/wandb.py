@@ -1,14 +1,13 @@
 """Weights & Biases: the binary log of a run (`run-<id>.wandb`) and `wandb-metadata.json`.
 
-Layout of the log: a 7-byte header, then blocks of 32 KiB with LevelDB's record framing; a record is a
-protocol-buffer message `wandb_internal.Record`. Only what a diagnosis needs is decoded: history, config,
-system statistics, exit, output. Field numbers after wandb/proto/wandb_internal.proto.
+A record of the log is a protocol-buffer message `wandb_internal.Record`. Only what a diagnosis needs is
+decoded: history, config, system statistics, exit, output. Field numbers after
+wandb/proto/wandb_internal.proto.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from hrmdoc.readers.events.wire import BYTES, Field
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.base import Context, Session
 from hrmdoc.readers.support.flatten import flat_facts, plain_value
+from hrmdoc.readers.support.framed import HEADER, FramedSession
 from hrmdoc.readers.support.whole import json_session
 from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Line, Record
@@ -26,10 +26,6 @@ TITLE = "Weights & Biases offline runs"
 WHOLE = False
 
 _MAGIC = b":W&B"
-_BLOCK = 32768
-_HEADER = 7
-_MOST_WORK = 1 << 22  # bytes that are summed in search of the next frame of a block
-_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 13, 17, 18
 _METADATA = {
     "python": "env",
@@ -46,7 +42,7 @@ def sniff(path: Path, head: bytes) -> float:
     """By its first bytes, or its name."""
     if head.startswith(_MAGIC):
         return 1.0
-    if path.suffix == ".wandb" and head[4:_HEADER] == b"\xe1\xbe\0":
+    if path.suffix == ".wandb" and head[4:HEADER] == b"\xe1\xbe\0":
         return 0.9
     return 0.95 if path.name == "wandb-metadata.json" and head.lstrip().startswith(b"{") else 0.0
 
@@ -65,102 +61,22 @@ def _metadata(context: Context, tree: Any) -> Iterator[Record]:
             yield Fact("env.cpu_count", value, "run", context.path)
 
 
-class _Session:
+class _Session(FramedSession):
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._rest = b""
-        self._offset = 0
-        self._parts: list[bytes] = []
-        self._begin = 0
+        super().__init__(context, _MAGIC, "a W&B log")
         self._rows = Rows(context, precision=3)
         self._stats = Rows(context, precision=3)
         self._step = 0
         self._text = ""
         self._printed = not (Path(context.path).parent / "files" / "output.log").exists()
 
-    def feed(self, data: bytes) -> Iterator[Record]:
-        """Records of every whole message."""
-        buffer = self._rest + data
-        at = 0
-        if self._offset == 0:
-            if len(buffer) < _HEADER:
-                self._rest = buffer
-                return
-            at = _HEADER
-            if not buffer.startswith(_MAGIC):
-                yield Damage(self._context.path, 0, "the file does not begin as a W&B log does")
-        at = yield from self._frames(buffer, at)
-        self._rest = buffer[at:]
-        self._offset += at
+    def _gathered(self) -> Iterator[Record]:
         yield from self._rows.points()
         yield from self._stats.points()
 
-    def close(self) -> Iterator[Record]:
-        """What can be saved of a damaged end, a note on a torn record, and the last printed line."""
-        at = yield from self._frames(
-            self._rest, 0 if self._offset else min(_HEADER, len(self._rest)), final=True
-        )
-        yield from self._rows.points()
-        yield from self._stats.points()
+    def _last(self) -> Iterator[Record]:
         yield from self._rows.rest()
         yield from self._print("\n")
-        rest, self._rest = self._rest[at:], b""
-        if rest.strip(b"\0"):
-            yield Damage(
-                self._context.path, self._offset + at, f"the last record is incomplete ({len(rest)} bytes)"
-            )
-
-    def _frames(self, buffer: bytes, at: int, *, final: bool = False) -> Generator[Record, None, int]:
-        """Cuts whole frames out of `buffer`; returns where the first torn one begins.
-
-        Behind a damaged frame the next sound one of its block is looked for, once the block is whole or the
-        file has ended.
-        """
-        while True:
-            left = _BLOCK - (self._offset + at) % _BLOCK
-            have = len(buffer) - at
-            if left < _HEADER:
-                if have < left:
-                    return at
-                at += left
-                continue
-            if have >= _HEADER and _sound(buffer, at, at + left):
-                length = int.from_bytes(buffer[at + 4 : at + 6], "little")
-                yield from self._frame(
-                    buffer[at + _HEADER : at + _HEADER + length], buffer[at + 6], self._offset + at
-                )
-                at += _HEADER + length
-                continue
-            if have < left and not final:
-                return at
-            found = _next_sound(buffer, at + 1, at + left)
-            if found is None and have < left:
-                return at
-            stop = at + left if found is None else found
-            if any(buffer[at:stop]):
-                yield Damage(
-                    self._context.path,
-                    self._offset + at,
-                    f"damaged bytes were passed over ({stop - at} bytes)",
-                )
-                self._parts = []
-            at = stop
-
-    def _frame(self, part: bytes, kind: int, place: int) -> Iterator[Record]:
-        """Takes in a sound frame; the last one of a message completes it."""
-        if kind in (_FULL, _FIRST):
-            self._parts, self._begin = [], place
-        elif not self._parts:
-            return  # the beginning of this message was damaged, which has been reported
-        self._parts.append(part)
-        if kind in (_FULL, _LAST):
-            message, self._parts = b"".join(self._parts), []
-            try:
-                yield from self._message(message)
-            except ValueError:
-                yield Damage(
-                    self._context.path, self._begin, "a record could not be decoded and was left out"
-                )
 
     def _message(self, data: bytes) -> Iterator[Record]:
         for field in wire.fields(data):
@@ -243,29 +159,6 @@ class _Session:
         for line in lines:
             if line and any(True for _ in self._context.wanted(line.encode())):
                 yield Line(line, self._context.path, self._begin, rank=self._context.rank, step=self._step)
-
-
-def _sound(buffer: bytes, at: int, end: int) -> bool:
-    """Whether a whole frame with a right checksum begins at `at` and lies before `end`, the end of its
-    block."""
-    size, kind = int.from_bytes(buffer[at + 4 : at + 6], "little"), buffer[at + 6]
-    if not _FULL <= kind <= _LAST or at + _HEADER + size > min(end, len(buffer)):
-        return False
-    return zlib.crc32(buffer[at + 6 : at + _HEADER + size]) == int.from_bytes(buffer[at : at + 4], "little")
-
-
-def _next_sound(buffer: bytes, at: int, end: int) -> int | None:
-    """Where the next sound frame before `end` begins. Hostile bytes look like a frame at every place: the
-    work is bounded."""
-    work = 0
-    for start in range(at, min(end, len(buffer)) - _HEADER + 1):
-        if _FULL <= buffer[start + 6] <= _LAST:
-            if _sound(buffer, start, end):
-                return start
-            work += int.from_bytes(buffer[start + 4 : start + 6], "little")
-            if work > _MOST_WORK:
-                return None
-    return None
 
 
 def _item(data: bytes, outer: Field) -> tuple[str, Any]:

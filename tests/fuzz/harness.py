@@ -19,6 +19,7 @@ from pathlib import Path
 from hrmdoc import readers
 from hrmdoc.readers import Source
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record, Tick
+from tests.readers import trackers
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 _TOKENS = [
@@ -95,6 +96,13 @@ NAMES = {
     "trackio": "tiny.db",
     "torchrun": "error.json",
     "wandb": "run-a.wandb",
+    "clearml": "metrics.jsonl",
+    "comet": "messages.json",
+    "neptune": "data-1.log",
+    "optuna": "study.db",
+    "otlp": "metrics.json",
+    "prometheus": "range.json",
+    "swanlab": "run-a.swanlab",
 }
 
 
@@ -175,6 +183,7 @@ _PLAIN: dict[str, bytes] = {
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 "
     b"97\n",
     "trackio": _trackio(),
+    **trackers.SEEDS,
     "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',
 }
 

@@ -19,7 +19,10 @@ _RUN_NAME = patterns.lazy(
     r"version_\d+|(?:offline-)?run-\d{8}_\d{6}-[\w-]+|(?:run|exp|trial|seed|train|predict|val)[_-]?\d+|train|[0-9a-f]{32}"
     r"|.*(?:19|20)\d\d-?[01]\d-?[0-3]\d.*|[0-2]\d-[0-5]\d-[0-5]\d|[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|[A-Z][A-Z0-9]{1,7}_\d+"
 )
-_RECORDS = frozenset({"text", "trials", "csv", "jsonl", "tfevents", "hf_state", "json_history", "wandb"})
+_RECORDS = frozenset(
+    {"text", "trials", "csv", "jsonl", "tfevents", "hf_state", "json_history", "wandb"}
+    | {"clearml", "comet", "neptune", "swanlab"}
+)
 _DIGITS = patterns.lazy(r"\d+")
 _ARRAY_TASK = patterns.lazy(r"^(?P<job>.*slurm-\d+|.*?-\d{4,})_(?P<task>\d+)\.(?:out|err|log)$")
 _PART = patterns.lazy(

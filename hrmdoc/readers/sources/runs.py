@@ -24,6 +24,8 @@ from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 
 _BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "exposition", "flight_recorder", "torchrun"})
+_ONE_FOLDER = frozenset({"clearml", "comet"})
+"""Trackers that keep a run as a folder, or a zip file, of several files."""
 _PATTERN = frozenset("*?[")
 _PART_WORDS = patterns.lazy(
     r"(?:^|[._-])(?:(?:global|local)?(?:rank|worker|gpu|node|proc|process|device)[._-]?\d+|(?:stdout|stderr|out|err|output|console"
@@ -162,6 +164,9 @@ def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
     """Runs of records that lie in no folder of a run, by what the names of the files say."""
     runs: list[RunGroup] = []
     for home, members in _gathered(sources, lambda source: folders.home_of(source.path)).items():
+        if any(source.reader in _ONE_FOLDER for source in members):
+            runs.append(groups.group_of(_label(str(home), members), members))
+            continue
         stems = _gathered(members, _stem)
         named = {str(stem): inside for stem, inside in stems.items() if stem}
         apart = sum(map(folders.is_run_name, named)) > 1

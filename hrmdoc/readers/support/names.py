@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -54,7 +55,7 @@ _NO_LOG_FOLDERS = frozenset(
         "testdata",
     ]
 )
-_HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim"})
+_HIDDEN_WANTED = frozenset({".hydra", ".wandb", ".trackio", ".aim", ".neptune"})
 _MARKS_OF_NO_RUN = ("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG")
 _RULE_KINDS = frozenset({"symptoms", "signatures", "causes", "remedies", "frameworks"})
 
@@ -104,10 +105,19 @@ def is_no_run_folder(path: str) -> bool:
         inside = {entry.name for entry in os.scandir(path)}
     except OSError:
         return False
+    if os.path.basename(path) == "debug" and _of_swanlab(os.path.dirname(path)):
+        return True
     rules = inside & _RULE_KINDS
     return not inside.isdisjoint(_MARKS_OF_NO_RUN) or any(
         _holds_rules(os.path.join(path, one)) for one in rules
     )
+
+
+def _of_swanlab(folder: str) -> bool:
+    """Whether a folder is that of a run of SwanLab, which keeps what went wrong in itself in `debug`."""
+    with suppress(OSError):
+        return any(entry.name.endswith(".swanlab") for entry in os.scandir(folder))
+    return False
 
 
 def _holds_rules(folder: str) -> bool:
