@@ -33,7 +33,10 @@ def safe(text: str, limit: int = 300) -> str:
 
 
 def short(file: str) -> str:
-    """A path as a person would type it here: relative to the working folder where that is shorter."""
+    """A path as a person would type it here: relative to the working folder where that is shorter; an
+    address stays as it is."""
+    if "://" in file:
+        return safe(file, 200)
     try:
         relative = os.path.relpath(file)
     except ValueError:  # another drive

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hrmdoc import readers
 from hrmdoc.errors import InputError, UsageError
 from hrmdoc.paths import instead_of
-from hrmdoc.readers.sources import archives, remote
+from hrmdoc.readers.sources import archives, remote, tracked
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.sources.walk import MAX_FILES, files_below
 from hrmdoc.readers.support import names
@@ -122,6 +122,9 @@ def _named(path: str, search: _Search) -> Iterator[Source]:
     if remote.is_remote(path):
         yield from _in_storage(path, search)
         return
+    if tracked.is_tracked(path):
+        yield from _on_server(path, search)
+        return
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
@@ -174,6 +177,21 @@ def _packed(archive: str, place: str, search: _Search) -> Iterator[Source]:
     inside = os.path.normpath(os.path.join(root, place))
     if not os.path.exists(inside) or not (inside + os.sep).startswith(root + os.sep):
         raise InputError(f"holds no {place!r} that may be a record", file=archive)
+    yield from _unpacked(root, inside, archive, search)
+
+
+def _on_server(path: str, search: _Search) -> Iterator[Source]:
+    """Sources of a run that a tracking server keeps."""
+    if not search.unpacking:
+        raise UsageError(
+            "is kept by a server, which is not followed", file=path, hint=f"hrmdoc analyze {path}"
+        )
+    root = os.fspath(tracked.fetched(path))
+    yield from _unpacked(root, root, path, search)
+
+
+def _unpacked(root: str, inside: str, archive: str, search: _Search) -> Iterator[Source]:
+    """Sources in a folder that stands for `archive`, by names that begin with that."""
     met: list[Damage] = []
     within = dataclasses.replace(search, how=Listing(most=search.how.most), noted=met)
     found = (
