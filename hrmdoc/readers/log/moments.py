@@ -13,6 +13,7 @@ _ONE_RESUME = 40
 """A program reports one resume in several lines, as Lightning says that it restores and that it has
 restored."""
 _LONGEST = 600
+"""Characters at its beginning in which a line says what happens; what stands behind them is data."""
 _DETAIL = 300
 """Characters of the line that are kept with the event."""
 _STEP = patterns.lazy(
@@ -68,9 +69,7 @@ class _Resumes(State):
 
 def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
-    text = line.text
-    if len(text) > _LONGEST:
-        return None
+    text = line.text[:_LONGEST]
     lower = text.lower()
     for kind, hints, pattern in _MOMENTS:
         if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):
@@ -84,7 +83,7 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
         if kind == "checkpoint":
             spans = [step.span(1)] if step else []
             again = lambda cursor, numbers, line: _event("checkpoint", cursor, numbers, line)  # noqa: E731
-            reading.again = Again(again, spans, free=[(0, len(text))], text=True)
+            reading.again = Again(again, spans, free=[(0, len(line.text))], text=True)
         return reading
     return None
 

@@ -30,8 +30,8 @@ _APART = 16
 """So many blocks are read piece by piece before their shapes are looked at again."""
 _SEEN_EACH = scan.TROUBLE | scan.WANTED
 """Lines that may show what broke get a look each."""
-_DIGITS_MATTER = (b"restart", b"using ", b"precision")
-"""Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`."""
+_DIGITS_MATTER = (b"restart", b"using ", b"precision", b"unsloth", b"world size")
+"""Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`, `[rank 0, ...`."""
 
 
 class TextSession:
@@ -158,8 +158,8 @@ class TextSession:
 
     def _again(self, outlines: Outlines, row: int, line: int, kinds: int) -> bool:
         """Whether a piece could be read as another of its shape was."""
-        shape, facts = outlines.shapes[row], self._log.facts
-        if not shape.recipes or kinds & _SEEN_EACH or (kinds & scan.FRAMEWORK and facts.looks):
+        shape = outlines.shapes[row]
+        if not shape.recipes or kinds & _SEEN_EACH:
             return False
         numbers, key, rank, time, text = outlines.taken(row)
         recipe = shape.recipes.get(key)
@@ -220,7 +220,7 @@ class TextSession:
 
     def _repeats(self, shape: Shape, raw: bytes, kinds: int) -> bool:
         """Whether lines of a shape give nothing, as this one did: libraries say the same all day."""
-        if kinds & (scan.METRIC | scan.BAR) or (kinds & scan.FRAMEWORK and self._log.facts.looks):
+        if kinds & (scan.METRIC | scan.BAR):
             return False
         return not shape.exact and not _hangs_on_digits(raw)
 

@@ -58,3 +58,41 @@ def test_all_overlong_lines_are_counted(read: Any) -> None:
     assert damage.what.startswith("3 lines are longer than 64 KiB")
     [damage] = read(long).damages
     assert damage.what.startswith("a line is longer than 64 KiB")
+
+
+LOSSES = "".join(f"step {at} loss {2 - at / 100:.2f}\n" for at in range(60))
+
+
+def test_lines_of_too_many_numbers_are_counted_as_data(read: Any) -> None:
+    run = read(LOSSES + 3 * ("step 60 loss " + " ".join(f"{at}.5" for at in range(1500)) + "\n"))
+    [damage] = run.damages
+    assert (damage.line, damage.what) == (61, "left out 3 lines of more than 1,000 numbers")
+    assert not damage.incomplete
+
+
+def test_a_header_of_sixty_columns_is_a_header(read: Any) -> None:
+    names = ["epoch", "train_loss", *(f"part{at}_loss" for at in range(58))]
+    rows = "".join(f"{epoch}  {2 - epoch / 50:.2f}" + "  0.5" * 58 + "\n" for epoch in range(20))
+    run = read("  ".join(names) + "\n" + rows)
+    assert {key.metric for key in run.series} == set(names[1:])
+    assert run.points == 59 * 20
+
+
+def test_rows_below_a_header_that_are_too_long_are_counted(read: Any) -> None:
+    long = "2  0.5  0.4" + "  0.25" * 400
+    run = read(f"epoch  train_loss  valid_loss\n1  0.6  0.5\n{long}\n3  0.4  0.3\n")
+    [damage] = run.damages
+    assert (damage.line, damage.what) == (3, "left out 1 rows of more than 2,000 characters")
+
+
+def test_a_long_line_says_at_its_beginning_what_happens(read: Any) -> None:
+    run = read(LOSSES + "Resuming from checkpoint step 50 " + "x y " * 300 + "\n" + LOSSES)
+    assert [(event.kind, event.step) for event in run.events] == [("resume", 50)]
+    run = read(LOSSES + "x y " * 300 + "Resuming from checkpoint step 50\n" + LOSSES)
+    assert run.events == []
+
+
+def test_a_framework_is_known_by_a_word_behind_many_lines_with_weaker_ones(read: Any) -> None:
+    weak = "".join(f"paddle says {chr(97 + at % 26) * (1 + at // 26)} loss 1.0\n" for at in range(400))
+    run = read(weak + LOSSES + "INFO:swift begins\n" + LOSSES)
+    assert run.facts["run", "run.framework"].value == "ms-swift"

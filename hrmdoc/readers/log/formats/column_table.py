@@ -97,7 +97,9 @@ class ColumnTable(Format):
         columns = table.columns
         if not columns or _REDRAWN.match(text.rstrip()):
             return None
-        table.rows = max(0, table.rows - 1)
+        begun, table.rows = table.rows > 0, max(0, table.rows - 1)
+        if len(text) > LONGEST and begun:
+            cursor.log.leave_out(f"rows of more than {LONGEST:,} characters", mark, data=True)
         if len(text) > LONGEST or not full:
             return None
         row = _row_of(text, columns, cursor)

@@ -14,8 +14,10 @@ from hrmdoc.readers.log.formats.keras_bar import KerasBar
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
+from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, split_of
+from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 from hrmdoc.readers.log.state.candidates import ALIKE, Candidate, Candidates
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.epoch_lines import EpochLines
@@ -85,6 +87,7 @@ class KeyValue(Format):
         known = self.log.plans.read(text, split or lines.heading)
         if known is None:
             self._head(lines, text)
+            self._too_many(text, line)
             return None
         plan, numbers = known
         if lines.heading and not position_of(plan, numbers).silent:
@@ -96,6 +99,12 @@ class KeyValue(Format):
             spans = spans_of(text, numbers)
             reading.again = None if spans is None else Again(partial(self._read, plan), spans)
         return reading
+
+    def _too_many(self, text: str, line: Line) -> None:
+        """Says where a line holds more numbers than are read; of one that was cut, the cut is said."""
+        shortest = 2 * MOST_NUMBERS
+        if shortest < len(text) and len(line.whole) < PIECE_LIMIT and len(split_numbers(text)) > shortest:
+            self.log.leave_out(f"lines of more than {MOST_NUMBERS:,} numbers", line.mark, data=True)
 
     def _written(self, line: Line, cursor: Cursor) -> str:
         """The line with points before its decimals, and its counter by the name of what it counts."""

@@ -42,7 +42,6 @@ _YOLO_ROWS = {len(columns): columns for columns in (_YOLO, _YOLO_FULL, (*_YOLO[:
 _CELLS = patterns.lazy(r"\s*\|\s*|\s{2,}|\t")
 _COLUMN = patterns.lazy(r"[\w@.%/()-]{1,40}\Z")
 _SPLIT_WORD = patterns.lazy(r"\b(train|training|valid|val|validation|test|dev) (?=[A-Za-z])", re.IGNORECASE)
-_MOST = 40
 LONGEST = 2000
 """Characters of a row."""
 
@@ -72,7 +71,7 @@ def columns_of(text: str, joined: list[str]) -> tuple[str, ...]:
 
 def _head(text: str, cells: list[str]) -> bool:
     """Whether the cells of a line are names of columns."""
-    if not (2 if "\t" in text else 3) <= len(cells) <= _MOST or any(map(str.isdigit, cells[0])):
+    if not (2 if "\t" in text else 3) <= len(cells) or any(map(str.isdigit, cells[0])):
         return False
     known = [measures(cell) for cell in cells]
     if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):

@@ -13,7 +13,7 @@ from hrmdoc.readers.log.grammar.plan import Plan, with_labels
 from hrmdoc.readers.log.grammar.values import position_of, values_of
 
 _MOST_PLANS = 4096
-_MOST_NUMBERS = 1000
+MOST_NUMBERS = 1000
 """A line that holds more is data."""
 
 
@@ -28,7 +28,7 @@ class Plans:
     def read(self, text: str, logger: str = "") -> tuple[Plan, list[str]] | None:
         """The plan of a line and its numbers; None when there are none, or too many for a metric line."""
         parts = split_numbers(plainer(text))
-        if not 3 <= len(parts) <= 2 * _MOST_NUMBERS:
+        if not 3 <= len(parts) <= 2 * MOST_NUMBERS:
             return None
         gaps, numbers = tuple(parts[::2]), parts[1::2]
         return self._filled(self.of(gaps, logger), numbers), numbers

@@ -84,9 +84,9 @@ class Log:
         found: F = self.formats[kind]
         return found
 
-    def leave_out(self, what: str, mark: Mark, count: int = 1) -> None:
+    def leave_out(self, what: str, mark: Mark, count: int = 1, *, data: bool = False) -> None:
         """Notes that a bound was reached; see `LeftOut`."""
-        self.left_out.add(what, mark, count)
+        self.left_out.add(what, mark, count, data=data)
 
 
 class Cursor(Struct):

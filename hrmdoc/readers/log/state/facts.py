@@ -11,8 +11,6 @@ from hrmdoc.record.records import Fact, Value
 
 Scope = Literal["config", "env", "version", "run"]
 _MOST = 20_000
-_LOOKS = 200
-"""So many lines with a framework's word that teach nothing new end the search for it."""
 
 
 class Facts:
@@ -20,16 +18,14 @@ class Facts:
 
     Attributes:
         stated: how many times a line stated one, known or new.
-        looks: lines with a framework's word that are still looked at.
     """
 
     def __init__(self, sink: Sink, left_out: LeftOut) -> None:
         self.stated = 0
-        self.looks = _LOOKS
         self._sink = sink
         self._left_out = left_out
         self._known: dict[tuple[Scope, str], Value] = {}
-        self._certainty = 0
+        self._words = FRAMEWORKS
 
     def add(self, key: str, value: Value, scope: Scope, mark: Mark) -> None:
         """Adds a fact."""
@@ -61,11 +57,11 @@ class Facts:
 
     def see_framework(self, text: str, mark: Mark) -> None:
         """A line may hold a word of a framework."""
-        if self.looks == 0:
+        if not self._words:
             return
-        self.looks -= 1
         lower = text.lower()
-        for word, name, weight in FRAMEWORKS:
-            if weight > self._certainty and word in lower:
-                self._certainty, self.looks = weight, _LOOKS
-                self.add("run.framework", name, "run", mark)
+        found = [one for one in self._words if one[0] in lower]
+        if found:
+            _, name, certain = max(found, key=lambda one: one[2])
+            self._words = tuple(one for one in self._words if one[2] > certain)
+            self.add("run.framework", name, "run", mark)

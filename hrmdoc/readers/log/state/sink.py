@@ -26,16 +26,19 @@ class LeftOut:
 
     def __init__(self) -> None:
         self._counts: dict[str, tuple[int, int]] = {}
+        self._data: set[str] = set()
 
-    def add(self, what: str, mark: Mark, count: int = 1) -> None:
-        """Some of `what` was not kept."""
+    def add(self, what: str, mark: Mark, count: int = 1, *, data: bool = False) -> None:
+        """Some of `what` was not kept; `data`: it looks like data, and is hardly evidence of anything."""
         line, before = self._counts.get(what, (mark.line, 0))
         self._counts[what] = line, before + count
+        if data:
+            self._data.add(what)
 
     def report(self, file: str) -> Iterator[Damage]:
         """One record for each bound that was reached: where first, and how much was left out."""
         for what, (line, count) in self._counts.items():
-            yield Damage(file, line, f"left out {count:,} {what}", count, incomplete=True)
+            yield Damage(file, line, f"left out {count:,} {what}", count, incomplete=what not in self._data)
         self._counts.clear()
 
 
