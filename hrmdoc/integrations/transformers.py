@@ -47,7 +47,11 @@ class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         if (described := getattr(model, "config", None)) is not None:
             config["model_config"] = _plain(described)
         facts = {"run.total_steps": int(state.max_steps), "world_size": int(args.world_size)}
-        options = {"framework": _framework(args), "name": str(args.run_name or ""), **self._options}
+        options = {
+            "framework": _framework(args),
+            "name": str(args.run_name or Path(args.output_dir).name),
+            **self._options,
+        }
         self.monitor = Monitor(rank=0 if state.is_world_process_zero else 1, config=config, **options)
         self.monitor.configure({}, facts=facts)
         if "tensorboard" in (args.report_to or ()):
