@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import platform
+import stat
 import sys
 import threading
 import time
@@ -72,8 +73,10 @@ class _File:
     def read(self) -> Sign | None:
         """What stands there; a file of other words than ours gives a sign by being written."""
         try:
-            status = self._path.stat()
-            with self._path.open("rb") as file:
+            with open(os.open(self._path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe hangs nobody
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise OSError(f"{self._path} is no regular file")
                 text = file.read(LONGEST).decode("utf-8", "replace")
             return Sign(text, max(0.0, time.time() - status.st_mtime), status.st_mtime_ns)
         except FileNotFoundError:

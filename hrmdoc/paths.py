@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -105,6 +107,22 @@ def replace_file(path: Path, text: str, *, durable: bool = False) -> bool:
             os.unlink(temporary)
         return False
     return True
+
+
+def read_kept(path: Path, most: int = 64 << 20) -> bytes:
+    """The bytes of a file that hrmdoc keeps beside a run. Who prepared the folder may have planted anything
+    in its place: a link is not followed, a pipe is not waited for, and nothing beyond `most` is read.
+
+    Raises:
+        OSError: it is missing, no regular file, or longer.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if status.st_size > most:
+            raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
+        return file.read(most)
 
 
 def sync_folder(folder: Path) -> None:

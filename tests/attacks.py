@@ -28,6 +28,32 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "remedies/test_store.py::test_a_link_that_was_swapped_in_is_not_followed",
         "trainer/rundir/test_control.py::test_a_link_is_no_action_and_its_target_stays",
     ),
+    "a pipe, link, device or endless file in the place of what is kept": (
+        "live/test_journal.py::test_what_is_planted_in_its_place_is_neither_waited_for_nor_read",
+        "live/test_actionlog.py::test_a_planted_record_is_no_record",
+        "supervision/test_state.py::test_a_pipe_in_the_place_of_a_state_or_status_is_not_waited_for",
+        "test_beats.py::test_a_pipe_in_the_place_of_a_heartbeat_hangs_nobody",
+        "web/test_workers.py::test_planted_journals_hold_up_no_page",
+    ),
+    "the state of a supervisor is forged": (
+        "supervision/test_state.py::test_the_log_of_an_attempt_lies_beside_the_first_whatever_the_state_says",
+        "supervision/test_state.py::test_a_log_that_found_no_room_there_is_found_where_it_was_kept",
+        "supervision/test_state.py::test_a_state_nested_without_end_is_no_state",
+    ),
+    "a yes is planted in a received run, or an id is a path": (
+        "live/test_consent.py::test_who_prepared_a_folder_cannot_know_the_id_of_a_request",
+        "live/test_consent.py::test_an_id_is_no_path",
+        "live/test_consent.py::test_an_answer_does_not_follow_a_planted_folder",
+        "live/test_consent.py::test_a_planted_record_asks_for_nothing_and_reaches_no_terminal",
+    ),
+    "a cache is replaced, damaged or held by another": ("fleet/test_store.py",),
+    "a name in object storage leads elsewhere": (
+        "readers/sources/test_remote.py::test_a_name_in_a_store_opens_no_other_place",
+    ),
+    "one run holds up the served pages of all": (
+        "web/test_workers.py::test_work_that_does_not_end_is_broken_off",
+        "web/test_workers.py::test_a_run_that_cannot_be_drawn_is_said_so_on_its_page",
+    ),
     "a run names a config outside its folder": (
         "cli/test_commands.py::test_a_config_outside_the_runs_folder_is_patched_once_the_command_line_names_it",
         "cli/test_python_configs.py::test_a_log_cannot_name_a_config_outside_its_folder",

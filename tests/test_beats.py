@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -185,3 +186,9 @@ def test_a_redis_that_comes_late_or_goes_away_costs_nothing(tmp_path: Path) -> N
         place_ = target(f"redis://127.0.0.1:{port}/0#k", "x")
         until(lambda: [beat(1), place_.read()][1] is not None)
     beat.close()
+
+
+def test_a_pipe_in_the_place_of_a_heartbeat_hangs_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "heartbeat.json")
+    with pytest.raises(OSError, match="no regular file"):
+        target(str(tmp_path), "run").read()

@@ -17,7 +17,7 @@ from hrmdoc.alerts.groups import Group, Groups, Place
 from hrmdoc.alerts.message import Message
 from hrmdoc.live.incidents import Incident
 from hrmdoc.locks import Lock, acquire
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import read_kept, replace_file
 from hrmdoc.routes import Route
 
 
@@ -117,7 +117,7 @@ class Ledger:
 
     def _load(self) -> None:
         with suppress(OSError, msgspec.MsgspecError, RecursionError):
-            page = msgspec.json.decode(self._file.read_bytes(), type=_Page)
+            page = msgspec.json.decode(read_kept(self._file), type=_Page)
             self._groups = Groups(self._route, page.groups)
             if not self.place.run:
                 self.place = page.place

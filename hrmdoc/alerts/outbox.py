@@ -15,7 +15,7 @@ import msgspec
 from hrmdoc.alerts.backoff import Failing, next_try
 from hrmdoc.alerts.message import Message
 from hrmdoc.locks import Lock, acquire
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import read_kept, replace_file
 from hrmdoc.routes import Route
 
 KEEP_S = 7 * 86_400.0
@@ -80,8 +80,8 @@ class Outbox:
     def failing(self) -> Failing:
         """How the target failed last; the default where it did not."""
         try:
-            return msgspec.json.decode((self.folder / "failing.json").read_bytes(), type=Failing)
-        except (OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(read_kept(self.folder / "failing.json", _LARGEST), type=Failing)
+        except (OSError, msgspec.MsgspecError, RecursionError):
             return Failing()
 
     def send_due(self, now: float, deliver: Callable[[Message], Answer], *, at_once: bool = False) -> bool:
@@ -182,7 +182,7 @@ class Outbox:
     def _remembered(self) -> list[str]:
         """The newest that were delivered, by whichever process."""
         with suppress(OSError, UnicodeDecodeError):
-            self._sent = (self.folder / "sent").read_text("utf-8").split()
+            self._sent = read_kept(self.folder / "sent", _LARGEST).decode("utf-8").split()
         return self._sent
 
     def _remember(self, name: str) -> None:
@@ -212,9 +212,4 @@ def _read(folder: Path) -> Iterator[tuple[str, Message]]:
     """The messages in a folder; what is none, or no regular file, is passed over."""
     for file in sorted(folder.glob("*.json")):
         with suppress(OSError, msgspec.MsgspecError, RecursionError):
-            yield file.stem, msgspec.json.decode(_bytes_of(file), type=Message)
-
-
-def _bytes_of(file: Path) -> bytes:
-    with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
-        return opened.read(_LARGEST) if stat.S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
+            yield file.stem, msgspec.json.decode(read_kept(file, _LARGEST), type=Message)

@@ -37,7 +37,7 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     waiting = {name: one for name, one in asked.items() if consent.reply(folder, name) is None}
     if ident is None:
         for name, one in waiting.items():
-            click.echo(f"{name}  {one.remedy}: {safe(one.what)}, for {safe(one.reason)}")
+            click.echo(f"{name}  {safe(one.remedy)}: {safe(one.what)}, for {safe(one.reason)}")
         if not waiting:
             click.echo("nothing waits for an answer", err=True)
         return 0
@@ -51,7 +51,7 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     status = "refused by hand" if refuse else "approved"
     entry = {"kind": "answer", "status": status, "what": f"{one.remedy}: {one.what}", "at": time.time()}
     ActionLog(folder / FILE).append([{**entry, "why": f"{word}, said {_name()}", "id": ident}])
-    click.echo(f"{status}: {one.remedy}: {safe(one.what)}", err=True)
+    click.echo(f"{status}: {safe(one.remedy)}: {safe(one.what)}", err=True)
     return 0
 
 

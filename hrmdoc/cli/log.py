@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,7 @@ from typing import Any
 import click
 
 from hrmdoc.errors import InputError
+from hrmdoc.paths import read_kept
 
 
 @click.command("log")
@@ -31,17 +36,39 @@ def command(path: Path, *, check: bool, head: str, as_json: bool) -> int:
         raise InputError("no such file or folder", file=path)
     folder = state_folder(path.resolve())
     record = (folder or path) / FILE
-    if not record.is_file() and not check:
+    if not os.path.lexists(record) and not check:
         click.echo(f"nothing was done to {path}, and nothing withheld", err=True)
         return 0
     if check:
         return _verified(record, head)
     if as_json:
-        click.echo(record.read_bytes().decode(errors="replace"), nl=False)
+        click.echo(for_a_terminal(_whole(record)) if sys.stdout.isatty() else _whole(record), nl=False)
         return 0
+    _whole(record)
     for entry in Journal(record).entries():
         click.echo(_line(entry))
     return 0
+
+
+def _whole(record: Path) -> str:
+    """The text of a record.
+
+    Raises:
+        InputError: it is none that hrmdoc wrote.
+    """
+    try:
+        return read_kept(record).decode(errors="replace")
+    except OSError as error:
+        raise InputError(f"this is no record of actions: {_why(error)}", file=record) from error
+
+
+def _why(error: OSError) -> str:
+    return "a link, which is not followed" if error.errno == errno.ELOOP else error.strerror or str(error)
+
+
+def for_a_terminal(text: str) -> str:
+    """The same JSON, with what a terminal would obey as escapes."""
+    return "".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def _line(entry: dict[str, Any]) -> str:
@@ -68,6 +95,8 @@ def _verified(record: Path, head: str) -> int:
         found = verify(record, head)
     except FileNotFoundError:
         raise InputError("there is no record of actions", file=record) from None
+    except OSError as error:
+        raise InputError(f"this is no record of actions: {_why(error)}", file=record) from error
     if found.flaw:
         click.echo(f"{record}:{found.line}: {found.flaw}")
         return 1

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from hrmdoc import __version__
+from hrmdoc import __version__, readers
 from hrmdoc.fleet.summary import FORMAT, Summary
 from hrmdoc.fleet.work import Wish
 from hrmdoc.paths import cache_dir
@@ -32,6 +32,10 @@ the clock, not with its files."""
 SETTLED = 86_400.0
 """Seconds after the last record from which on a run no longer counts as one that is watched."""
 _AT_ONCE = 500
+BUSY_S = 1.0
+"""Seconds that one statement waits for another process."""
+_FOREIGN = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)
+"""What decoding something raises that this never wrote."""
 _TABLES = """
 create table if not exists results (key blob primary key, at real, until real, summary blob) without rowid;
 create table if not exists heads (path text primary key, identity text, reader text, codec text, at real)
@@ -68,7 +72,9 @@ class Store:
                 rows = self._database.execute("select path, identity, reader, codec from heads")
                 self._heads = {row[0]: (row[1], row[2], row[3]) for row in rows}
         found = (self._heads or {}).get(os.path.abspath(path) if "://" not in path else path)
-        return (found[1], found[2]) if found is not None and found[0] == identity else None
+        if found is None or found[0] != identity or found[1] not in ("", *readers.names()):
+            return None
+        return found[1], found[2]
 
     def learn(self, path: str, identity: str, reader: str, codec: str) -> None:
         """Keeps which reader takes a file."""
@@ -87,7 +93,7 @@ class Store:
             )
             with self._trying():
                 for key, blob in self._database.execute(asked, (now, *batch)):
-                    with suppress(msgspec.MsgspecError):
+                    with suppress(*_FOREIGN):
                         found[key] = decoder.decode(blob)
         return found
 
@@ -106,8 +112,8 @@ class Store:
         were."""
         with self._trying():
             for at, rows in self._database.execute("select at, rows from looks where what = ?", (what,)):
-                with suppress(msgspec.MsgspecError):
-                    return at, msgspec.msgpack.decode(rows, type=dict[str, Seen])
+                with suppress(*_FOREIGN):
+                    return float(at), msgspec.msgpack.decode(rows, type=dict[str, Seen])
         return 0.0, {}
 
     def note_look(self, what: bytes, rows: Mapping[str, Seen]) -> None:
@@ -132,8 +138,12 @@ class Store:
 
     @contextmanager
     def _trying(self) -> Iterator[None]:
-        with suppress(sqlite3.Error):
+        try:
             yield
+        except sqlite3.OperationalError:  # locked by another, on a full disk or one that has gone
+            self._database = _opened(None)
+        except sqlite3.Error:
+            pass
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:
@@ -146,11 +156,17 @@ def _opened(path: Path | None) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
             if again:
                 path.unlink(missing_ok=True)
-            made = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+            made = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+            if made.execute(
+                "select count(*) from sqlite_schema where type not in ('table', 'index')"
+            ).fetchone()[0]:
+                raise sqlite3.DatabaseError("a view or a trigger can work without end")
             made.execute("pragma journal_mode = wal")
             made.execute("pragma synchronous = normal")
             made.executescript(_TABLES)
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.OperationalError):  # no place for it, or another process has it
+            break
+        except sqlite3.Error:
             continue
         return made
     made = sqlite3.connect(":memory:", isolation_level=None)

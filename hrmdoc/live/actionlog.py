@@ -20,7 +20,7 @@ from typing import Any
 
 from hrmdoc.live.journal import Journal
 from hrmdoc.locks import acquire
-from hrmdoc.paths import replace_file, state_dir
+from hrmdoc.paths import read_kept, replace_file, state_dir
 
 FILE = "actions.jsonl"
 BEGIN = "0" * 64
@@ -56,8 +56,9 @@ class ActionLog(Journal):
     def _write(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         with open(os.open(path, flags, 0o666), "ab+", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST:
+                return  # none that hrmdoc wrote
             file.seek(0)
             before = file.read()
             torn = b"\n" if before and not before.endswith(b"\n") else b""
@@ -132,8 +133,7 @@ def verify(path: Path, noted: str = "") -> Check:
 
 
 def _read(path: Path) -> list[bytes]:
-    with path.open("rb") as file:
-        blob = file.read(MOST)
+    blob = read_kept(path, MOST)
     return blob.rstrip(b"\n").split(b"\n") if blob.strip() else []
 
 
@@ -195,6 +195,6 @@ def _head(path: Path) -> tuple[int, str] | None:
     try:
         known: Any = json.loads(_place(path).read_bytes())
         count, head = known["lines"], known["head"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return (count, head) if isinstance(count, int) and count > 0 and isinstance(head, str) else None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hrmdoc.locks import Lock, acquire
+from hrmdoc.paths import read_kept
 
 
 class Journal:
@@ -45,9 +46,10 @@ class Journal:
             self._lock = None
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """What stands there, the oldest first; a torn or foreign line is passed over."""
+        """What stands there, the oldest first; a torn or foreign line is passed over, and all of a file that
+        cannot be a journal."""
         try:
-            lines = [] if self._path is None else self._path.read_bytes().split(b"\n")
+            lines = [] if self._path is None else read_kept(self._path).split(b"\n")
         except OSError:
             return
         for line in lines:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
+from hrmdoc.live.consent import is_id
 from hrmdoc.live.journal import Journal
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
@@ -50,9 +54,6 @@ class TakenAction:
     id: str = ""
 
 
-_KNOWN = frozenset(field.name for field in fields(TakenAction))
-
-
 def recorded(record: Path | None) -> Iterator[TakenAction]:
     """What was done before, also by the name that the log of actions once had; what is no action of this kind
     is passed over."""
@@ -60,12 +61,12 @@ def recorded(record: Path | None) -> Iterator[TakenAction]:
         return
     for path in (record.with_name(FORMER_NAME), record):
         for entry in Journal(path).entries():
-            kept = {key: value for key, value in entry.items() if key in _KNOWN}
-            try:
-                action = TakenAction(**{**kept, "status": FORMER_STATUS.get(kept["status"], kept["status"])})
-                yield replace(action, gone=tuple(action.gone), files=tuple(action.files), at=float(action.at))
-            except (KeyError, ValueError, TypeError):
-                continue
+            status = entry.get("status")
+            former = FORMER_STATUS.get(status, status) if isinstance(status, str) else status
+            with suppress(msgspec.ValidationError):
+                action = msgspec.convert({**entry, "status": former}, TakenAction)
+                if not action.id or is_id(action.id):
+                    yield action
 
 
 def told(why: str) -> str:

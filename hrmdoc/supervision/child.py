@@ -16,6 +16,7 @@ from typing import BinaryIO
 import psutil
 
 from hrmdoc.errors import UsageError
+from hrmdoc.paths import read_kept
 
 POLL_S = 0.1
 ATTEMPT = "HRMDOC_ATTEMPT"
@@ -152,7 +153,7 @@ class Child:
 
     def _read(self) -> int | None:
         try:
-            return _signed(int((self._kept or Path(os.devnull)).read_bytes()[:8]))
+            return _signed(int(read_kept(self._kept)[:8])) if self._kept is not None else None
         except (OSError, ValueError):
             return None
 

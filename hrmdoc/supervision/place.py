@@ -15,6 +15,7 @@ from hrmdoc.record.run import Run
 
 LITTLE = 100 << 20
 """Bytes of free space below which a word is said before the command starts."""
+SPARE = "hrmdoc-run-"
 NONE = 1 << 20
 """Bytes of free space that are as good as none."""
 
@@ -25,12 +26,19 @@ def where_there_is_room(log: Path) -> Path:
     place, other = log.absolute().parent, Path(tempfile.gettempdir())
     free = _room(place)
     if free < NONE and _room(other) >= LITTLE:
-        kept = Path(tempfile.mkdtemp(prefix="hrmdoc-run-")) / log.name
+        kept = Path(tempfile.mkdtemp(prefix=SPARE)) / log.name
         _say(f"the disk of {place} is full: the output is kept in {kept}")
         return kept
     if free < LITTLE:
         _say(f"only {free / 1e6:.1f} MB are free in {place} for the output, and without room a command fails")
     return log
+
+
+def is_spare(log: Path) -> bool:
+    """Whether a log lies in a folder that `where_there_is_room` made for this user."""
+    folder = log.parent
+    made = folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith(SPARE)
+    return made and not folder.is_symlink() and folder.is_dir() and folder.stat().st_uid == os.getuid()
 
 
 def _room(folder: Path) -> float:

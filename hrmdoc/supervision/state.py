@@ -8,10 +8,12 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hrmdoc.errors import InputError
-from hrmdoc.paths import replace_file, supervised_folder
+from hrmdoc.paths import read_kept, replace_file, supervised_folder
 from hrmdoc.supervision.attempts import Attempt
+from hrmdoc.supervision.place import is_spare
 
 FILE = "state.json"
 Phase = Literal["running", "waiting", "interrupted", "ended"]
@@ -49,20 +51,26 @@ def load(log: Path) -> State | None:
     """
     path = supervised_folder(log) / FILE
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
-            if os.fstat(descriptor).st_uid != os.getuid():
-                raise InputError("the state of the supervisor belongs to somebody else", file=path)
-            return msgspec.json.decode(file.read(), type=State)
+        if path.lstat().st_uid != os.getuid():
+            raise InputError("the state of the supervisor belongs to somebody else", file=path)
+        found = msgspec.json.decode(read_kept(path), type=State)
+        return replace(found, attempts=tuple(replace(one, log=_beside(log, one)) for one in found.attempts))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise InputError(
             f"the state of the supervisor cannot be read: {error.strerror}", file=path
         ) from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         hint = "move it away to begin anew"
         raise InputError(f"this is no state of a supervisor: {error}", file=path, hint=hint) from error
+
+
+def _beside(log: Path, attempt: Attempt) -> str:
+    """Where the output of an attempt lies: beside `log`, whatever folder one was in then and whatever the
+    state says; elsewhere only where the disk of the log was full."""
+    kept = Path(attempt.log)
+    return str(kept if is_spare(kept) else log.with_name(kept.name or log.name))
 
 
 def save(log: Path, state: State) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 from urllib.parse import parse_qs
 
 from markupsafe import Markup
@@ -20,7 +21,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from hrmdoc.errors import HrmdocError
 from hrmdoc.reports.charts import View
+from hrmdoc.reports.layout import safe
 from hrmdoc.web import changes, desk, pages, playbooks
 from hrmdoc.web.board import Board, Entry
 from hrmdoc.web.guard import Guard, form_token, same
@@ -29,6 +32,8 @@ from hrmdoc.web.workers import WorkerDiedError, Workers
 BIGGEST_FORM = 10_000
 """Bytes of a form; a path and three words fit many times."""
 MOST_BESIDE = 3
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -72,10 +77,7 @@ class Site:
             beside,
             asked.get("scale", ""),
         )
-        try:
-            middle = await self.drawers.call(desk.draw, drawn, self.board.roots)
-        except WorkerDiedError as error:
-            raise HTTPException(503, error.what) from error
+        middle = await self._worked(desk.draw, drawn, self.board.roots)
         page = pages.render(
             "run.html.j2",
             entry=entry,
@@ -86,10 +88,24 @@ class Site:
         )
         return HTMLResponse(page, 200 if outcome is None or outcome.done else 409)
 
+    async def _worked(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What a process of the drawers returns.
+
+        Raises:
+            HTTPException: it could not; one run that breaks the doctor is shown as such.
+        """
+        try:
+            return await self.drawers.call(function, *args, **kwargs)
+        except HrmdocError as error:
+            raise HTTPException(503, error.what) from error
+        except Exception as error:
+            said = f"a fault of hrmdoc itself: {type(error).__name__}: {safe(str(error))}"
+            raise HTTPException(503, said) from error
+
     async def apply(self, request: Request) -> Response:
         """Writes the patch that was shown."""
         entry, form = self._entry(request), await self._form(request)
-        outcome = await self.drawers.call(
+        outcome = await self._worked(
             changes.apply, entry.group, self.board.roots, form.get("remedy", ""), form.get("shown", "")
         )
         return await self._page(request, entry, outcome)
@@ -97,7 +113,7 @@ class Site:
     async def undo(self, request: Request) -> Response:
         """Takes the last patch of a config back."""
         entry, form = self._entry(request), await self._form(request)
-        outcome = await self.drawers.call(
+        outcome = await self._worked(
             changes.undo, entry.group, self.board.roots, form.get("file", ""), form.get("shown", "")
         )
         return await self._page(request, entry, outcome)

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import ParamSpec, TypeVar
 
 from hrmdoc.errors import HrmdocError
+from hrmdoc.text.clean import duration
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,8 +21,18 @@ TASKS = 200
 """Runs that one process examines before another takes its place."""
 
 
+LONGEST_S = 120.0
+"""Seconds for one run, many times what a large one needs."""
+AGAIN_S = 5.0
+"""Seconds after which work that took the end of its time for something else is broken off again."""
+
+
 class WorkerDiedError(HrmdocError):
     """A process ended in the middle of its work, as one does that the kernel ends for its memory."""
+
+
+class TooLongError(HrmdocError):
+    """A piece of work was broken off, so that one run does not hold up the others."""
 
 
 class Workers:
@@ -30,10 +41,12 @@ class Workers:
     Args:
         number: how many.
         tasks: what each does before it is replaced.
+        limit_s: seconds that a piece of work may take.
     """
 
-    def __init__(self, number: int, tasks: int | None = TASKS) -> None:
+    def __init__(self, number: int, tasks: int | None = TASKS, limit_s: float = LONGEST_S) -> None:
         self.number = number
+        self._limit_s = limit_s
         self._tasks = tasks
         self._pool = self._new()
 
@@ -50,10 +63,11 @@ class Workers:
 
         Raises:
             WorkerDiedError: its process ended; the next call gets another.
+            TooLongError: it took more than its time, and was broken off.
         """
         pool = self._pool
         try:
-            return await asyncio.wrap_future(pool.submit(function, *args, **kwargs))
+            return await asyncio.wrap_future(pool.submit(within, self._limit_s, function, *args, **kwargs))
         except BrokenProcessPool as error:
             if pool is self._pool:
                 self._pool = self._new()
@@ -67,6 +81,21 @@ class Workers:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
+
+
+def within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `function` returns, if it does so in time."""
+
+    def too_long(number: int, frame: object) -> None:
+        del number, frame
+        raise TooLongError(f"it took more than {duration(seconds)} and was broken off")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _prepare() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hrmdoc.cli.log import for_a_terminal
+from hrmdoc.cli.main import main
 from hrmdoc.live import actionlog
 from hrmdoc.live.actionlog import BEGIN, ActionLog, digest, verify
 
@@ -149,3 +151,34 @@ def test_a_planted_link_is_not_followed(record: Path) -> None:
     os.symlink(victim, record)
     ActionLog(record).append([{"what": "x"}])
     assert victim.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("planted", ["a pipe", "a link", "a huge file"])
+def test_a_planted_record_is_no_record(
+    tmp_path: Path, planted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    path = run / actionlog.FILE
+    if planted == "a pipe":
+        os.mkfifo(path)
+    elif planted == "a link":
+        (tmp_path / "secret").write_text("secret")
+        path.symlink_to(tmp_path / "secret")
+    else:
+        path.touch()
+        os.truncate(path, 1 << 36)
+    ActionLog(path).append([{"n": 1}])
+    for words in ([], ["--verify"], ["--json"]):
+        assert main(["log", str(run), *words]) == 2
+        told = capsys.readouterr()
+        assert "this is no record of actions" in told.err
+        assert "secret" not in told.out
+
+
+def test_a_terminal_gets_the_lines_as_the_same_json_without_what_it_would_obey() -> None:
+    line = '{"what": "\u202eü\x9b2J\U000e0001"}\n'
+    shown = for_a_terminal(line)
+    assert shown.rstrip("\n").isprintable()
+    assert json.loads(shown) == json.loads(line)

@@ -92,15 +92,61 @@ def test_a_no_withholds_it_for_good(run: Path) -> None:
 
 def test_an_answer_is_a_file_of_this_user_that_says_yes_or_no(tmp_path: Path) -> None:
     (tmp_path / "replies").mkdir()
-    for name, text in {"a": "yes\n", "b": " No", "c": "perhaps", "d": ""}.items():
+    ids = [f"0000000{number}" for number in range(7)]
+    for name, text in zip(ids, ("yes\n", " No", "perhaps", ""), strict=False):
         (tmp_path / "replies" / name).write_text(text)
-    os.symlink(tmp_path / "replies" / "a", tmp_path / "replies" / "link")
-    os.mkfifo(tmp_path / "replies" / "pipe")
-    answers = [consent.reply(tmp_path, name) for name in ("a", "b", "c", "d", "link", "pipe", "none")]
+    os.symlink(tmp_path / "replies" / ids[0], tmp_path / "replies" / ids[4])
+    os.mkfifo(tmp_path / "replies" / ids[5])
+    answers = [consent.reply(tmp_path, name) for name in ids]
     assert answers == ["yes", "no", None, None, None, None, None]
     if os.getuid() == 0:
-        os.chown(tmp_path / "replies" / "a", 12345, 12345)
-        assert consent.reply(tmp_path, "a") is None
+        os.chown(tmp_path / "replies" / ids[0], 12345, 12345)
+        assert consent.reply(tmp_path, ids[0]) is None
+
+
+def test_an_id_is_no_path(tmp_path: Path) -> None:
+    (tmp_path / "replies").mkdir()
+    (tmp_path / "elsewhere").write_text("yes\n")
+    assert consent.reply(tmp_path, "../elsewhere") is None
+    assert not consent.answer(tmp_path, "../planted", "yes")
+    assert not (tmp_path / "planted").exists()
+
+
+def test_an_answer_does_not_follow_a_planted_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "replies").symlink_to(tmp_path / "elsewhere")
+    assert not consent.answer(tmp_path, "0123abcd", "yes")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_who_prepared_a_folder_cannot_know_the_id_of_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = {}
+    for number, user in enumerate(("mine", "theirs")):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / user))
+        monkeypatch.setattr(consent, "_OF_PROCESS", bytes([number]) * 32)
+        ids[user] = consent.request_id("set-rate", "set_lr lr=1e-05")
+        monkeypatch.setattr(consent, "_OF_PROCESS", b"of another" * 3 + b"..")
+        assert consent.request_id("set-rate", "set_lr lr=1e-05") == ids[user]
+    assert ids["mine"] != ids["theirs"]
+    assert (tmp_path / "mine" / "hrmdoc" / "consent.key").stat().st_mode & 0o077 == 0
+
+
+def test_a_planted_record_asks_for_nothing_and_reaches_no_terminal(run: Path) -> None:
+    line = {"status": "asked", "title": "t", "reason": "r", "what": "w", "at": 1.0}
+    forged = [
+        {**line, "remedy": "a", "id": "../../planted"},
+        {**line, "remedy": "a", "id": ["x"]},
+        {**line, "remedy": ["a"], "id": "01234567"},
+        {**line, "remedy": "\x1b]0;owned\x07 \x1b[2J", "id": "89abcdef"},
+    ]
+    (run / "actions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in forged))
+    shown = CliRunner().invoke(cli, ["approve", str(run)], color=True)
+    assert shown.exception is None
+    assert shown.stdout.startswith("89abcdef ")
+    assert len(shown.stdout.splitlines()) == 1
+    assert shown.stdout.rstrip("\n").isprintable()
 
 
 def test_a_yes_to_one_change_is_none_to_another() -> None:

@@ -54,3 +54,17 @@ def test_a_name_of_any_bytes_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     Journal(path).append([{"file": os.fsdecode(b"train\xff.log")}])
     assert [entry["file"] for entry in Journal(path).entries()] == ["train\udcff.log"]
+
+
+@pytest.mark.parametrize("planted", ["a pipe", "a link", "a device", "a huge file"])
+def test_what_is_planted_in_its_place_is_neither_waited_for_nor_read(tmp_path: Path, planted: str) -> None:
+    path, other = tmp_path / "incidents.jsonl", tmp_path / "other"
+    other.write_text('{"n": 1}\n')
+    if planted == "a pipe":
+        os.mkfifo(path)
+    elif planted == "a huge file":
+        path.write_text('{"n": 1}\n')
+        os.truncate(path, 1 << 36)
+    else:
+        path.symlink_to(other if planted == "a link" else "/dev/zero")
+    assert list(Journal(path).entries()) == []

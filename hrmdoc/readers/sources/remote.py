@@ -51,7 +51,7 @@ def store(path: str) -> AbstractFileSystem:
     try:
         import fsspec
 
-        return fsspec.url_to_fs(path)[0]
+        return fsspec.url_to_fs(path.partition("::")[0])[0]  # a name in a store opens no other place
     except (ImportError, ValueError) as error:
         raise UsageError(f"cannot be reached: {error}", file=path, hint=_instead(path)) from error
 
