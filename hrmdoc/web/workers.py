@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from hrmdoc.errors import HrmdocError
@@ -67,7 +68,8 @@ class Workers:
         """
         pool = self._pool
         try:
-            return await asyncio.wrap_future(pool.submit(within, self._limit_s, function, *args, **kwargs))
+            work: Callable[[], T] = partial(function, *args, **kwargs)
+            return await asyncio.wrap_future(pool.submit(within, self._limit_s, work))
         except BrokenProcessPool as error:
             if pool is self._pool:
                 self._pool = self._new()
@@ -83,8 +85,8 @@ class Workers:
             process.terminate()
 
 
-def within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What `function` returns, if it does so in time."""
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What `work` returns, if it does so in time."""
 
     def too_long(number: int, frame: object) -> None:
         del number, frame
@@ -93,7 +95,7 @@ def within(seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.
     signal.signal(signal.SIGALRM, too_long)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
-        return function(*args, **kwargs)
+        return work()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
