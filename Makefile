@@ -7,7 +7,7 @@ MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../py
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks bench soak chaos accuracy clean unpacked
+.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks mutants bench soak chaos accuracy clean unpacked
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ fuzz: $(READY) ## ten minutes of damaged bytes for every reader
 
 attacks: $(READY) ## the attacks that hrmdoc is held to, as a table of tried and held
 	$(BIN)/python -m tests.attacks
+
+mutants: $(READY) ## change the code of ROOM (examination, readers/csv.py, ...) and count what no test notices
+	$(BIN)/python -m tests.mutants $(ROOM)
 
 smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
 	$(BIN)/python tests/smoke.py
