@@ -71,6 +71,13 @@ def mutated(mutant: Mutant) -> str:
 
 def change(node: ast.AST) -> str:
     """Changes the node itself and says how; "" where it is none that can be changed."""
+    if isinstance(node, ast.Constant):
+        return _constant(node)
+    return _statement(node) if isinstance(node, ast.stmt) else _operator(node)
+
+
+def _operator(node: ast.AST) -> str:
+    """A comparison, a boolean or an arithmetic becomes another one."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
         before, node.ops[0] = node.ops[0], COMPARED[type(node.ops[0])]()
         return f"{type(before).__name__} -> {type(node.ops[0]).__name__}"
@@ -83,8 +90,11 @@ def change(node: ast.AST) -> str:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         node.operand = ast.UnaryOp(ast.Not(), node.operand)
         return "without its not"
-    if isinstance(node, ast.Constant):
-        return _constant(node)
+    return ""
+
+
+def _statement(node: ast.stmt) -> str:
+    """A call for what it does is left out, or what is returned."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         node.value = ast.copy_location(ast.Constant(value=None), node.value)
         return "removed call"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import paired, paired_by_run, phases, rewinds
+from hrmdoc.examination.tracks import counts_lines, paired, paired_by_run, phases, rewinds
 
 
 def ints(*values: int) -> np.ndarray:
@@ -51,11 +51,11 @@ def test_short_stretches_are_no_folds() -> None:
 
 def test_each_run_of_a_file_is_paired_by_itself() -> None:
     steps, other = ints(1, 2, 1, 2), ints(1, 2, 1, 2)
-    values, beside = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 6.0, 7.0, 8.0])
+    values, beside = np.array([9.0, 2.0, 3.0, -4.0]), np.array([5.0, 6.0, 7.0, 8.0])
     pairs = paired_by_run((steps, values, (2,)), (other, beside, (2,)), closed=True)
-    assert pairs.tolist() == [[1, 5], [2, 6], [3, 7], [4, 8]]
+    assert pairs.tolist() == [[9, 5], [2, 6], [3, 7], [-4, 8]]
     waiting = paired_by_run((steps, values, (2,)), (other[:3], beside[:3], (2,)), closed=False)
-    assert waiting.tolist() == [[1, 5], [2, 6], [3, 7]]
+    assert waiting.tolist() == [[9, 5], [2, 6], [3, 7]]
 
 
 def test_a_pair_holds_the_mean_of_the_other_role_since_the_point_before() -> None:
@@ -82,7 +82,7 @@ def test_a_point_before_the_other_role_began_has_no_companion() -> None:
     assert pairs[1, 1] == 8.0
 
 
-@pytest.mark.parametrize(("step", "phase"), [(5, 0), (50, 1), (500, 2), (950, 3)])
+@pytest.mark.parametrize(("step", "phase"), [(5, 0), (10, 0), (11, 1), (99, 1), (100, 2), (900, 2), (901, 3)])
 def test_phases_follow_warmup_and_total(step: int, phase: int) -> None:
     assert phases(ints(step), 10, 1000)[0] == phase
 
@@ -99,3 +99,12 @@ def test_a_counter_that_falls_back_from_another_place_each_time_restarts() -> No
 
 def test_a_counter_that_falls_back_from_the_same_place_wraps() -> None:
     assert rewinds(np.tile(np.arange(0, 900, 10), 6)).wraps
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_steps_that_count_up_by_one_from_the_beginning_may_be_lines(first: int) -> None:
+    assert counts_lines(first + np.arange(6))
+    assert not counts_lines(first + np.arange(5))
+    assert not counts_lines(first + 2 * np.arange(6))
+    assert not counts_lines(2 + np.arange(6))
+    assert not counts_lines(ints(0, 1, 2, 3, 4, 5, 5))
