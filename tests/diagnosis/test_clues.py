@@ -59,6 +59,37 @@ def test_the_second_of_two_failures_with_a_name_is_weak_evidence() -> None:
     assert leak_of(gather([first, second], book()), "disk-full") == CONSEQUENCE_LEAK
 
 
+def test_of_two_failures_the_earlier_by_the_clock_is_first_whichever_line_it_has() -> None:
+    late = replace(symptom("oom-cuda"), file="train.log", line=7, first_time=20.0)
+    early = replace(symptom("disk-full"), file="train.log", line=9, first_time=10.0)
+    clues = gather([late, early], book())
+    assert leak_of(clues, "oom-cuda") == CONSEQUENCE_LEAK
+    assert leak_of(clues, "disk-full") < CONSEQUENCE_LEAK
+
+
+def test_lines_decide_which_failure_is_first_where_one_of_them_has_no_time() -> None:
+    first = replace(symptom("oom-cuda"), file="train.log", line=7, first_time=20.0)
+    second = replace(symptom("disk-full"), file="train.log", line=9)
+    clues = gather([first, second], book())
+    assert leak_of(clues, "oom-cuda") < CONSEQUENCE_LEAK
+    assert leak_of(clues, "disk-full") == CONSEQUENCE_LEAK
+
+
+def test_a_failure_behind_which_training_went_on_ended_nothing() -> None:
+    first = replace(symptom("oom-cuda"), file="train.log", line=7, first_step=10)
+    same, later = (replace(symptom("disk-full"), file="train.log", line=9, first_step=n) for n in (10, 11))
+    assert leak_of(gather([first, same], book()), "disk-full") == CONSEQUENCE_LEAK
+    assert leak_of(gather([first, later], book()), "disk-full") < CONSEQUENCE_LEAK
+
+
+def test_a_message_that_is_missing_counts_unless_another_ended_the_run() -> None:
+    missing, ended = symptom("fp16-overflow-skips", "absent"), symptom("oom-cuda")
+    assert names(gather([missing, ended], book()), "open") == {"fp16-overflow-skips"}
+    harmless = gather([missing, replace(ended, severity="info")], book())
+    assert names(harmless, "absent") == {"fp16-overflow-skips"}
+    assert [clue.shows for clue in (*harmless.shown, *harmless.absent)] == [True, False]
+
+
 def test_what_ended_the_program_leaves_open_what_else_it_would_have_printed() -> None:
     clues = gather(
         [symptom("nccl-system-error"), symptom("nccl-init", "absent"), symptom("loss-nonfinite", "absent")],
