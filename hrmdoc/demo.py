@@ -193,7 +193,7 @@ class Demo:
         from rich.text import Text
 
         self._out.print()
-        self._out.print(Text(title, style="bold").append(f"   $ {command}", style="dim"))
+        self._out.print(Text(title, style="bold").append(f"   $ {command}", style="dim"), soft_wrap=True)
 
     def _tell(self, incident: Incident) -> None:
         from hrmdoc.reports.terminal import show_incident

@@ -458,10 +458,11 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--data", help="what the curves train on; builtin:sudoku-hard by default")
     parser.add_argument("--quick", action="store_true", help="a tiny model, on any device")
     given = parser.parse_args(words)
-    sizes, found = QUICK if given.quick else FULL, []
+    sizes = QUICK if given.quick else FULL
+    said: list[str] = []
 
     def say(text: str) -> None:
-        found.append(text)
+        said.append(text)
         print(text, flush=True)
 
     found = run(sizes, given.data or sizes.data, given.seconds, given.peak_tflops, say)
@@ -471,7 +472,7 @@ def main(words: list[str] | None = None) -> None:
         return
     given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "gpu.json").write_text(text)
-    (given.folder / "gpu.txt").write_text("\n".join(found) + "\n")
+    (given.folder / "gpu.txt").write_text("\n".join(said) + "\n")
 
 
 if __name__ == "__main__":

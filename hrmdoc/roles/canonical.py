@@ -13,7 +13,7 @@ from hrmdoc.roles.values import at, converted
 from hrmdoc.text.precisions import precision_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from hrmdoc.record.run import Run
     from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
@@ -41,7 +41,8 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     frameworks = chain(name, book)
     found = config.read_all(frameworks, book.frameworks.get("generic")) | found
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
-        _defaults(found, frameworks[0], _without_default(run, found))
+        without = _without_default(run, found)
+        _defaults(found, frameworks[0], without, config.chosen_by_the_program(frameworks[0]))
     _logged(run, found)
     _sharding(found, (key for scope, key in run.facts if scope == "config"))
     derive(found)
@@ -102,6 +103,14 @@ class _Config:
     def known(self, framework: Framework) -> int:
         """How many of the framework's own keys are there."""
         return sum(any(self.get(name) for name in spelling.keys) for spelling in framework.config.values())
+
+    def chosen_by_the_program(self, framework: Framework) -> Set[str]:
+        """The canonical keys that the config sets to "auto"."""
+        return {
+            key
+            for key, spelling in framework.config.items()
+            if any((fact := self.get(name)) and fact.value == "auto" for name in spelling.keys)
+        }
 
     def read_all(self, frameworks: Sequence[Framework], anywhere: Framework | None) -> dict[str, Fact]:
         """Every canonical fact: by the keys of the `frameworks` in their order, then by common names of
@@ -172,11 +181,16 @@ def _without_default(run: Run, found: Mapping[str, Fact]) -> tuple[str, ...]:
     return logged if rewarded else (*logged, "rl.")
 
 
-def _defaults(found: dict[str, Fact], framework: Framework, without: tuple[str, ...]) -> None:
-    """Adds what the framework does when its config says nothing, but for keys that begin like those."""
+def _defaults(
+    found: dict[str, Fact], framework: Framework, without: tuple[str, ...], chosen: Set[str]
+) -> None:
+    """Adds what the framework does when its config says nothing, but for keys that begin like those and what
+    is left to the program."""
     for key, value in framework.defaults.items():
         own = next(
             (name for name, spelling in framework.config.items() if key == name or key in spelling.keys), key
         )
-        if own not in found and not own.startswith(without) and isinstance(value, str | int | float | bool):
+        if own in found or own in chosen or own.startswith(without):
+            continue
+        if isinstance(value, str | int | float | bool):
             found[own] = Fact(own, value)

@@ -33,6 +33,12 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def heeding() -> None:
+    """What is started in the background of a script is born deaf to these, and so are its children."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def begun(steps: int) -> subprocess.Popen[bytes]:
     """A supervised training that has printed something."""
     words = [
@@ -48,7 +54,11 @@ def begun(steps: int) -> subprocess.Popen[bytes]:
         str(steps),
     ]
     process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=heeding,
     )
     until("step 3", Path("o.log"))
     return process
