@@ -56,9 +56,16 @@ class Mutant:
 
 
 def mutants(file: Path) -> Iterator[Mutant]:
-    """Every change that can be made in a file; in the order of its nodes."""
-    for place, node in enumerate(ast.walk(ast.parse(file.read_text("utf-8")))):
-        if what := change(deepcopy(node)):
+    """Every change that can be made in a file, in the order of its nodes; decorators are left alone."""
+    tree = ast.parse(file.read_text("utf-8"))
+    marks = {
+        id(part)
+        for node in ast.walk(tree)
+        for mark in getattr(node, "decorator_list", ())
+        for part in ast.walk(mark)
+    }
+    for place, node in enumerate(ast.walk(tree)):
+        if id(node) not in marks and (what := change(deepcopy(node))):
             yield Mutant(file, place, node.lineno, what)  # type: ignore[attr-defined]
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.mutants import change, mutants, mutated, nearest
 
-SOURCE = """def f(a, b):
+SOURCE = """@cache(maxsize=1)
+def f(a, b):
     log(a)
     if not a and b < 3:
         return a + b

@@ -75,6 +75,12 @@ def test_lines_decide_which_failure_is_first_where_one_of_them_has_no_time() -> 
     assert leak_of(clues, "disk-full") == CONSEQUENCE_LEAK
 
 
+def test_the_earlier_step_is_first_whichever_line_tells_of_it() -> None:
+    late = replace(symptom("oom-cuda"), file="train.log", line=7, first_step=12)
+    early = replace(symptom("disk-full"), file="train.log", line=9, first_step=10)
+    assert leak_of(gather([late, early], book()), "disk-full") < CONSEQUENCE_LEAK
+
+
 def test_a_failure_behind_which_training_went_on_ended_nothing() -> None:
     first = replace(symptom("oom-cuda"), file="train.log", line=7, first_step=10)
     same, later = (replace(symptom("disk-full"), file="train.log", line=9, first_step=n) for n in (10, 11))

@@ -71,6 +71,15 @@ def test_a_reader_that_does_not_exist_is_none_known(altered: Store) -> None:
     assert altered.known("/a.log", "1") is None
 
 
+def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.sqlite"
+    path.write_bytes(b"no database " * 1000)
+    made = Store(path)
+    made.note_look(b"what", LOOK)
+    made.close()
+    assert Store(path).last_look(b"what")[1] == LOOK
+
+
 def test_a_cache_that_another_process_holds_is_left_alone_and_costs_one_wait(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
