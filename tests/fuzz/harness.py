@@ -90,6 +90,7 @@ NAMES = {
     "mlflow": "metrics/loss",
     "notebook": "train.ipynb",
     "nvidia_smi": "gpu.csv",
+    "powermetrics": "gpu.txt",
     "run_json": "run.json",
     "text": "train.log",
     "tfevents": "events.out.tfevents.1.host",
@@ -182,6 +183,10 @@ _PLAIN: dict[str, bytes] = {
     b'"stream", "text": "a 1"}]}]}',
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 "
     b"97\n",
+    "powermetrics": b"*** Sampled system activity (Sat Nov 21 10:00:01 2026 +0100) (5007.29ms elapsed) ***\n"
+    b"GPU HW active residency:  48.35% (389 MHz:  12%)\nGPU Power: 3421 mW\n"
+    b"*** Sampled system activity (Sat Nov 21 10:00:06 2026 +0100) (5007.29ms elapsed) ***\n"
+    b"GPU active residency:   3%\n",
     "trackio": _trackio(),
     **trackers.SEEDS,
     "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',

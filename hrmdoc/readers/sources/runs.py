@@ -23,7 +23,9 @@ from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.record.records import Damage
 from hrmdoc.text import patterns
 
-_BESIDE_A_LOG = frozenset({"tfevents", "hf_state", "nvidia_smi", "exposition", "flight_recorder", "torchrun"})
+_BESIDE_A_LOG = frozenset(
+    {"tfevents", "hf_state", "nvidia_smi", "exposition", "powermetrics", "flight_recorder", "torchrun"}
+)
 _ONE_FOLDER = frozenset({"clearml", "comet"})
 """Trackers that keep a run as a folder, or a zip file, of several files."""
 _PATTERN = frozenset("*?[")
