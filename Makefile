@@ -7,7 +7,7 @@ MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../py
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks mutants bench soak chaos accuracy clean unpacked
+.PHONY: help setup demo check test test-slow lint types format smoke fuzz attacks mutants bench soak chaos accuracy docs clean unpacked
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ attacks: $(READY) ## the attacks that hrmdoc is held to, as a table of tried and
 
 mutants: $(READY) ## change the code of ROOM (examination, readers/csv.py, ...) and count what no test notices
 	$(BIN)/python -m tests.mutants $(ROOM)
+
+docs: $(READY) ## the manual as a site in build/site; fails on a link that leads nowhere
+	$(BIN)/python docs/make/site.py
 
 smoke: $(READY) ## build the wheel, install it in a fresh environment, use it
 	$(BIN)/python tests/smoke.py

@@ -31,6 +31,7 @@ COMMANDS = {
     "log": "Show what was done to a run and what withheld; --verify checks the record.",
     "approve": "Say yes or no to what the policy asks a person for.",
     "explain": "Explain a symptom, cause, remedy or signature.",
+    "docs": "Show the manual in a browser: tutorial, playbooks, every rule.",
     "alerts": "Show where alerts go and what waits; send a test; try again.",
     "trust": "Let a settings file run alerts, act by its policy and load rules.",
     "rules": "List, check, test and scaffold rules.",
@@ -61,6 +62,7 @@ EXAMINING = {
     "verdict",
     "serve",
     "mcp",
+    "docs",
 }
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 SIGPIPE = 13
@@ -100,6 +102,7 @@ EXAMPLES = {
     ),
     "mcp": ("hrmdoc mcp runs/", "claude mcp add hrmdoc -- hrmdoc mcp runs/"),
     "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
+    "docs": ("hrmdoc docs", "hrmdoc docs --open loss spike"),
     "alerts": ("hrmdoc alerts test", "hrmdoc alerts list", "hrmdoc alerts retry"),
     "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),
     "series": ("hrmdoc series train.log", "hrmdoc series train.log -o points.csv"),

@@ -8,7 +8,7 @@ import click
 
 from hrmdoc.errors import UsageError
 
-NEEDED = ("starlette", "uvicorn", "sse_starlette", "markdown_it")
+NEEDED = ("starlette", "uvicorn", "sse_starlette")
 
 
 @click.command("serve")

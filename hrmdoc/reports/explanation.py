@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
 from hrmdoc import measures
 from hrmdoc.reports.pages import excerpt
@@ -32,6 +34,9 @@ RESTART: dict[Restart, str] = {
 }
 FAMILIAR = ("hrm", "hf-trainer", "trl", "axolotl", "lightning", "deepspeed", "distributed-lab", "chimera")
 """Frameworks whose spelling of a key is shown with a remedy."""
+Quote = Callable[[str, Iterable[str]], Iterator[str]]
+"""What is given of a playbook: its reference, and those of the likely causes."""
+Sort = Literal["symptoms", "causes", "remedies", "signatures"]
 
 
 def explanation(name: str, book: Rulebook) -> str | None:
@@ -42,19 +47,34 @@ def explanation(name: str, book: Rulebook) -> str | None:
     """
     pages: list[Iterator[str]] = []
     if name in book.symptoms:
-        pages.append(_symptom(book.symptoms[name], book))
+        pages.append(_symptom(book.symptoms[name], book, _page))
     if name in book.causes:
-        pages.append(_cause(book.causes[name], book))
+        pages.append(_cause(book.causes[name], book, _page))
     if name in book.remedies:
-        pages.append(_remedy(book.remedies[name], book))
+        pages.append(_remedy(book.remedies[name], book, _page))
     if name in book.signatures:
-        pages.append(_signature(book.signatures[name], book))
+        pages.append(_signature(book.signatures[name], book, _page))
     if not pages and name in measures.names():
         pages.append(_measure(name, book))
     return "\n\n".join("\n".join(page) for page in pages) or None
 
 
-def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
+def entry(sort: Sort, name: str, book: Rulebook) -> str:
+    """One rule as it stands in a book that holds its playbook as well: the page is named, not quoted.
+
+    Raises:
+        KeyError: there is no rule of that sort and id.
+    """
+    if sort == "symptoms":
+        return "\n".join(_symptom(book.symptoms[name], book, _reference))
+    if sort == "causes":
+        return "\n".join(_cause(book.causes[name], book, _reference))
+    if sort == "remedies":
+        return "\n".join(_remedy(book.remedies[name], book, _reference))
+    return "\n".join(_signature(book.signatures[name], book, _reference))
+
+
+def _symptom(rule: SymptomRule, book: Rulebook, page: Quote) -> Iterator[str]:
     yield f"# {rule.title}\n\n`{rule.id}` · symptom · {rule.severity} · {rule.status}\n"
     if rule.summary:
         yield f"{rule.summary}\n"
@@ -65,7 +85,7 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     measures = dict.fromkeys(part.detector for part in rule.when.walk() if part.detector)
     yield from _listed("What is measured", (f"`{name}`: {_first_paragraph(name)}" for name in measures))
     signatures = [s for s in book.signatures.values() if s.symptom == rule.id]
-    yield from _listed("Lines that show it", (f"`{_last_line(s)[:160]}`" for s in signatures[:6]))
+    yield from _listed("Lines that show it", (_code(_last_line(s)[:160]) for s in signatures[:6]))
     yield from _listed("When it is wrong", rule.falsepositives)
     causes = [(c.produces[rule.id], c) for c in book.causes.values() if rule.id in c.produces]
     ranked = sorted(causes, key=lambda pair: -pair[0] * pair[1].prior)[:CAUSES]
@@ -76,7 +96,7 @@ def _symptom(rule: SymptomRule, book: Rulebook) -> Iterator[str]:
     yield from _listed(
         "Remedies", (_offer(name, book) for name in _remedies_for(rule.id, (c for _, c in ranked), book))
     )
-    yield from _page(rule.playbook, (c.playbook for _, c in ranked))
+    yield from page(rule.playbook, (c.playbook for _, c in ranked))
     yield from _listed("References", rule.references)
 
 
@@ -153,7 +173,7 @@ def _changes(variant: Variant) -> str:
     )
 
 
-def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
+def _cause(cause: Cause, book: Rulebook, page: Quote) -> Iterator[str]:
     tag = "benign cause" if cause.benign else "cause"
     yield f"# {cause.title}\n\n`{cause.id}` · {tag} · prior {cause.prior:.3g}\n"
     if cause.summary:
@@ -168,11 +188,11 @@ def _cause(cause: Cause, book: Rulebook) -> Iterator[str]:
         "Beforehand", (f"{given.odds:g} times as likely where {given.text}" for given in cause.given)
     )
     yield from _listed("Remedies", (_offer(name, book) for name in cause.remedies if name in book.remedies))
-    yield from _page(cause.playbook)
+    yield from page(cause.playbook, ())
     yield from _listed("References", cause.references)
 
 
-def _remedy(remedy: Remedy, book: Rulebook) -> Iterator[str]:
+def _remedy(remedy: Remedy, book: Rulebook, page: Quote) -> Iterator[str]:
     yield f"# {remedy.title}\n\n`{remedy.id}` · {remedy.kind} · risk: {remedy.risk}\n\n{remedy.why}\n"
     yield from _listed("Changes", (_change(change, book) for change in remedy.changes))
     if remedy.action:
@@ -185,7 +205,7 @@ def _remedy(remedy: Remedy, book: Rulebook) -> Iterator[str]:
     causes = [cause for cause in book.causes.values() if remedy.id in cause.remedies]
     yield from _listed("Helps against", (f"{cause.title} (`{cause.id}`)" for cause in causes))
     if causes:
-        yield from _page(max(causes, key=lambda cause: cause.prior).playbook)
+        yield from page(max(causes, key=lambda cause: cause.prior).playbook, ())
     yield from _listed("References", remedy.references)
 
 
@@ -202,17 +222,18 @@ def _change(change: Change, book: Rulebook) -> str:
     return " ".join(words) + (f". In {spelled}" if spelled else "")
 
 
-def _signature(signature: Signature, book: Rulebook) -> Iterator[str]:
+def _signature(signature: Signature, book: Rulebook, page: Quote) -> Iterator[str]:
     yield (
         f"# {signature.id}\n\nsignature of `{signature.symptom}` · "
         f"{signature.role}{' · fatal' if signature.fatal else ''}\n"
     )
     yield (
-        f"{signature.means}\n\n**Example:** `{_last_line(signature)}`\n\n**Pattern:** `{signature.pattern}`\n"
+        f"{signature.means}\n\n**Example:** {_code(_last_line(signature))}\n\n"
+        f"**Pattern:** {_code(signature.pattern)}\n"
     )
-    yield from _listed("Not this", (f"`{line}`" for line in signature.counterexamples))
+    yield from _listed("Not this", (_code(line) for line in signature.counterexamples))
     if signature.symptom in book.symptoms:
-        yield from _page(book.symptoms[signature.symptom].playbook)
+        yield from page(book.symptoms[signature.symptom].playbook, ())
     yield from _listed("References", signature.references)
 
 
@@ -273,7 +294,19 @@ def _listed(title: str, items: Iterable[str]) -> Iterator[str]:
         yield ""
 
 
-def _page(playbook: str, causes: Iterable[str] = ()) -> Iterator[str]:
+def _code(text: str) -> str:
+    """A text as code, between more backquotes than stand together in it."""
+    marks = "`" * (1 + max((len(found) for found in re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{marks}{space}{text}{space}{marks}"
+
+
+def _reference(playbook: str, causes: Iterable[str]) -> Iterator[str]:
+    del causes
+    yield f"\n**Playbook:** `{playbook}`\n"
+
+
+def _page(playbook: str, causes: Iterable[str]) -> Iterator[str]:
     """The section that the rule names, what to do and how to verify it; then where the whole page is."""
     text = excerpt(playbook, causes)
     if text:

@@ -1,7 +1,7 @@
 """Draws docs/analyze.svg: what `hrmdoc analyze` prints of a run, as a picture without fonts or scripts from
 elsewhere.
 
-python docs/picture.py runs/latest docs/analyze.svg
+python docs/make/picture.py runs/latest docs/analyze.svg
 """
 
 from __future__ import annotations
