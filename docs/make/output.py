@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 _BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[\w.-]+)")?\n(?P<text>.*?)^```$', re.M | re.S)
+_COUNT = re.compile(r"\d+(?= (?:more )?rules)")
+"""How many rules there are is no matter of a page."""
 ENVIRONMENT = {
     "NO_COLOR": "1",
     "COLUMNS": "100",
@@ -35,7 +37,7 @@ def main(*words: str) -> int:
             new = _BLOCK.sub(lambda found: _block(found, Path(folder)), text)
         if "--check" not in words:
             path.write_text(new, "utf-8")
-        elif new != text:
+        elif _COUNT.sub("N", new) != _COUNT.sub("N", text):
             wrong = 1
             print(
                 f"{path} shows what is not printed any more: python docs/make/output.py {path}",
