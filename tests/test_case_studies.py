@@ -85,6 +85,7 @@ def test_zero_loss_remedies_are_those_of_the_case(book: Rulebook) -> None:
         ("model.hidden_size", "model.layers", "model.low_layers", "model.ff_size"), 0.5
     )
     assert set_to == {
+        "data.augmentation": True,
         "model.dropout": "=max(0.4, current)",
         "optimizer.weight_decay": "=max(0.1, current)",
         "eval.early_stopping": 5,

@@ -45,6 +45,7 @@ COMMANDS = {
     "dataset": "Build a dataset: Sudoku, maze, ARC or text.",
     "lab": "Give training programs known faults and see whether they are found.",
     "run": "Supervise any training command: watch it and act by policy.",
+    "replay": "Play a known incident: twin, fault, diagnosis, patch, healed run.",
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
 PASS_THROUGH = {"train", "evaluate", "dataset"}
@@ -116,6 +117,7 @@ EXAMPLES = {
         "hrmdoc run --restart 3 --log train.log -- python train.py --output_dir out",
     ),
     "lab": ("hrmdoc lab --reference", "hrmdoc lab --matrix small"),
+    "replay": ("hrmdoc replay --list", "hrmdoc replay zero-loss"),
     "demo": ("hrmdoc demo", "hrmdoc demo --folder /tmp/try-it"),
     "formats": ("hrmdoc formats", "hrmdoc formats | grep -i tensorboard"),
     "rules": ("hrmdoc rules list | grep loss", "hrmdoc rules new my-rule", "hrmdoc rules test hrmdoc_rules"),

@@ -27,6 +27,7 @@ from hrmdoc.reports.terminal_curves import CURVES
 
 if TYPE_CHECKING:
     from hrmdoc.reports.charts import Charts
+    from hrmdoc.reports.twins import Companion
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,19 @@ class Chapter:
     single: tuple[Series, ...]
 
 
-def html(analyses: Sequence[Analysis]) -> str:
-    """The review as one HTML page: the curves of its healed or healthy twin are laid over a sick run's."""
+def html(analyses: Sequence[Analysis], overlaid: Sequence[Companion] = ()) -> str:
+    """The review as one HTML page: the curves of its healed or healthy twin are laid over a sick run's.
+
+    Args:
+        overlaid: what is laid over the curves of the first run instead.
+    """
     from hrmdoc.reports.charts import charts
     from hrmdoc.reports.html import environment, style
     from hrmdoc.reports.twins import companion
 
     def drawn(one: Chapter) -> Charts:
+        if overlaid and one.analysis is analyses[0]:
+            return charts(one.analysis, overlaid)
         twin = companion(one.analysis, analyses)
         return charts(one.analysis, [twin] if twin else ())
 
