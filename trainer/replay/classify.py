@@ -209,9 +209,12 @@ def read(path: Path) -> Settings:
         raise ConfigError(str(error), file=path) from error
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
 def main(words: list[str]) -> int:
     """Trains; 0 done, 2 wrong input."""
-    say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731, T201
     try:
         match words:
             case [config, folder] if folder.startswith("run_dir="):
@@ -219,10 +222,10 @@ def main(words: list[str]) -> int:
             case _:
                 raise UsageError("usage: python -m hrmdoc.trainer.replay.classify CONFIG run_dir=FOLDER")
         settings = read(Path(config))
-        run = RunDir(place, say, claim(place))
+        run = RunDir(place, _say, claim(place))
         step = Training(settings, run)()
     except HrmdocError as error:
-        say(f"hrmdoc: {error}")
+        _say(f"hrmdoc: {error}")
         return 2
     run.event("ended", step, reason="finished")
     run.close(step, "finished")

@@ -51,7 +51,8 @@ class Block(nn.Module):
 
     def forward(self, x_BLD: Tensor, mask_B11L: Tensor) -> Tensor:
         x_BLD = x_BLD + self.dropout(self._attend(self.before_attention(x_BLD), mask_B11L))
-        return x_BLD + self.dropout(self.ff(self.before_ff(x_BLD)))
+        out: Tensor = x_BLD + self.dropout(self.ff(self.before_ff(x_BLD)))
+        return out
 
     def _attend(self, x_BLD: Tensor, mask_B11L: Tensor) -> Tensor:
         batch, length, width = x_BLD.shape
@@ -97,7 +98,7 @@ class Classifier(nn.Module):
 
     def imbalance(self) -> Tensor:
         """How unevenly the experts are used, averaged over layers: 1 is even; 0 for a dense model."""
-        uneven = [block.ff.imbalance for block in self.blocks if isinstance(block.ff, Experts)]  # type: ignore[union-attr]
+        uneven = [block.ff.imbalance for block in self.blocks if isinstance(block.ff, Experts)]
         return torch.stack(uneven).mean() if uneven else torch.zeros(())
 
 
