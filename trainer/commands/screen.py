@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+SHOWN = {
+    "train/lm_loss": "lm_loss {:.3f}",
+    "train/exact_accuracy": "exact {:.0%}",
+    "train/steps": "halting after {:.1f}",
+    "train/lr": "lr {:.1e}",
+}
+"""What stands beside the bar."""
+
 
 class Screen:
     """Call `say` with lines, and `progress` with metrics once `begin` said how many steps there are.
@@ -22,6 +30,7 @@ class Screen:
         self.quiet, self.terminal = quiet, sys.stderr.isatty() and not quiet
         self._bar: Progress | None = None
         self._task: TaskID | None = None
+        self._seen: dict[str, float] = {}
 
     def say(self, line: str) -> None:
         """One line. A step's own line is left to the bar where there is one."""
@@ -54,9 +63,10 @@ class Screen:
     def progress(self, step: int, values: Mapping[str, float]) -> None:
         """Moves the bar."""
         if self._bar is not None and self._task is not None:
-            speed = f"{1 / values['perf/step_time_s']:.1f} it/s"
-            shown = f"lm_loss {values['train/lm_loss']:.3f}  lr {values['train/lr']:.1e}  {speed}"
-            self._bar.update(self._task, completed=step, description=shown)
+            self._seen.update(values)  # a step in which no puzzle halted has no accuracy
+            shown = [form.format(self._seen[name]) for name, form in SHOWN.items() if name in self._seen]
+            shown.append(f"{1 / values['perf/step_time_s']:.1f} it/s")
+            self._bar.update(self._task, completed=step, description="  ".join(shown))
 
     def end(self) -> None:
         """Takes the bar away."""
