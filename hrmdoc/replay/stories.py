@@ -42,7 +42,7 @@ arch:
 _CLASSIFIER = """\
 # A text classifier of 2.8 million parameters on 2,048 texts: 1,367 parameters a text.
 experts: {experts}
-load_balance: 0.0
+load_balance: {balance}
 d_model: 256
 n_layers: 4
 n_heads: 4
@@ -75,7 +75,7 @@ _CURE = {
 }
 
 
-def _zero_loss(name: str, kind: str, *, experts: bool = False) -> Story:
+def _zero_loss(name: str, kind: str, *, experts: bool = False, balance: float = 0.0) -> Story:
     """The zero-loss case for one kind of model."""
     return Story(
         name,
@@ -83,7 +83,7 @@ def _zero_loss(name: str, kind: str, *, experts: bool = False) -> Story:
         f"A {kind} text classifier with far more parameters than 2,048 texts can pin down reaches a loss "
         "of 0.0 in training and in validation. On texts that others wrote it errs all the same: it knows the "
         "words of its own by heart. hrmdoc stops it and makes every change that the case calls for.",
-        _CLASSIFIER.format(experts=str(experts).lower()),
+        _CLASSIFIER.format(experts=str(experts).lower(), balance=balance),
         _CURE,
         (
             Goal("training loss", "train_loss", bound=0.1),
@@ -102,6 +102,7 @@ STORIES = {
     for one in (
         _zero_loss("zero-loss", "dense"),
         _zero_loss("zero-loss-moe", "mixture-of-experts", experts=True),
+        _zero_loss("zero-loss-moe-balanced", "load-balanced mixture-of-experts", experts=True, balance=0.01),
         LR_TOO_HIGH,
     )
 }
