@@ -187,9 +187,8 @@ class Replay:
 
         self._out.print()
         self._chapter += 1
-        self._out.print(
-            Text(f"{self._chapter}. {title}", style="bold").append(f"   $ {command}", style="dim")
-        )
+        line = Text(f"{self._chapter}. {title}", style="bold").append(f"   $ {command}", style="dim")
+        self._out.print(line, soft_wrap=True)
 
     def _tell(self, incident: Incident) -> None:
         from hrmdoc.reports.terminal import show_incident
