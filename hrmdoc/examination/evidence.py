@@ -16,6 +16,7 @@ _OF_SERIES = frozenset({"first", "last", "best", "highest", "points"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""
 _HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 
+_CLAUSE = re.compile(r"(?<=[,;]) ")
 _BAR = re.compile(r"\d{1,3}%\|[^|]{0,200}\| ?[^\[\]]{0,80}\[[^\[\]]{0,200}\][ \r]?")
 """A progress bar as tqdm draws it."""
 
@@ -77,7 +78,16 @@ def evidence(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> s
     def fill(hole: re.Match[str]) -> str:
         return _spell(words.get(hole[1]), hole[2])
 
-    return clean(_HOLE.sub(fill, template), 400)
+    return clean(_HOLE.sub(fill, _known(template, words) or rule.title), 400)
+
+
+def _known(template: str, words: Mapping[str, Any]) -> str:
+    """The clauses of a sentence whose numbers are there; nothing where its first one lacks any."""
+    clauses = _CLAUSE.split(template)
+    kept = [
+        clause for clause in clauses if all(words.get(hole[1]) is not None for hole in _HOLE.finditer(clause))
+    ]
+    return " ".join(kept).rstrip(" ,;") if kept[:1] == clauses[:1] else ""
 
 
 def _default_template(finding: Finding) -> str:
@@ -89,8 +99,6 @@ def _default_template(finding: Finding) -> str:
 
 
 def _spell(value: object, spec: str | None) -> str:
-    if value is None:
-        return "?"
     if isinstance(value, bool | str):
         return str(value)
     if isinstance(value, int | float):
