@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import sys
 import time
 from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
+import psutil
 from msgspec import Struct
 
 from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
@@ -19,8 +18,6 @@ from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.settings import Settings
 
 Extra = Literal["", "document", "html", "markdown"]
-UNIT = 1 if sys.platform == "darwin" else 1024
-"""In what the system counts the memory of a process."""
 
 
 class Wish(Struct, frozen=True):
@@ -52,7 +49,7 @@ class Done(Struct, frozen=True):
     Attributes:
         extra: what was wished for beside the summary.
         seconds: of wall clock that it took.
-        memory: bytes that the process had in use at most.
+        memory: bytes that the process had in use when the run was done.
         lost: the process that examined the run ended, or ran out of its time.
     """
 
@@ -79,7 +76,7 @@ def examine(item: Item, wish: Wish) -> Done:
         summary = failed(item.group.folder, "needs more memory than one run may take here")
     except Exception as error:  # noqa: BLE001 (one run must not end the examination of the others)
         summary = failed(item.group.folder, f"a fault of hrmdoc itself: {type(error).__name__}: {error}")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+    memory = psutil.Process().memory_info().rss
     return Done(item.number, summary, extra, time.monotonic() - begun, memory)
 
 

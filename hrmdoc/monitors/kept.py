@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from hrmdoc.monitors.sampler import Sample
-from hrmdoc.monitors.sensor import UNITS
+from hrmdoc.monitors.sensor import UNITS, Sample
 from hrmdoc.paths import replace_file
 from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run

@@ -8,22 +8,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from hrmdoc.monitors.gpu.sensor import GpuSensor
 from hrmdoc.monitors.machine import DiskSensor, MachineSensor, NetworkSensor
 from hrmdoc.monitors.processes import ProcessSensor, Tree
-from hrmdoc.monitors.sensor import UNITS, Absent, Sensor, Values
+from hrmdoc.monitors.sensor import UNITS, Absent, Sample, Sensor, Values
 
 _WAITING = 1000
 """Samples that wait to be taken, at most."""
-
-
-class Sample(NamedTuple):
-    """What was read at one moment, Unix seconds."""
-
-    time: float
-    values: Values
 
 
 class Sampler:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 UNITS: Mapping[str, str] = {
     "host.cpu": "% of all cores",
@@ -29,6 +29,13 @@ UNITS: Mapping[str, str] = {
 """Everything that is measured, and its unit."""
 
 Values = dict[str, float]
+
+
+class Sample(NamedTuple):
+    """What was read at one moment, Unix seconds."""
+
+    time: float
+    values: Values
 
 
 class Absent(Exception):  # noqa: N818

@@ -25,6 +25,7 @@ NOT_FOR_A_HEALTHY_LOG = (
         "hyperscan",
         "jinja2",
         "lzma",
+        "psutil",
         "numpy.ma",
         "ruamel.yaml",
         "sqlite3",

@@ -10,8 +10,8 @@ import pytest
 from hrmdoc.analysis import analyze
 from hrmdoc.monitors import kept
 from hrmdoc.monitors.kept import Kept, load
-from hrmdoc.monitors.sampler import Sample, Sampler
-from hrmdoc.monitors.sensor import Absent, Values
+from hrmdoc.monitors.sampler import Sampler
+from hrmdoc.monitors.sensor import Absent, Sample, Values
 from hrmdoc.paths import kept_in
 from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run

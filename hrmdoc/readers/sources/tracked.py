@@ -9,8 +9,6 @@ from __future__ import annotations
 import atexit
 import importlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,6 +41,9 @@ def fetched(path: str) -> Path:
     """
     if path not in _kept:
         scheme, _, place = path.partition("://")
+        import shutil
+        import tempfile  # as slow to load as rarely needed
+
         folder = Path(tempfile.mkdtemp(prefix="hrmdoc-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         try:
