@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 from contextlib import suppress
@@ -42,6 +41,8 @@ def kept_in(path: Path) -> Path:
     """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
     if (path / "run.json").is_file() and _is_ours(path):
         return path
+    import hashlib  # a log that is read needs none of it
+
     supervised = supervised_folder(path)
     if supervised.is_dir() and not supervised.is_symlink() and _is_ours(supervised):
         return supervised
