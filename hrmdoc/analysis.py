@@ -23,7 +23,7 @@ from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.monitors import kept
-from hrmdoc.paths import kept_in
+from hrmdoc.paths import existing_kept_in
 from hrmdoc.record.records import Damage, Tick
 from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
@@ -207,7 +207,8 @@ class AnalysisSession:
         readers.read_into(self.run, group.sources, self.matcher.wanted, *filter(None, [self.on_read]))
         self.run.extend(group.resumes(self.run.events))
         for place in dict.fromkeys((group.folder, self.run.path)):
-            if kept.load(self.run, kept_in(Path(place)) / kept.FILE, written):
+            folder = existing_kept_in(Path(place))
+            if folder is not None and kept.load(self.run, folder / kept.FILE, written):
                 break
 
     def try_to_read(self, paths: Sequence[str]) -> None:

@@ -39,14 +39,23 @@ def config_dir() -> Path:
 
 def kept_in(path: Path) -> Path:
     """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
+    import hashlib  # slow to load, and of no use to who never watched a run
+
+    return _kept_beside(path) or state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+
+
+def existing_kept_in(path: Path) -> Path | None:
+    """As `kept_in`, but None where nothing was ever kept."""
+    return _kept_beside(path) or (kept_in(path) if state_dir().is_dir() else None)
+
+
+def _kept_beside(path: Path) -> Path | None:
     if (path / "run.json").is_file() and _is_ours(path):
         return path
-    import hashlib  # a log that is read needs none of it
-
     supervised = supervised_folder(path)
     if supervised.is_dir() and not supervised.is_symlink() and _is_ours(supervised):
         return supervised
-    return state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return None
 
 
 def supervised_folder(log: Path) -> Path:
