@@ -60,7 +60,8 @@ def _kept_beside(path: Path) -> Path | None:
 
 def supervised_folder(log: Path) -> Path:
     """Where `hrmdoc run` keeps what belongs to the command that writes `log`."""
-    return log.with_name(f"{log.name}.hrmdoc")
+    whole = Path(os.path.abspath(log))
+    return whole.parent / f"{whole.name}.hrmdoc"
 
 
 def _is_ours(folder: Path) -> bool:

@@ -258,7 +258,7 @@ def test_the_phase_is_inferred(step: int | None, facts: dict[str, Any], phase: s
     assert infer_phase(step, facts)[0] == phase
 
 
-OF_ONE_FRAMEWORK = {"memory.use_reentrant", "lora.alpha", "lora.target_linear"}
+OF_ONE_FRAMEWORK = {"memory.use_reentrant", "lora.alpha", "lora.target_linear", "data.augmentation"}
 
 
 def test_every_framework_maps_to_known_keys_and_has_references() -> None:
