@@ -15,7 +15,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from hrmdoc.fleet.summary import Plain, Summary
+from hrmdoc.fleet.origin import Plain
+from hrmdoc.fleet.summary import Summary
 from hrmdoc.record.records import FloatArray
 
 FEWEST = 6

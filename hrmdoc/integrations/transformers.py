@@ -9,6 +9,7 @@ is found.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -98,7 +99,8 @@ def _plain(described: Any) -> dict[str, Any]:
     """Arguments or a model's config as a mapping; empty where they cannot be one."""
     try:
         return dict(described.to_dict())
-    except Exception:  # noqa: BLE001 (of any class, with any mistake)
+    except Exception as error:  # noqa: BLE001 (of any class, with any mistake)
+        logging.getLogger("hrmdoc").debug("no settings from %s: %s", type(described).__name__, error)
         return {}
 
 

@@ -18,9 +18,6 @@ from hrmdoc.text.redact import redact
 Status = Literal[
     "done", "written", "refused", "failed", "withheld", "asked", "helped", "ineffective", "released"
 ]
-FORMER_NAME = "deeds.jsonl"
-FORMER_STATUS: dict[object, Status] = {"in vain": "ineffective"}
-"""What stood for it before: an action log that an older watch wrote is still read."""
 APPLIED, FAILED = ("done", "written"), ("refused", "failed")
 
 
@@ -55,18 +52,14 @@ class TakenAction:
 
 
 def recorded(record: Path | None) -> Iterator[TakenAction]:
-    """What was done before, also by the name that the log of actions once had; what is no action of this kind
-    is passed over."""
+    """What was done before; what is no action of this kind is passed over."""
     if record is None:
         return
-    for path in (record.with_name(FORMER_NAME), record):
-        for entry in Journal(path).entries():
-            status = entry.get("status")
-            former = FORMER_STATUS.get(status, status) if isinstance(status, str) else status
-            with suppress(msgspec.ValidationError):
-                action = msgspec.convert({**entry, "status": former}, TakenAction)
-                if not action.id or is_id(action.id):
-                    yield action
+    for entry in Journal(record).entries():
+        with suppress(msgspec.ValidationError):
+            action = msgspec.convert(entry, TakenAction)
+            if not action.id or is_id(action.id):
+                yield action
 
 
 def told(why: str) -> str:

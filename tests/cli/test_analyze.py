@@ -257,7 +257,7 @@ def test_what_a_watch_left_in_a_run_folder_is_not_read_as_part_of_the_run(
     points = valid(hrmdoc("analyze", "--json", run).out)["run"]["points"]
     (run / "diagnosis.json").write_text(hrmdoc("analyze", "--json", run).out)
     (run / "incidents.jsonl").write_text('{"symptom": "x", "step": 3, "at": 1.0, "probability": 0.5}\n' * 30)
-    (run / "deeds.jsonl").write_text('{"remedy": "x", "step": 3, "at": 1.0}\n' * 30)
+    (run / "actions.jsonl").write_text('{"remedy": "x", "step": 3, "at": 1.0}\n' * 30)
     assert valid(hrmdoc("analyze", "--json", run).out)["run"]["points"] == points
 
 

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from hrmdoc.fleet.origin import Plain
 from hrmdoc.fleet.separation import fisher, separations
-from hrmdoc.fleet.summary import Plain, Summary
+from hrmdoc.fleet.summary import Summary
 
 
 def of(number: int, sick: bool, **settings: Plain) -> Summary:

@@ -151,16 +151,6 @@ def test_of_two_watches_one_acts_and_the_other_goes_on_once_that_has_ended(run: 
     assert len(trainer.asked) == 1
 
 
-def test_what_an_older_watch_did_is_known_by_its_former_names(run: Path, tmp_path: Path) -> None:
-    record = tmp_path / "actions.jsonl"
-    Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)
-    old = record.rename(tmp_path / "deeds.jsonl").read_text()
-    (tmp_path / "deeds.jsonl").write_text(old + old.replace('"done"', '"in vain"'))
-    again = Treatment(ANY, run, record, Trainer())
-    assert [action.status for action in again.taken] == ["done", "ineffective"]
-    assert again.look(look(run, sick(50)), 1000.0) == []
-
-
 def test_a_record_that_cannot_be_written_ends_no_treatment(run: Path, tmp_path: Path) -> None:
     (action,) = Treatment(ANY, run, tmp_path, Trainer()).look(look(run, sick(50)), 100.0)
     assert action.status == "done"

@@ -32,7 +32,7 @@ _NO_LOG_NAMES = frozenset(
     dataset_info.json dataset_infos.json requirements.txt package.json package-lock.json adapter_model.json
     conda.yaml conda.yml environment.yml python_env.yaml input_example.json identifiers.json license licence
     notice makefile dockerfile readme changelog codeowners pnpm-lock.yaml mkdocs.yml docker-compose.yml
-    .gitignore .gitattributes .ds_store latest diagnosis.json incidents.jsonl actions.jsonl deeds.jsonl
+    .gitignore .gitattributes .ds_store latest diagnosis.json incidents.jsonl actions.jsonl
     host.jsonl meta.json demo-output.log report.html report.md
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
