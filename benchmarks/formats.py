@@ -100,7 +100,7 @@ def measure(folder: Path) -> Row:
                 (where / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
         session = AnalysisSession(str(where))
         session.read([str(where)])
-        analysis = session.look(closed=True, prescriptions=False)
+        analysis = session.diagnose(closed=True, prescriptions=False)
         sources = readers.discover(where)
         tail = {source.reader: _grows(source) for source in sources}
     run = analysis.run

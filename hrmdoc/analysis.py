@@ -1,4 +1,4 @@
-"""What `analyze` gives back, and `watch` each time it looks: the run, its symptoms, the ranked causes and the
+"""What `analyze` gives back, and `watch` at each update: the run, its symptoms, the ranked causes and the
 prescriptions."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Analysis:
-    """One look at a run.
+    """One examination of a run.
 
     Attributes:
         run: everything that was read.
@@ -138,7 +138,7 @@ class Prepared:
 
 
 class AnalysisSession:
-    """A run under examination: feed it bytes or records, look at it when you like.
+    """A run under examination: feed it bytes or records, diagnose it when you like.
 
     Args:
         path: what the user named.
@@ -240,7 +240,7 @@ class AnalysisSession:
         if not only_talk and (damage.file, damage.line, damage.what) not in known:
             self.run.add(damage)
 
-    def look(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
+    def diagnose(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
         self._take_stock(closed=closed)
         symptoms = self._examination.advance(closed=closed)
@@ -280,7 +280,7 @@ class AnalysisSession:
 
     def checks(self) -> Analysis:
         """Examines facts alone, before there is a run: the rules that are checks, and nothing else."""
-        analysis = self.look(closed=True, prescriptions=False)
+        analysis = self.diagnose(closed=True, prescriptions=False)
         rules = {rule.id for rule in self.book.symptoms.values() if rule.when.only_checks}
         asked = [symptom for symptom in analysis.symptoms if symptom.id in rules]
         found = [analysis.severity(symptom) for symptom in asked if symptom.state == "present"]
@@ -339,4 +339,4 @@ def analyze(
         raise InputError("no path given")
     session = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
     session.read(paths)
-    return session.look(closed=True)
+    return session.diagnose(closed=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from hrmdoc.live.incidents import Incident
-    from hrmdoc.live.watch import Look, Watch
+    from hrmdoc.live.watch import Update, Watch
 
 VERDICTS = ("healthy", "info", "warning", "critical", "incomplete", "no_data")
 WRITE_EVERY_S = 1.0
@@ -33,7 +33,7 @@ Queue = Callable[[], Iterable[tuple[str, int, int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How a run stood when it was looked at last."""
+    """How a run stood when it was examined last."""
 
     run: str
     verdict: str
@@ -96,12 +96,12 @@ class Metrics:
         if not self._write():
             raise UsageError("--metrics-file cannot be written", file=file)
 
-    def see(self, watch: Watch, look: Look) -> None:
-        """Takes in one look of a watch."""
-        self._actions.update((action.remedy, action.status) for action in look.actions)
+    def see(self, watch: Watch, update: Update) -> None:
+        """Takes in one update of a watch."""
+        self._actions.update((action.remedy, action.status) for action in update.actions)
         run = clean(watch.following, 1000).encode(errors="backslashreplace").decode()
-        open_, numbers = tuple(watch.incidents.open), dict(_numbers(look))
-        self._standing = _Standing(run, look.analysis.verdict, open_, numbers, time.time())
+        open_, numbers = tuple(watch.incidents.open), dict(_numbers(update))
+        self._standing = _Standing(run, update.analysis.verdict, open_, numbers, time.time())
         if time.monotonic() - self._written >= WRITE_EVERY_S:
             self._write()
 
@@ -111,7 +111,7 @@ class Metrics:
         self._write()
 
     def describe(self) -> list[Metric]:
-        """Nothing: a registry asks for it before the first look."""
+        """Nothing: a registry asks for it before the first update."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -137,7 +137,7 @@ class Metrics:
     def _of_run(self, standing: _Standing, gauge: Callable[..., Any]) -> Iterator[Metric]:
         run = standing.run
         yield _one(gauge, "watching", "Whether somebody watches the run.", run, float(self._watching))
-        yield _one(gauge, "last_look_timestamp_seconds", "When the run was looked at.", run, standing.at)
+        yield _one(gauge, "last_examined_timestamp_seconds", "When it was examined.", run, standing.at)
         verdicts = gauge("hrmdoc_verdict", "The verdict on the run: the one that is 1.", labels=_VERDICT)
         for verdict in VERDICTS:
             verdicts.add_metric([run, verdict], float(verdict == standing.verdict))
@@ -152,7 +152,7 @@ class Metrics:
             yield _one(gauge, name, _HELP[name], run, value + passed if ages else value)
 
     def _write(self) -> bool:
-        """Whether the file holds the newest; a disk that is full is tried again at the next look."""
+        """Whether the file holds the newest; a disk that is full is tried again at the next update."""
         from prometheus_client import generate_latest
 
         self._written = time.monotonic()
@@ -187,15 +187,15 @@ def _one(gauge: Callable[..., Any], name: str, what: str, run: str, value: float
     return found
 
 
-def _numbers(look: Look) -> Iterator[tuple[str, float]]:
+def _numbers(update: Update) -> Iterator[tuple[str, float]]:
     """What can be known of the run now."""
-    run, progress = look.analysis.run, look.analysis.run.progress
+    run, progress = update.analysis.run, update.analysis.run.progress
     if progress is not None:
         yield "step", float(progress.steps[-1])
         pace = speed(progress)
         if math.isfinite(pace := pace if math.isfinite(pace) else _watched(progress, run.clock)):
             yield "steps_per_second", pace
-    planned = look.analysis.situation.facts.get("run.total_steps")
+    planned = update.analysis.situation.facts.get("run.total_steps")
     if isinstance(planned, int | float):
         yield "steps_planned", float(planned)
     for name, role in _ROLES.items():

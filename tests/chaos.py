@@ -241,7 +241,7 @@ class Simulated:
             self.watch.stop()
 
     def run(self) -> Simulated:
-        for look in self.watch.looks():
+        for look in self.watch.updates():
             self.changes.update((one.symptom, one.change) for one in look.changes)
         return self
 
@@ -344,7 +344,7 @@ def exhausted_file_events(folder: Path, options: argparse.Namespace) -> str:
     with mock.patch.object(Observer, "start", side_effect=full):
         watch = Watch(str(log), settings=Settings(), interval=0.1, remember=False)
         seen = []
-        for look in watch.looks():
+        for look in watch.updates():
             seen.append(look.analysis.run.points)
             if len(seen) == 1:
                 with log.open("a") as file:

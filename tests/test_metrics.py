@@ -14,7 +14,7 @@ import pytest
 
 from hrmdoc.errors import UsageError
 from hrmdoc.live.treatment import TakenAction
-from hrmdoc.live.watch import Look, Watch
+from hrmdoc.live.watch import Update, Watch
 from hrmdoc.metrics import Metrics
 from tests.services import needed
 
@@ -30,8 +30,8 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def seen(tmp_path: Path) -> tuple[Metrics, Watch, Look]:
-    """Metrics that saw one look at a sick run with a heartbeat."""
+def seen(tmp_path: Path) -> tuple[Metrics, Watch, Update]:
+    """Metrics that saw one update of a sick run with a heartbeat."""
     run = tmp_path / "run"
     run.mkdir()
     lines = [f"step {i}/500 | lm_loss {2 - i / 100} | tokens_per_second 900\n" for i in range(60)]
@@ -39,9 +39,9 @@ def seen(tmp_path: Path) -> tuple[Metrics, Watch, Look]:
     (run / "heartbeat.json").write_text(HEARTBEAT)
     metrics = Metrics(lambda: [("pager", 2, 7, 3)])
     watch = Watch(str(run))
-    look = next(iter(watch.looks(once=True)))
-    metrics.see(watch, look)
-    return metrics, watch, look
+    update = next(iter(watch.updates(once=True)))
+    metrics.see(watch, update)
+    return metrics, watch, update
 
 
 def samples(metrics: Metrics) -> dict[str, float]:
@@ -54,7 +54,9 @@ def samples(metrics: Metrics) -> dict[str, float]:
     return found
 
 
-def test_verdict_incidents_progress_heartbeat_and_alerts_are_shown(seen: tuple[Metrics, Watch, Look]) -> None:
+def test_verdict_incidents_progress_heartbeat_and_alerts_are_shown(
+    seen: tuple[Metrics, Watch, Update],
+) -> None:
     shown = samples(seen[0])
     assert (shown["hrmdoc_verdict critical"], shown["hrmdoc_verdict healthy"]) == (1, 0)
     assert any(
@@ -72,23 +74,23 @@ def test_verdict_incidents_progress_heartbeat_and_alerts_are_shown(seen: tuple[M
     ]
 
 
-def test_actions_are_counted_by_remedy_and_outcome(seen: tuple[Metrics, Watch, Look]) -> None:
-    metrics, watch, look = seen
+def test_actions_are_counted_by_remedy_and_outcome(seen: tuple[Metrics, Watch, Update]) -> None:
+    metrics, watch, update = seen
     taken = TakenAction("roll-back", "Roll back", "x", "rollback", "done", 1.0)
     for _ in range(2):
-        metrics.see(watch, Look(look.analysis, [], actions=[taken]))
+        metrics.see(watch, Update(update.analysis, [], actions=[taken]))
     assert samples(metrics)["hrmdoc_actions_total roll-back done"] == 2
 
 
 def test_ages_go_on_between_two_looks(
-    seen: tuple[Metrics, Watch, Look], monkeypatch: pytest.MonkeyPatch
+    seen: tuple[Metrics, Watch, Update], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, now = samples(seen[0])["hrmdoc_heartbeat_age_seconds"], time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 50)
     assert 49 < samples(seen[0])["hrmdoc_heartbeat_age_seconds"] - before < 60
 
 
-def test_a_port_answers_and_one_that_is_taken_is_said(seen: tuple[Metrics, Watch, Look]) -> None:
+def test_a_port_answers_and_one_that_is_taken_is_said(seen: tuple[Metrics, Watch, Update]) -> None:
     host, port = seen[0].serve("127.0.0.1:0")
     with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=20) as answer:
         assert b"hrmdoc_step{run=" in answer.read()
@@ -103,7 +105,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 
 def test_a_file_is_replaced_whole_says_in_the_end_that_nobody_watches_and_follows_no_link(
-    seen: tuple[Metrics, Watch, Look], tmp_path: Path
+    seen: tuple[Metrics, Watch, Update], tmp_path: Path
 ) -> None:
     metrics, file, target = seen[0], tmp_path / "hrmdoc.prom", tmp_path / "elsewhere"
     target.write_text("mine")
@@ -134,9 +136,11 @@ def dashboard() -> list[str]:
     return [target["expr"] for panel in panels for target in panel["targets"]]
 
 
-def test_the_dashboard_and_the_rules_ask_for_series_that_are_shown(seen: tuple[Metrics, Watch, Look]) -> None:
+def test_the_dashboard_and_the_rules_ask_for_series_that_are_shown(
+    seen: tuple[Metrics, Watch, Update],
+) -> None:
     taken = TakenAction("a", "A", "x", "y", "done", 1.0)
-    seen[0].see(seen[1], Look(seen[2].analysis, [], actions=[taken]))
+    seen[0].see(seen[1], Update(seen[2].analysis, [], actions=[taken]))
     shown = {name.split()[0] for name in samples(seen[0])}
     may_lack = {"hrmdoc_steps_per_second", "hrmdoc_throughput"}  # of logs with times, or of another unit
     asked = set(re.findall(r"hrmdoc_\w+", " ".join(dashboard())))
@@ -147,7 +151,7 @@ def test_the_dashboard_and_the_rules_ask_for_series_that_are_shown(seen: tuple[M
 
 @pytest.mark.services
 def test_promtool_takes_the_rules_the_dashboard_and_the_metrics(
-    seen: tuple[Metrics, Watch, Look], tmp_path: Path
+    seen: tuple[Metrics, Watch, Update], tmp_path: Path
 ) -> None:
     promtool = needed("promtool")
     recorded = [

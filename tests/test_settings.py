@@ -132,7 +132,7 @@ def test_an_acknowledged_symptom_is_shown_as_information(
         str(log), settings=Settings(acknowledge=(Acknowledgement("loss-nonfinite", "known", until),))
     )
     session.read([str(log)])
-    analysis = session.look(closed=True)
+    analysis = session.diagnose(closed=True)
     symptom = next(one for one in analysis.symptoms if one.id == "loss-nonfinite")
     assert (symptom.state, analysis.severity(symptom)) == ("present", severity)
 
@@ -142,4 +142,4 @@ def test_a_disabled_symptom_is_not_looked_for(tmp_path: Path) -> None:
     log.write_text("".join(f"step {i} | loss nan | lr 1e-4\n" for i in range(20)))
     session = AnalysisSession(str(log), settings=Settings(disable=("loss-nonfinite",)))
     session.read([str(log)])
-    assert "loss-nonfinite" not in [symptom.id for symptom in session.look(closed=True).symptoms]
+    assert "loss-nonfinite" not in [symptom.id for symptom in session.diagnose(closed=True).symptoms]

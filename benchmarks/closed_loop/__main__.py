@@ -53,7 +53,7 @@ class Loop:
         """The config file that is patched."""
         return self.folder / "config.yaml"
 
-    def look(self, run: Path) -> Analysis:
+    def diagnosed(self, run: Path) -> Analysis:
         """The diagnosis of a run, with the remedies as they would change the config."""
         found = analyze(run, settings=Settings())
         return replace(
@@ -73,7 +73,7 @@ class Loop:
         changes = ", ".join(f"{one.path} {one.before} -> {one.after}" for one in patch.changes)
         if not run.is_dir():
             return Trial(patch.remedy, f"{changes}: refused by the trainer", float("inf"), verified=False)
-        after = self.look(run)
+        after = self.diagnosed(run)
         return Trial(
             patch.remedy, changes, final_loss(after), verified(sick.book.remedies[patch.remedy], sick, after)
         )
@@ -84,7 +84,7 @@ class Loop:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.config.write_text(self.program.config_text(changes), "utf-8")
         self.program.train(self.config, self.folder / "sick", self.seed)
-        sick = self.look(self.folder / "sick")
+        sick = self.diagnosed(self.folder / "sick")
         named = [one.cause for one in sick.diagnosis.hypotheses if not one.benign]
         offered = list(patches(sick)) if sick.verdict in ("warning", "critical") else []
         trials: list[Trial] = []

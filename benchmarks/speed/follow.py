@@ -33,14 +33,14 @@ def measure(folder: Path, *, quick: bool) -> Section:
                     f"{what}, poll {interval:g} s",
                     f"{share:.1f} %",
                     found.said["points"],
-                    found.said["looks"],
+                    found.said["updates"],
                 )
             )
     section = Section(
         "Following a growing file",
         f"{RATE:,} lines a second for {seconds} s. *follow* reads what is new; *watch* also "
         "listens for file events and examines the run with all rules.",
-        [table(("lines", "what", "share of a core", "points", "reads or looks"), rows)],
+        [table(("lines", "what", "share of a core", "points", "reads or updates"), rows)],
     )
     for form in ("jsonl", "notices", "huggingface"):
         share = shares[f"follow {form} 0.5"]

@@ -195,7 +195,7 @@ def analyze(path: str) -> dict[str, Any]:
 
     session = AnalysisSession(path)
     session.read([path])
-    analysis = session.look(closed=True)
+    analysis = session.diagnose(closed=True)
     return {"points": analysis.run.points, "verdict": analysis.verdict}
 
 
@@ -217,27 +217,27 @@ def follow(path: str, interval: str, seconds: str) -> dict[str, Any]:
         follower.poll()
         polls += 1
     cpu = time.process_time() - begin
-    return {"cpu": cpu, "points": run.points, "looks": polls}
+    return {"cpu": cpu, "points": run.points, "updates": polls}
 
 
 def watch(path: str, interval: str, seconds: str) -> dict[str, Any]:
     """Watches a growing file with all rules for some seconds; `cpu` is what that cost after the first
-    look."""
+    update."""
     import time
 
     from hrmdoc.live.watch import Watch
 
     watching = Watch(path, interval=float(interval), remember=False)
-    looks, cpu, points = 0, 0.0, 0
+    updates, cpu, points = 0, 0.0, 0
     begin = end = 0.0
-    for look in watching.looks():
-        if not looks:
+    for update in watching.updates():
+        if not updates:
             begin, end = time.process_time(), time.monotonic() + float(seconds)
-        looks += 1
-        cpu, points = time.process_time() - begin, look.analysis.run.points
+        updates += 1
+        cpu, points = time.process_time() - begin, update.analysis.run.points
         if time.monotonic() >= end:
             break
-    return {"cpu": cpu, "points": points, "looks": looks}
+    return {"cpu": cpu, "points": points, "updates": updates}
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {

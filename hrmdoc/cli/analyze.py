@@ -83,7 +83,7 @@ def command(
     if config is not None:
         add_config(session, config)
     note_other_runs("" if quiet else session.other_runs)
-    analysis = session.look(closed=True)
+    analysis = session.diagnose(closed=True)
     threshold = fail_on or session.settings.fail_on
     code = status(analysis.verdict, threshold)
     if restart:

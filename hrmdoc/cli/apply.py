@@ -174,7 +174,7 @@ def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analy
     if config is not None and program:
         session.run.extend(fact for fact in config_facts(config) if fact.scope == "config")
     note_other_runs(session.other_runs)
-    return session.look(closed=True, prescriptions=False)
+    return session.diagnose(closed=True, prescriptions=False)
 
 
 def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
@@ -185,7 +185,7 @@ def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
 
     session.read([path])
     note_other_runs(session.other_runs)
-    analysis = session.look(closed=False, prescriptions=False)
+    analysis = session.diagnose(closed=False, prescriptions=False)
     offered = (
         (one.id for one, _ in live_actions(analysis))
         if analysis.verdict in ("warning", "critical")
@@ -260,7 +260,7 @@ def _patched_config(path: Path) -> Path:
 
     session = AnalysisSession(str(path))
     session.read([str(path)])
-    analysis = session.look(closed=True, prescriptions=False)
+    analysis = session.diagnose(closed=True, prescriptions=False)
     where = targets(analysis.run, analysis.situation, analysis.book)
     candidates = [*where.files, *where.records]
     for known in (store.history, store.undone):

@@ -42,7 +42,7 @@ def command(
     session = AnalysisSession(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     session.read([path])
     note_other_runs(session.other_runs)
-    analysis = session.look(closed=True)
+    analysis = session.diagnose(closed=True)
     target = output or Path("hrmdoc-bundle.zip")
     for name in write(analysis, target, lines):
         click.echo(name)

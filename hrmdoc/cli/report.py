@@ -68,7 +68,7 @@ def _of_one(runs: Runs, ending: str) -> str:
 
     (session,) = runs.readable()
     note_other_runs(session.other_runs)
-    analysis = session.look(closed=True)
+    analysis = session.diagnose(closed=True)
     if ending == ".json":
         return as_json.dumps(analysis)
     return review.markdown([analysis]) if ending in (".md", "") else review.html([analysis])
@@ -114,7 +114,7 @@ def _with_twins(runs: Runs) -> list[Done]:
     from hrmdoc.fleet.work import Done
     from hrmdoc.reports.review import chapter_html
 
-    analyses = [session.look(closed=True) for session in runs.readable()]
+    analyses = [session.diagnose(closed=True) for session in runs.readable()]
     return [
         Done(number, summarize(one), chapter_html(one, number + 1, analyses))
         for number, one in enumerate(analyses)

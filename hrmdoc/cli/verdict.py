@@ -57,7 +57,7 @@ def command(
     session = AnalysisSession(newest[0], **stated(kind, facts, roles))
     session.try_to_read(newest)
     note_other_runs(session.other_runs)
-    analysis = session.look(closed=True, prescriptions=False)
+    analysis = session.diagnose(closed=True, prescriptions=False)
     if analysis.verdict == "no_data" and how is None:
         raise UsageError(
             "nothing in it says how the run went", file=newest[0], hint="--status tells how it ended"

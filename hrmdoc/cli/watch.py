@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.1, 60),
     help="Seconds between two polls at most.",
 )
-@click.option("--once", is_flag=True, help="Look once and end, as for cron.")
+@click.option("--once", is_flag=True, help="Examine once and end, as for cron.")
 @click.option("--wait", is_flag=True, help="Wait for PATH where it does not exist yet.")
 @click.option(
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
@@ -126,17 +126,17 @@ def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
     if watch.session.other_runs:
         _say(out, watch.session.other_runs)
     analysis = None
-    with _status(out) as update:
-        for look in watch.looks(once=once):
-            observe(watch, look)  # before the terminal, which may be gone
-            if look.moved:
+    with _status(out) as set_status:
+        for update in watch.updates(once=once):
+            observe(watch, update)  # before the terminal, which may be gone
+            if update.moved:
                 _say(out, f"{watch.path} names another run now: {watch.following}")
-            for incident in look.changes:
+            for incident in update.changes:
                 show_incident(incident, out)
-            for action in look.actions:
+            for action in update.actions:
                 show_action(action, out)
-            analysis = look.analysis
-            update(status_line(analysis, watch.incidents.open))
+            analysis = update.analysis
+            set_status(status_line(analysis, watch.incidents.open))
     if analysis is not None:
         out.print()
         show(analysis, out)

@@ -21,7 +21,7 @@ class CheckNode:
     def __init__(self, text: str) -> None:
         self._expression = expressions.compile_expression(text)
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         names = dict(scene.facts)
         questions = Questions(scene)
         try:

@@ -189,7 +189,7 @@ class Examination:
                 if when != stated:  # a run may state anything, "auto" where a number belongs too
                     return Finding("not_evaluated", missing=(str(error),))
                 raise RuleError(f"symptom {rule.id}: {error}") from error
-        return known[1].look(scene)
+        return known[1].evaluate(scene)
 
     def _missing(self, rule: SymptomRule, scene: Scene) -> tuple[str, ...]:
         needs = rule.needs

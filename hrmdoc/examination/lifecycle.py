@@ -18,7 +18,7 @@ class EventNode:
         self._when = when
         self._pattern = re.compile(when.pattern) if when.pattern else None
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         kinds = {"restart", "resume"} if self._when.kind == "restart" else {self._when.kind}
         events = [
             event
@@ -56,7 +56,7 @@ class SilenceNode:
     def __init__(self, when: SilenceWhen) -> None:
         self._when = when
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         run, clock, series = scene.run, scene.run.clock, scene.run.progress
         if clock is None or math.isnan(clock.quiet) or not (run.points or run.line_count or run.events):
             return Finding("not_evaluated", missing=("a live run",))

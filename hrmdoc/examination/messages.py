@@ -34,7 +34,7 @@ class LinesNode:
         self._symptom = symptom
         self._when = when
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         matches = scene.matches.get(self._symptom, ())
         if not matches:
             return Finding("absent" if _has_log(scene.run) else "not_evaluated", missing=("log lines",))

@@ -18,7 +18,7 @@ from hrmdoc.rulebook import When
 class Node(Protocol):
     """One condition at work."""
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         """Takes in what is new and says how the condition stands."""
         ...
 
@@ -52,8 +52,8 @@ class AllNode:
     def __init__(self, parts: Sequence[Node]) -> None:
         self._parts = parts
 
-    def look(self, scene: Scene) -> Finding:
-        findings = [part.look(scene) for part in self._parts]
+    def evaluate(self, scene: Scene) -> Finding:
+        findings = [part.evaluate(scene) for part in self._parts]
         unmet = _unmet(findings)
         if unmet is not None:
             return unmet
@@ -100,8 +100,8 @@ class AnyNode:
     def __init__(self, parts: Sequence[Node]) -> None:
         self._parts = parts
 
-    def look(self, scene: Scene) -> Finding:
-        return strongest([part.look(scene) for part in self._parts])
+    def evaluate(self, scene: Scene) -> Finding:
+        return strongest([part.evaluate(scene) for part in self._parts])
 
 
 class AbsentNode:
@@ -110,8 +110,8 @@ class AbsentNode:
     def __init__(self, part: Node) -> None:
         self._part = part
 
-    def look(self, scene: Scene) -> Finding:
-        finding = self._part.look(scene)
+    def evaluate(self, scene: Scene) -> Finding:
+        finding = self._part.evaluate(scene)
         if finding.state == "not_evaluated":
             return finding
         return Finding(

@@ -35,8 +35,8 @@ class DetectorNode:
         roles = (when.role,) if isinstance(when.role, str) else (when.role or ())
         self._watches = [_Watch(when, role, phase_names) for role in roles]
 
-    def look(self, scene: Scene) -> Finding:
-        findings = [watch.look(scene) for watch in self._watches]
+    def evaluate(self, scene: Scene) -> Finding:
+        findings = [watch.evaluate(scene) for watch in self._watches]
         return strongest(findings)
 
 
@@ -105,7 +105,7 @@ class _Watch:
         leave = float(when.leave) if when.leave is not None else enter
         return Trigger(enter, leave, when.patience, when.leave_patience, when.direction)
 
-    def look(self, scene: Scene) -> Finding:
+    def evaluate(self, scene: Scene) -> Finding:
         series = scene.run.best(self._role)
         other = scene.run.best(self._when.against) if self._when.against else None
         missing = self._missing(series, other)

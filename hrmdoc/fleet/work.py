@@ -83,7 +83,7 @@ def examine(item: Item, wish: Wish) -> Done:
 def _diagnosed(group: RunGroup, wish: Wish) -> Analysis:
     session = AnalysisSession(group.folder, prepared=prepared(wish.settings), **wish.stated)
     session.try_to_read_run(group)
-    return session.look(closed=True, prescriptions=bool(wish.extra))
+    return session.diagnose(closed=True, prescriptions=bool(wish.extra))
 
 
 def _extra(analysis: Analysis, wanted: Extra, number: int) -> str:

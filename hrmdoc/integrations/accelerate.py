@@ -64,5 +64,5 @@ class HrmdocTracker(GeneralTracker):  # type: ignore[misc, unused-ignore]
 
     @harmless
     def finish(self) -> None:
-        """Takes the last look."""
+        """Examines the run once more."""
         self._monitor.close("stopped" if self._monitor.should_stop else "finished")

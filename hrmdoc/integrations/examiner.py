@@ -1,8 +1,8 @@
-"""The side of a monitor that thinks: rows of metrics become records, and the run is looked at as `watch`
-looks at it.
+r"""The examining side of a monitor: rows of metrics become records, and the run is examined as `watch`
+does it.
 
-Everything here runs in the monitor's own thread. Since a look holds Python's lock now and then, looks are
-spaced so that they take no more than a share of one core: what they cost is measured each time.
+Everything here runs in the monitor's own thread. Since an examination holds Python's lock now and then,
+examinations are spaced so that they take no more than a share of one core: what they cost is measured.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SOURCE = "hrmdoc.Monitor"
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is reported, as for `watch`."""
 QUIET_LOOK_S = 15.0
-"""Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
+"""Seconds after which a quiet run is examined all the same: silence is a symptom too."""
 AT_LEAST_S, AT_MOST_S = 1.0, 60.0
-"""Seconds between two looks."""
+"""Seconds between two examinations."""
 
 
 class Examiner:
@@ -40,7 +40,7 @@ class Examiner:
         settings: by default those nearest to the working folder.
         facts: canonical facts that the caller states.
         folder: where the diagnosis and the incidents are kept; None keeps none.
-        share: of one core that looks may take.
+        share: of one core that examinations may take.
 
     Raises:
         HrmdocError: the settings or the user's rules are wrong.
@@ -64,8 +64,8 @@ class Examiner:
         self._broken: set[str] = set()
         self._urgent = False
         self._spent = time.thread_time()
-        """Of this thread's CPU time, what earlier looks were charged with. All between two looks counts, and
-        loading the rules does not."""
+        """Of this thread's CPU time, what earlier examinations were charged with. All between two of them
+        counts, and loading the rules does not."""
         self._version, self._looked, self._next = -1, -math.inf, -math.inf
         self.analysis: Analysis | None = None
 
@@ -106,22 +106,22 @@ class Examiner:
         )
 
     def due(self) -> bool:
-        """Whether it is time to look."""
+        """Whether it is time to examine."""
         now = time.monotonic()
         if self._urgent:
             return True
         news = self._session.run.version != self._version or self._incidents.due(time.time())
         return now >= self._next and (news or now - self._looked >= QUIET_LOOK_S)
 
-    def look(self, *, closed: bool = False) -> list[Incident]:
-        """Looks at the run; what opened, changed or is over since the last look.
+    def examine(self, *, closed: bool = False) -> list[Incident]:
+        """Examines the run; what opened, changed or is over since the last examination.
 
         Args:
             closed: the run has ended; nothing is waited for any more.
         """
         self._version, self._urgent = self._session.run.version, False
         self._session.run.clock = Tick() if closed else self._pulse.tick()
-        self.analysis = analysis = self._session.look(closed=closed, prescriptions=closed)
+        self.analysis = analysis = self._session.diagnose(closed=closed, prescriptions=closed)
         changes = self._incidents.update(analysis, time.time(), closed=closed)
         if self._folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
@@ -129,7 +129,7 @@ class Examiner:
             replace_file(self._folder / "diagnosis.json", dumps(analysis))
         first, self._looked = math.isinf(self._looked), time.monotonic()
         spent, self._spent = time.thread_time() - self._spent, time.thread_time()
-        rest = 0.0 if first else spent / self._share  # the first look loads what others find loaded
+        rest = 0.0 if first else spent / self._share  # the first examination loads what others find loaded
         self._next = self._looked + min(max(AT_LEAST_S, rest), AT_MOST_S)
         return changes
 

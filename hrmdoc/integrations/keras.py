@@ -74,7 +74,7 @@ class HrmdocCallback(keras.callbacks.Callback):  # type: ignore[misc, unused-ign
 
     @harmless
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Takes the last look."""
+        """Examines the run once more."""
         if self.monitor is not None:
             self.monitor.close("stopped" if self.monitor.should_stop else "finished")
 

@@ -89,7 +89,7 @@ class Hooks:
 
     @harmless
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
-        """Takes the last look."""
+        """Examines the run once more."""
         self._close("stopped" if self.monitor is not None and self.monitor.should_stop else "finished")
 
     def _close(self, state: State, error: BaseException | None = None) -> None:

@@ -107,11 +107,11 @@ class Monitor:
         """Every change so far, the oldest first."""
 
     def __repr__(self) -> str:
-        found = self.analysis.verdict if self.analysis is not None else "not looked at yet"
+        found = self.analysis.verdict if self.analysis is not None else "not examined yet"
         return f"<Monitor {self.name!r}: {found}, {len(self.incidents)} changes of incidents>"
 
     def _repr_html_(self) -> str | None:
-        """How a notebook shows it: the run as it was at the last look."""
+        """How a notebook shows it: the run as it was at the last examination."""
         return None if self.analysis is None else self.analysis._repr_html_()
 
     def log(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -149,7 +149,7 @@ class Monitor:
         return asked
 
     def close(self, state: given.State = "finished", error: BaseException | None = None) -> Analysis | None:
-        """The run has ended; takes the last look. Never raises.
+        """The run has ended; is examined once more. Never raises.
 
         Args:
             state: how it ended.
@@ -224,14 +224,14 @@ class Monitor:
         return Examiner(self.name, folder=self._folder, **self._options)
 
     def _looked(self, examiner: Examiner, *, closed: bool = False) -> list[Incident]:
-        """Takes in what was logged, and looks where it is time to."""
+        """Takes in what was logged, and examines where it is time to."""
         with _no_fork:
             news = [self._queue.popleft() for _ in range(len(self._queue))]
             if news:
                 examiner.take(news)
                 if self._record is not None:
                     self._record.write(news, self._config)
-            return examiner.look(closed=closed) if closed or examiner.due() else []
+            return examiner.examine(closed=closed) if closed or examiner.due() else []
 
     def _spread(self, changes: list[Incident], examiner: Examiner) -> None:
         self.analysis = examiner.analysis

@@ -71,8 +71,8 @@ class Magic:
 
     def _show(self, watch: Watch, handle: Any) -> None:
         try:
-            for look in watch.looks():
-                handle.update(look.analysis)
+            for update in watch.updates():
+                handle.update(update.analysis)
         except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to)
             logging.getLogger("hrmdoc").warning("hrmdoc: the watch ended: %s", error)
 

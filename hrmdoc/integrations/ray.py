@@ -56,7 +56,7 @@ class HrmdocCallback(Callback):  # type: ignore[misc, unused-ignore]
 
     @harmless
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        """Takes the last look at a trial that ended."""
+        """Examines a trial that ended."""
         if (monitor := self.monitors.get(trial.trial_id)) is not None:
             monitor.close("stopped" if monitor.should_stop else "finished")
 

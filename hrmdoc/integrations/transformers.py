@@ -80,7 +80,7 @@ class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
 
     @harmless
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Takes the last look."""
+        """Examines the run once more."""
         if self.monitor is not None:
             self.monitor.close("stopped" if self.monitor.should_stop else "finished")
 

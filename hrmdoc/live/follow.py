@@ -207,7 +207,7 @@ class Follower:
         followed.offset = 0
 
     def _read_renamed(self, followed: _Followed) -> None:
-        """Reads what was appended to a log between the last look and its rotation, where it still lies in the
+        """Reads what was appended to a log between the last poll and its rotation, where it still lies in the
         folder under another name."""
         path = followed.source.path
         with suppress(OSError), os.scandir(os.path.dirname(path) or ".") as entries:

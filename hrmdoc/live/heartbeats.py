@@ -69,7 +69,7 @@ class Heartbeats:
     def _take(self, found: Sign, now: float) -> None:
         if found.stamp == self._stamp:
             return
-        # What came since the last look is new; of what lay there already its own age tells.
+        # What came since the last poll is new; the age of what lay there already is its own.
         self._seen = now - found.age_s if self._stamp is None else now
         self._stamp = found.stamp
         try:

@@ -89,8 +89,8 @@ class IncidentLog:
         return any(now - since >= self.settle for since in self._waiting.values())
 
     def update(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[Incident]:
-        """What changed since the last look. Information never opens an incident. `closed`: no later look will
-        come."""
+        """What changed since the last update. Information never opens an incident. `closed`: no update will
+        follow."""
         changes = [
             change
             for symptom in analysis.symptoms

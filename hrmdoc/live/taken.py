@@ -29,7 +29,7 @@ class TakenAction:
         reason: the cause that it is for, or the symptom that it ends.
         status: `done` (the run executed the action), `written` (the config was patched), `refused` or
             `failed` (with `why`), `withheld` (the policy does not allow it, `why` tells), `asked` (it
-            waits for a person's yes), `helped` (a later look did not show the symptoms any more),
+            waits for a person's yes), `helped` (a later update did not show the symptoms any more),
             `ineffective` (they still showed when its time was up or the run ended), `released` (taken
             back, as it is needed no more).
         what: the action with its value, or the changes of the patch.

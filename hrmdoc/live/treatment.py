@@ -66,7 +66,7 @@ class Treatment:
         for action in self.taken:
             self._count(action)
 
-    def look(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
+    def treat(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
 
         Args:

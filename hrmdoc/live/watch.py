@@ -1,4 +1,4 @@
-"""Watches a run: reads what is new, looks at it, says what opened and what is over, and ends with a
+"""Watches a run: reads what is new, examines it, says what opened and what is over, and ends with a
 summary."""
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hrmdoc.settings import Settings
 
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is reported."""
-LOOK_AT_LEAST_EVERY = 5.0
-"""Seconds after which a quiet run is looked at all the same: silence is a symptom too."""
+EXAMINE_AT_LEAST_EVERY = 5.0
+"""Seconds after which a quiet run is examined all the same: silence is a symptom too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One look of a watch: the analysis, what changed since the one before, and what was done about it."""
+class Update:
+    """What a watch found: the analysis, what changed since the update before, and what was done about it."""
 
     analysis: Analysis
     changes: list[Incident]
@@ -83,7 +83,7 @@ class Watch:
         self._acts = act
         self._measure, self._pid = measure, pid
         self._stop = self._ended = False
-        self._told: list[Fact] = []
+        self._end_facts: list[Fact] = []
         self._admit()
 
     def _admit(self) -> None:
@@ -123,42 +123,42 @@ class Watch:
         return Heartbeats(target(where, name), _complain, self._steady).start()
 
     def unbeaten(self) -> float:
-        """Seconds since the heartbeat that the settings name was renewed; infinite where nothing tells."""
+        """Seconds since the heartbeat that the settings name was renewed; infinite where unknown."""
         beaten = math.nan if self._heartbeats is None else self._heartbeats.beaten()
         return math.inf if math.isnan(beaten) else self._steady() - beaten
 
     def stop(self, *, ended: bool = False, facts: Iterable[Fact] = ()) -> None:
-        """Ends the watch after the look in progress (signal handlers call this).
+        """Ends the watch after the examination in progress (signal handlers call this).
 
         Args:
             ended: the run itself has ended: silence before that is none any more.
             facts: what is known of its end.
         """
-        self._told = [*self._told, *facts]
+        self._end_facts = [*self._end_facts, *facts]
         self._ended = self._ended or ended
         self._stop = True
 
-    def looks(self, *, once: bool = False) -> Iterable[Look]:
-        """One `Look` each time something changed or the clock asks for it; the last one is of the closed
+    def updates(self, *, once: bool = False) -> Iterable[Update]:
+        """One `Update` each time something changed or the clock asks for it; the last one is of the closed
         run."""
-        last_look, last_version, cost = -LOOK_AT_LEAST_EVERY, -1, 0.0
+        examined, last_version, cost = -EXAMINE_AT_LEAST_EVERY, -1, 0.0
         while not self._stop:
             moved = self._has_moved()
             self._poll()
             started, run = self._steady(), self.session.run
-            due = run.version != last_version and started - last_look >= min(1.5, 20 * cost)
+            due = run.version != last_version and started - examined >= min(1.5, 20 * cost)
             if (
                 due
                 or moved
                 or once
                 or self.incidents.due(self._now())
-                or started - last_look >= LOOK_AT_LEAST_EVERY
+                or started - examined >= EXAMINE_AT_LEAST_EVERY
             ):
                 began = time.perf_counter()
-                look = self._look(moved=moved)
+                update = self._examine(moved=moved)
                 cost = time.perf_counter() - began
-                last_look, last_version = started, run.version
-                yield look
+                examined, last_version = started, run.version
+                yield update
             if once or any(event.kind == "end" for event in run.events):
                 break
             self._waker.listen(self._follower.folders)
@@ -166,8 +166,8 @@ class Watch:
         self._follower.find()
         self._poll()
         self._follower.close()
-        self.session.run.extend(self._told)
-        yield self._look(closed=True)
+        self.session.run.extend(self._end_facts)
+        yield self._examine(closed=True)
         self._close()
 
     def _poll(self) -> None:
@@ -204,39 +204,39 @@ class Watch:
         if self._heartbeats is not None:
             self._heartbeats.close()
 
-    def _look(self, *, closed: bool = False, moved: bool = False) -> Look:
+    def _examine(self, *, closed: bool = False, moved: bool = False) -> Update:
         now = self._now()
         if self._treatment is not None:  # who acts has to know what room there is for a checkpoint
             self.session.run.extend(free_space(self.session.run, self._followed))
         self.session.run.clock = Tick() if self._ended else self.pulse.tick()
-        analysis = self.session.look(closed=closed, prescriptions=closed)
+        analysis = self.session.diagnose(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps
 
-            # What a full disk refuses is written at a later look.
+            # What a full disk refuses is written at a later examination.
             replace_file(self.folder / "diagnosis.json", dumps(analysis))
-        return Look(analysis, changes, moved, self._treated(analysis, now, closed=closed))
+        return Update(analysis, changes, moved, self._treated(analysis, now, closed=closed))
 
     def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
         """What is done about it. A watch may end before its run does, and only the config of a run that has
         ended is patched."""
         if self._treatment is None or (closed and analysis.state not in ("finished", "crashed")):
             return []
-        return self._treatment.look(analysis, now, closed=closed)
+        return self._treatment.treat(analysis, now, closed=closed)
 
 
 def _complain(words: str) -> None:
     print(f"hrmdoc: {words}", file=sys.stderr)  # noqa: T201
 
 
-Observer = Callable[[Watch, Look], None]
-"""Who is shown every look of a watch, such as what tells of it elsewhere. It must not wait."""
+Observer = Callable[[Watch, Update], None]
+"""Receives every update of a watch, to report it elsewhere. It must not wait."""
 
 
-def watch(path: str | Path, **options: Any) -> Iterable[Look]:
-    """Follows a run; yields a `Look` each time something changed, the last one when the run has ended.
+def watch(path: str | Path, **options: Any) -> Iterable[Update]:
+    """Follows a run; yields an `Update` each time something changed, the last one when the run has ended.
 
     Options are those of `Watch`.
     """
-    return Watch(str(path), **options).looks()
+    return Watch(str(path), **options).updates()

@@ -121,9 +121,9 @@ class Replay:
             watch = Watch(str(folder), interval=0.3)
             told_stop = False
             analysis, evaluations = None, 0
-            for look in watch.looks():
-                analysis = look.analysis
-                for incident in look.changes:
+            for update in watch.updates():
+                analysis = update.analysis
+                for incident in update.changes:
                     self._tell(incident)
                 evaluations = self._report_evaluations(analysis, evaluations)
                 if role == "sick" and not told_stop and self._is_enough(analysis):

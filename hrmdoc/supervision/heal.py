@@ -46,7 +46,7 @@ def heal(
         log: the output of the first run; the next ones are kept beside it, as `<name>-2.log` and so on.
         configs: the files that may be patched, read by the command each time it starts.
         report, show_action: called with every incident, and with everything that is done.
-        observe: called with every look of the watch.
+        observe: called with every update of the watch.
         measure: seconds between two samples of the machine; None: it is not measured.
 
     Returns:
@@ -105,7 +105,7 @@ class Patcher:
         self._tried = None
         if finished:
             return False
-        action = next(iter(self._treatment.look(self._sick, time.time(), closed=True)), None)
+        action = next(iter(self._treatment.treat(self._sick, time.time(), closed=True)), None)
         if action is None:
             return False
         self._show(action)
@@ -128,4 +128,4 @@ class Patcher:
 def _examined(logs: Sequence[Path], configs: Sequence[Path], settings: Settings) -> Analysis:
     session = AnalysisSession(str(logs[0]), settings=settings)
     session.try_to_read([*map(str, logs), *map(str, configs)])
-    return session.look(closed=True)
+    return session.diagnose(closed=True)

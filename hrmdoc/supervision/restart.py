@@ -47,7 +47,7 @@ class Patching(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """Who is told of it: `report` of incidents, `observe` of looks, `say` of what is done, in a line."""
+    """Who is told of it: `report` of incidents, `observe` of updates, `say` of what is done, in a line."""
 
     report: Callable[[Incident], None] = lambda _: None
     observe: Observer = lambda *_: None
@@ -87,8 +87,8 @@ class Supervisor:
         """Starts the command, or goes on where another supervisor ended; returns how it ended at last.
 
         Raises:
-            UsageError: the command cannot be started, its log cannot be written, or another supervisor looks
-                after it.
+            UsageError: the command cannot be started, its log cannot be written, or another supervisor has
+                it in its care.
             InputError: the state of a former supervisor cannot be read.
         """
         folder = supervised_folder(self.log)
@@ -98,7 +98,7 @@ class Supervisor:
         except OSError as error:
             raise UsageError(f"the state cannot be kept: {error.strerror}", file=folder) from error
         if lock is None:
-            raise UsageError("another hrmdoc looks after this command", file=self.log)
+            raise UsageError("another hrmdoc supervises this command", file=self.log)
         with lock, self.signals:
             self.state = load(self.log) or State()
             outcome = self._taken_up() or self._next()
@@ -124,7 +124,7 @@ class Supervisor:
             return None
         child = Child.found(self.state.pid, self.state.started, self._kept())
         lives = child.poll()
-        words = f"still runs as process {child.pid}" if lives else "ended while nobody looked"
+        words = f"still runs as process {child.pid}" if lives else "ended while nobody watched"
         self._note("adopted", f"attempt {attempts[-1].number}, which {words}")
         return self._followed(attempts[-1], lambda _: child)
 

@@ -110,7 +110,7 @@ def supervise(
     Args:
         stop: when to stop the command.
         report: called with every incident.
-        observe: called with every look of the watch.
+        observe: called with every update of the watch.
         silence: when it is ended because it stands still; None: never.
         grace: seconds between SIGTERM and SIGKILL where it is stopped.
         measure: seconds between two samples of the machine; None: it is not measured.
@@ -264,10 +264,10 @@ def _watched(
     ended.start()
     guilty: Incident | None = None
     analysis: Analysis | None = None
-    for look in care.watch.looks():
-        analysis = look.analysis
-        observe(care.watch, look)
-        for incident in look.changes:
+    for update in care.watch.updates():
+        analysis = update.analysis
+        observe(care.watch, update)
+        for incident in update.changes:
             report(incident)
             if guilty is None and care.child.poll() and stop.asks(incident, analysis.book):
                 guilty = incident

@@ -85,7 +85,7 @@ def examine(group: RunGroup, roots: Roots) -> Analysis:
     """
     session = AnalysisSession(group.folder, prepared=prepared(settings.load(Path.cwd())))
     session.try_to_read_run(group)
-    analysis = session.look(closed=not is_live(group), prescriptions=False)
+    analysis = session.diagnose(closed=not is_live(group), prescriptions=False)
     if not analysis.diagnosis.hypotheses:
         return analysis
     offered = prescribe(

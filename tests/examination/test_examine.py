@@ -12,7 +12,7 @@ from hrmdoc.examination.symptom import Symptom
 def _found(path: Path) -> dict[str, Symptom]:
     session = AnalysisSession(str(path))
     session.read([str(path)])
-    return {one.id: one for one in session.look(closed=True).symptoms if one.seen}
+    return {one.id: one for one in session.diagnose(closed=True).symptoms if one.seen}
 
 
 def _present(path: Path) -> set[str]:

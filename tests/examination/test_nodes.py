@@ -34,41 +34,41 @@ def level(direction: str, enter: float, leave: float) -> When:
 
 
 def test_a_condition_without_its_metric_is_not_evaluated() -> None:
-    found = build(level("above", 5, 4), "x").look(scene())
+    found = build(level("above", 5, 4), "x").evaluate(scene())
     assert (found.state, found.missing) == ("not_evaluated", ("train.loss",))
 
 
 def test_too_few_points_are_not_evaluated() -> None:
     when = When(detector="level", role="train.loss", enter=5.0, min_points=10)
-    assert build(when, "x").look(scene([9.0] * 5)).state == "not_evaluated"
+    assert build(when, "x").evaluate(scene([9.0] * 5)).state == "not_evaluated"
 
 
 def test_of_closed_episodes_above_the_highest_speaks() -> None:
-    found = build(level("above", 5, 4), "x").look(scene([1, 7, 1, 9, 1, 6, 1]))
+    found = build(level("above", 5, 4), "x").evaluate(scene([1, 7, 1, 9, 1, 6, 1]))
     assert (found.state, found.first_step, found.count) == ("resolved", 3, 3)
 
 
 def test_of_closed_episodes_below_the_lowest_speaks() -> None:
-    found = build(level("below", -5, -4), "x").look(scene([-1, -7, -1, -9, -1, -6, -1]))
+    found = build(level("below", -5, -4), "x").evaluate(scene([-1, -7, -1, -9, -1, -6, -1]))
     assert (found.state, found.first_step, found.count) == ("resolved", 3, 3)
-    found = build(level("below", 0.5, 0.6), "x").look(scene([1, 0.4, 1, 0.1, 1, 0.3, 1]))
+    found = build(level("below", 0.5, 0.6), "x").evaluate(scene([1, 0.4, 1, 0.1, 1, 0.3, 1]))
     assert (found.state, found.first_step) == ("resolved", 3)
 
 
 def test_an_open_episode_speaks_before_a_stronger_closed_one() -> None:
-    found = build(level("above", 5, 4), "x").look(scene([1, 9, 1, 6, 6]))
+    found = build(level("above", 5, 4), "x").evaluate(scene([1, 9, 1, 6, 6]))
     assert (found.state, found.first_step, found.line) == ("present", 3, 4)
 
 
 def test_a_check_points_to_the_line_of_its_fact() -> None:
     facts = {"optimizer.lr": 0.1}
     places = {"optimizer.lr": Fact("optimizer.lr", 0.1, "run", "c.yaml", 7)}
-    found = build(When(check="optimizer.lr > 0.01"), "x").look(scene(facts=facts, places=places))
+    found = build(When(check="optimizer.lr > 0.01"), "x").evaluate(scene(facts=facts, places=places))
     assert (found.state, found.file, found.line) == ("present", "c.yaml", 7)
 
 
 def test_a_check_on_a_word_where_a_number_belongs_is_not_evaluated() -> None:
-    found = build(When(check="optimizer.lr > 0.01"), "x").look(scene(facts={"optimizer.lr": "auto"}))
+    found = build(When(check="optimizer.lr > 0.01"), "x").evaluate(scene(facts={"optimizer.lr": "auto"}))
     assert found.state == "not_evaluated"
 
 
@@ -76,7 +76,7 @@ def test_a_check_on_a_word_where_a_number_belongs_is_not_evaluated() -> None:
 def test_silence_is_measured_against_the_usual_interval(quiet: float, state: str) -> None:
     where = scene([1.0] * 20)
     where.run.add(Tick(quiet))
-    found = build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").look(where)
+    found = build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").evaluate(where)
     assert found.state == state
 
 
@@ -87,19 +87,19 @@ def test_a_run_that_told_of_its_end_is_not_silent() -> None:
     where = scene([1.0] * 20)
     where.run.add(Event("end"))
     where.run.add(Tick(9999.0))
-    assert build(SILENT, "x").look(where).state == "absent"
+    assert build(SILENT, "x").evaluate(where).state == "absent"
 
 
 def test_a_run_at_its_planned_end_is_not_silent() -> None:
     where = scene([1.0] * 20, facts={"run.total_steps": 20})
     where.run.add(Tick(9999.0))
-    assert build(SILENT, "x").look(where).state == "absent"
+    assert build(SILENT, "x").evaluate(where).state == "absent"
 
 
 def test_silence_that_nobody_watched_is_not_judged() -> None:
     where = scene([1.0] * 20)
     where.run.add(Tick(closed=True))
-    assert build(SILENT, "x").look(where).state == "not_evaluated"
+    assert build(SILENT, "x").evaluate(where).state == "not_evaluated"
 
 
 @pytest.mark.parametrize(("quiet", "state"), [(80.0, "absent"), (100.0, "present")])
@@ -107,13 +107,13 @@ def test_without_a_pace_silence_has_the_limit_of_the_start(quiet: float, state: 
     where = scene()
     where.run.line_count = 3
     where.run.add(Tick(quiet))
-    assert build(SILENT, "x").look(where).state == state
+    assert build(SILENT, "x").evaluate(where).state == state
 
 
 def test_a_run_of_which_nothing_was_read_is_not_silent() -> None:
     where = scene()
     where.run.add(Tick(9999.0))
-    assert build(SILENT, "x").look(where).state == "not_evaluated"
+    assert build(SILENT, "x").evaluate(where).state == "not_evaluated"
 
 
 def test_events_count_within_so_little_progress() -> None:
@@ -121,20 +121,22 @@ def test_events_count_within_so_little_progress() -> None:
     where = scene([1.0] * 5)
     for step in (0, 50, 100):
         where.run.add(Event("restart", step=step))
-    assert build(when, "x").look(where).state == "absent"
+    assert build(when, "x").evaluate(where).state == "absent"
     for step in (101, 102):
         where.run.add(Event("restart", step=step))
-    assert build(when, "x").look(where).state == "present"
+    assert build(when, "x").evaluate(where).state == "present"
 
 
 def test_all_needs_every_part_and_any_needs_one() -> None:
     facts = {"a.x": 1, "b.x": 5}
     both = When(all=(When(check="a.x > 0"), When(check="b.x > 9")))
     either = When(any=(When(check="a.x > 0"), When(check="b.x > 9")))
-    assert build(both, "x").look(scene(facts=facts)).state == "absent"
-    assert build(either, "x").look(scene(facts=facts)).state == "present"
-    assert build(When(absent=When(check="b.x > 9")), "x").look(scene(facts=facts)).state == "present"
-    assert build(When(absent=When(check="c.x > 9")), "x").look(scene(facts=facts)).state == "not_evaluated"
+    assert build(both, "x").evaluate(scene(facts=facts)).state == "absent"
+    assert build(either, "x").evaluate(scene(facts=facts)).state == "present"
+    assert build(When(absent=When(check="b.x > 9")), "x").evaluate(scene(facts=facts)).state == "present"
+    assert (
+        build(When(absent=When(check="c.x > 9")), "x").evaluate(scene(facts=facts)).state == "not_evaluated"
+    )
 
 
 def test_the_earliest_of_equal_findings_speaks_and_absence_beats_ignorance() -> None:
@@ -149,13 +151,13 @@ def test_the_earliest_of_equal_findings_speaks_and_absence_beats_ignorance() -> 
 def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
     run = Run("x", role_of=RoleGuess)
     run.add(Points("train.loss", np.arange(3), np.array([3.0, 1.0, 2.0]), np.zeros(3), "a.log"))
-    found = build(When(check="count(lr) == 0 and last(train.loss) > 1"), "x").look(Scene(run))
+    found = build(When(check="count(lr) == 0 and last(train.loss) > 1"), "x").evaluate(Scene(run))
     assert (found.metric, found.role) == ("train.loss", "train.loss")
     assert found.values == {"first": 3.0, "last": 2.0, "best": 1.0, "highest": 3.0, "points": 3}
 
 
 def test_a_check_began_where_its_condition_came_true_for_good() -> None:
-    found = build(When(check="max_of(train.loss) > 5"), "x").look(scene([1, 2, 3, 9, 1, 1, 1, 1]))
+    found = build(When(check="max_of(train.loss) > 5"), "x").evaluate(scene([1, 2, 3, 9, 1, 1, 1, 1]))
     assert (found.first_step, found.first_time) == (3, 30.0)
     found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").look(
         scene([9, 1, 9, 9, 9, 1, 1, 1])
@@ -174,15 +176,15 @@ def test_what_other_symptoms_tell_counts_from_their_own_step_on() -> None:
 def test_a_check_of_series_that_count_different_things_tells_no_step() -> None:
     here = scene([1.0] * 8)
     here.run.add(Points("eval.loss", np.arange(3), np.ones(3), np.zeros(3), "x.log", axis="epoch"))
-    assert build(When(check="last(train.loss) + last(eval.loss) == 2"), "x").look(here).first_step is None
-    assert build(When(check="last(eval.loss) == 1"), "x").look(here).first_step == 0
+    assert build(When(check="last(train.loss) + last(eval.loss) == 2"), "x").evaluate(here).first_step is None
+    assert build(When(check="last(eval.loss) == 1"), "x").evaluate(here).first_step == 0
 
 
 def test_beside_a_check_a_detector_tells_when_it_began() -> None:
     both = When(all=(level("above", 5, 4), When(check="last(train.loss) > 8")))
-    assert build(both, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
+    assert build(both, "x").evaluate(scene([1, 6, 6, 6, 9])).first_step == 1
     either = When(any=(level("above", 5, 4), When(check="last(train.loss) > 0")))
-    assert build(either, "x").look(scene([1, 6, 6, 6, 9])).first_step == 1
+    assert build(either, "x").evaluate(scene([1, 6, 6, 6, 9])).first_step == 1
 
 
 def refusals(*lines: int, told: tuple[int, ...] = (), told_in: str = "x.log") -> Scene:
@@ -213,5 +215,5 @@ def refusals(*lines: int, told: tuple[int, ...] = (), told_in: str = "x.log") ->
 def test_lines_are_over_where_the_program_says_behind_each_of_them_that_it_goes_on(
     where: Scene, state: str
 ) -> None:
-    assert build(convert({"lines": {"got_over": "over"}}, When), "oom").look(where).state == state
-    assert build(convert({"lines": {}}, When), "oom").look(where).state == "present"
+    assert build(convert({"lines": {"got_over": "over"}}, When), "oom").evaluate(where).state == state
+    assert build(convert({"lines": {}}, When), "oom").evaluate(where).state == "present"

@@ -18,7 +18,7 @@ def _looked_at(tmp_path: Path, losses: np.ndarray, *, closed: bool = True) -> An
     table.write_text("step,loss\n" + "".join(f"{10 * i},{loss:.5f}\n" for i, loss in enumerate(losses)))
     session = AnalysisSession(str(table))
     session.read([str(table)])
-    return session.look(closed=closed)
+    return session.diagnose(closed=closed)
 
 
 def _levels(analysis: Analysis) -> dict[str, str]:

@@ -51,7 +51,7 @@ def test_text_of_a_run_is_escaped(tmp_path: Path) -> None:
     assert "<img" not in shown
 
 
-def test_a_monitor_shows_its_last_look() -> None:
+def test_a_monitor_shows_its_last_examination() -> None:
     monitor = hrmdoc.Monitor()
     assert monitor._repr_html_() is None
     with monitor:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.live.watch import Look, Watch
+from hrmdoc.live.watch import Update, Watch
 
 START = 1_790_000_000
 PACE = 10
@@ -35,7 +35,7 @@ class Training:
         self.now, self.step, self.behind, self.stamp = float(START), 0, behind, stamp
         self.go_on(60)
         self.watch = Watch(str(self.log), interval=0.1, now=lambda: self.now, steady=lambda: self.now - START)
-        self._looks: Iterator[Look] = iter(self.watch.looks())
+        self._updates: Iterator[Update] = iter(self.watch.updates())
 
     def go_on(self, points: int) -> None:
         """Trains so many points long."""
@@ -51,9 +51,9 @@ class Training:
         self.now += seconds
 
     def stalled(self) -> bool:
-        """Whether the next look finds that the run stands still."""
-        look = next(self._looks)
-        return any(s.id == "stall" and s.state == "present" for s in look.analysis.symptoms)
+        """Whether the next update finds that the run stands still."""
+        update = next(self._updates)
+        return any(s.id == "stall" and s.state == "present" for s in update.analysis.symptoms)
 
 
 @pytest.mark.parametrize("zone", range(-11, 13))
@@ -122,10 +122,10 @@ def test_a_run_that_only_printed_its_start_is_found_after_half_an_hour(tmp_path:
     training.log.write_text("node01:4711:4711 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n")
     os.utime(training.log, (training.now, training.now))
     again = Watch(str(training.log), interval=0.1, now=lambda: training.now, steady=lambda: training.now)
-    looks = iter(again.looks())
+    updates = iter(again.updates())
     for wait, stalled in ((1700, False), (200, True)):
         training.hang(wait)
-        found = {s.id for s in next(looks).analysis.symptoms if s.state == "present"}
+        found = {s.id for s in next(updates).analysis.symptoms if s.state == "present"}
         assert ("stall" in found) is stalled
 
 
@@ -141,10 +141,12 @@ def test_the_heartbeat_of_another_clock_has_not_lapsed_while_it_is_renewed(tmp_p
 
     beat()
     watch = Watch(str(folder), interval=0.1, now=lambda: now, steady=lambda: now)
-    looks = iter(watch.looks())
+    updates = iter(watch.updates())
 
     def lapsed() -> bool:
-        return any(s.id == "heartbeat-lapsed" and s.state == "present" for s in next(looks).analysis.symptoms)
+        return any(
+            s.id == "heartbeat-lapsed" and s.state == "present" for s in next(updates).analysis.symptoms
+        )
 
     assert not lapsed()
     now += 100

@@ -39,16 +39,18 @@ def curve(last: int) -> str:
     return "".join(f"step {i} | loss {2 - i / 200} | grad_norm 1.0 | lr 5e-05\n" for i in range(last))
 
 
-def look(run: Path, text: str, *facts: Fact) -> Analysis:
+def diagnosed(run: Path, text: str, *facts: Fact) -> Analysis:
     (run / "train.log").write_text(text)
     session = AnalysisSession(str(run), settings=Settings())
     session.read([str(run)])
     session.run.extend(facts)
-    return session.look(closed=False)
+    return session.diagnose(closed=False)
 
 
 def sick(run: Path) -> Analysis:
-    return look(run, curve(50) + "".join(f"step {i} | loss nan | grad_norm nan\n" for i in range(50, 54)))
+    return diagnosed(
+        run, curve(50) + "".join(f"step {i} | loss nan | grad_norm nan\n" for i in range(50, 54))
+    )
 
 
 class Trainer:
@@ -64,15 +66,15 @@ class Trainer:
 def test_what_asks_waits_for_a_yes_and_is_asked_once(run: Path) -> None:
     trainer = Trainer()
     treatment = Treatment(ASKING, run, run / "actions.jsonl", trainer)
-    (asked,) = treatment.look(sick(run), 1.0)
+    (asked,) = treatment.treat(sick(run), 1.0)
     assert (asked.status, asked.remedy) == ("asked", "roll-back")
     assert asked.id in asked.why
-    assert treatment.look(sick(run), 2.0) == []
+    assert treatment.treat(sick(run), 2.0) == []
     assert trainer.asked == []
     listed = CliRunner().invoke(cli, ["approve", str(run)]).output
     assert listed.startswith(f"{asked.id}  roll-back: rollback, for ")
     assert main(["approve", str(run), asked.id]) == 0
-    (done,) = treatment.look(sick(run), 3.0)
+    (done,) = treatment.treat(sick(run), 3.0)
     assert (done.status, trainer.asked) == ("done", ["rollback"])
     told = CliRunner().invoke(cli, ["log", str(run)]).output
     assert [line.split()[2] for line in told.splitlines()] == ["asked", "approved", "done"]
@@ -82,11 +84,11 @@ def test_what_asks_waits_for_a_yes_and_is_asked_once(run: Path) -> None:
 def test_a_no_withholds_it_for_good(run: Path) -> None:
     trainer = Trainer()
     treatment = Treatment(ASKING, run, run / "actions.jsonl", trainer)
-    (asked,) = treatment.look(sick(run), 1.0)
+    (asked,) = treatment.treat(sick(run), 1.0)
     assert main(["approve", "--no", str(run), asked.id]) == 0
-    (withheld,) = treatment.look(sick(run), 2.0)
+    (withheld,) = treatment.treat(sick(run), 2.0)
     assert (withheld.status, withheld.why) == ("withheld", "a person said no")
-    assert treatment.look(sick(run), 3.0) == []
+    assert treatment.treat(sick(run), 3.0) == []
     assert trainer.asked == []
 
 
@@ -163,8 +165,8 @@ def test_checkpoints_are_paused_while_the_disk_is_low_and_go_on_when_there_is_ro
     treatment = Treatment(FREE, run, run / "actions.jsonl", trainer)
 
     def free(gib: float, now: float) -> list[str]:
-        analysis = look(run, curve(50), Fact("env.disk_free_gib", gib, "run", ""))
-        return [action.status for action in treatment.look(analysis, now)]
+        analysis = diagnosed(run, curve(50), Fact("env.disk_free_gib", gib, "run", ""))
+        return [action.status for action in treatment.treat(analysis, now)]
 
     assert free(50.0, 1.0) == []
     assert free(4.0, 2.0) == ["done"]
@@ -174,17 +176,17 @@ def test_checkpoints_are_paused_while_the_disk_is_low_and_go_on_when_there_is_ro
     assert free(4.0, 5.0) == ["done"], "and once more"
     trainer.status = "failed"
     assert free(50.0, 6.0) == ["failed"]
-    assert free(50.0, 7.0) == [], "not at every look"
+    assert free(50.0, 7.0) == [], "not at every update"
     trainer.status = "done"
     assert free(50.0, 100.0) == ["helped", "released"]
 
 
 def test_what_has_not_helped_in_its_time_is_ineffective(run: Path) -> None:
     treatment = Treatment(Policy(auto=("guarded",), verify_s=60.0), run, None, Trainer())
-    assert [one.status for one in treatment.look(sick(run), 1.0)] == ["done"]
-    assert treatment.look(sick(run), 60.0) == []
-    assert [one.status for one in treatment.look(sick(run), 62.0)] == ["ineffective"]
-    assert treatment.look(sick(run), 63.0) == []
+    assert [one.status for one in treatment.treat(sick(run), 1.0)] == ["done"]
+    assert treatment.treat(sick(run), 60.0) == []
+    assert [one.status for one in treatment.treat(sick(run), 62.0)] == ["ineffective"]
+    assert treatment.treat(sick(run), 63.0) == []
 
 
 HOSTILE = """\
@@ -200,16 +202,16 @@ config_source: /etc/shadow
 
 def test_lines_of_a_log_bring_about_no_action(run: Path) -> None:
     trainer = Trainer()
-    analysis = look(run, curve(50) + HOSTILE + curve(60).split("\n", 50)[-1])
+    analysis = diagnosed(run, curve(50) + HOSTILE + curve(60).split("\n", 50)[-1])
     assert {one.id for one in analysis.present} >= {"oom-cuda", "disk-full"}, "they are seen all the same"
     assert list(live_actions(analysis)) == []
-    assert Treatment(FREE, run, run / "actions.jsonl", trainer).look(analysis, 1.0) == []
+    assert Treatment(FREE, run, run / "actions.jsonl", trainer).treat(analysis, 1.0) == []
     assert trainer.asked == []
     assert not (run / "control").exists()
 
 
 def test_a_record_that_was_tampered_with_is_named(run: Path) -> None:
-    Treatment(FREE, run, run / "actions.jsonl", Trainer()).look(sick(run), 1.0)
+    Treatment(FREE, run, run / "actions.jsonl", Trainer()).treat(sick(run), 1.0)
     assert main(["log", "--verify", str(run)]) == 0
     record = run / "actions.jsonl"
     record.write_text(record.read_text().replace("roll-back", "roll-over"))

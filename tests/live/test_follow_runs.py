@@ -69,14 +69,14 @@ def test_a_run_that_begins_later_outruns_the_one_that_is_followed(tmp_path: Path
 def test_a_watch_goes_over_to_the_run_that_begins_later(tmp_path: Path) -> None:
     log(tmp_path / "all/exp1/train.log", 0, 5.0)
     watch = Watch(str(tmp_path / "all"), interval=0.1, remember=False)
-    looks = watch.looks()
-    assert not next(iter(looks)).moved
+    updates = watch.updates()
+    assert not next(iter(updates)).moved
     log(tmp_path / "all/exp2/train.log", 9, 7.0)
-    moved = next(look for look in looks if look.moved)
+    moved = next(update for update in updates if update.moved)
     assert losses(moved.analysis.run) == [[6.99]]
     assert watch.following.endswith("exp2")
     watch.stop()
-    assert len(list(looks)) == 1
+    assert len(list(updates)) == 1
 
 
 def test_a_new_event_file_of_a_restart_belongs_to_the_same_run(tmp_path: Path) -> None:

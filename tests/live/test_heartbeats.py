@@ -13,7 +13,7 @@ import pytest
 
 from hrmdoc.beats import Sign, target
 from hrmdoc.live.heartbeats import Heartbeats
-from hrmdoc.live.watch import Look, Watch
+from hrmdoc.live.watch import Update, Watch
 from hrmdoc.settings import Settings
 from tests.services import redis_server
 
@@ -39,7 +39,7 @@ class Followed:
             now=lambda: self.now,
             steady=lambda: self.now - START + 1000,
         )
-        self._looks: Iterator[Look] = iter(self.watch.looks())
+        self._updates: Iterator[Update] = iter(self.watch.updates())
 
     def train(self, points: int) -> None:
         with self.log.open("a") as file:
@@ -53,7 +53,7 @@ class Followed:
         self.now += seconds
         assert self.watch._heartbeats is not None
         self.watch._heartbeats.read()
-        return [f"{one.change} {one.symptom}" for one in next(self._looks).changes]
+        return [f"{one.change} {one.symptom}" for one in next(self._updates).changes]
 
 
 def lapses_and_is_back(run: Followed, beat: Callable[[], None]) -> None:

@@ -20,7 +20,7 @@ RULE = SimpleNamespace(
 
 
 def analysis(state: State, severity: str = "warning", step: int = 5, points: int = 0) -> Any:
-    """As much of an analysis as the log looks at."""
+    """As much of an analysis as the log updates at."""
     symptom = Symptom("loss-plateau", severity=severity, state=state, first_step=step, last_step=9)  # type: ignore[arg-type]
     return SimpleNamespace(
         symptoms=[symptom],

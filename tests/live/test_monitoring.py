@@ -84,9 +84,9 @@ def test_a_leak_and_an_idle_process_open_incidents_that_resolve(tmp_path: Path, 
     name, change, order = next(wanted)
     deadline = time.time() + 50
     try:
-        for look in watch.looks():
-            told += [(one.symptom, one.change) for one in look.changes]
-            if look.analysis.run.measured and orders.read_text() != order:
+        for update in watch.updates():
+            told += [(one.symptom, one.change) for one in update.changes]
+            if update.analysis.run.measured and orders.read_text() != order:
                 orders.write_text(order)
             if (name, change) in told:
                 following = next(wanted, None)

@@ -38,11 +38,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def look(run: Path, text: str, *, closed: bool = False) -> Analysis:
+def diagnosed(run: Path, text: str, *, closed: bool = False) -> Analysis:
     (run / "train.log").write_text(text)
     session = AnalysisSession(str(run))
     session.read([str(run)])
-    return session.look(closed=closed)
+    return session.diagnose(closed=closed)
 
 
 class Trainer:
@@ -62,52 +62,52 @@ class Trainer:
 def test_by_default_nothing_is_done(run: Path) -> None:
     trainer = Trainer()
     treatment = Treatment(Policy(), run, None, trainer)
-    (action,) = treatment.look(look(run, sick(50)), 1.0)
+    (action,) = treatment.treat(diagnosed(run, sick(50)), 1.0)
     assert (action.status, "nothing is allowed" in action.why) == ("withheld", True)
-    assert treatment.look(look(run, sick(60)), 9.0) == [], "that is told once"
+    assert treatment.treat(diagnosed(run, sick(60)), 9.0) == [], "that is told once"
     assert trainer.asked == []
 
 
 def test_a_healthy_run_is_left_alone(run: Path) -> None:
     trainer = Trainer()
-    assert Treatment(ANY, run, None, trainer).look(look(run, healthy(50)), 1.0) == []
+    assert Treatment(ANY, run, None, trainer).treat(diagnosed(run, healthy(50)), 1.0) == []
     assert trainer.asked == []
 
 
 def test_a_run_whose_trainer_takes_no_actions_gets_none(run: Path) -> None:
     (run / "run.json").unlink()
     trainer = Trainer()
-    assert Treatment(ANY, run, None, trainer).look(look(run, sick(50)), 1.0) == []
+    assert Treatment(ANY, run, None, trainer).treat(diagnosed(run, sick(50)), 1.0) == []
     assert trainer.asked == []
 
 
 def test_a_critical_symptom_gets_first_aid_once_and_is_told_when_it_is_over(run: Path) -> None:
     trainer = Trainer()
     treatment = Treatment(ANY, run, None, trainer)
-    (action,) = treatment.look(look(run, sick(50)), 100.0)
+    (action,) = treatment.treat(diagnosed(run, sick(50)), 100.0)
     assert (action.remedy, action.status, action.step, action.what) == ("roll-back", "done", 54, "rollback")
     assert action.gone == ("loss-nonfinite",)
     assert trainer.asked == [("rollback", None, "roll-back")]
-    assert treatment.look(look(run, sick(50)), 1000.0) == [], "the same is not done twice"
-    (after,) = treatment.look(look(run, healthy(80)), 1010.0)
+    assert treatment.treat(diagnosed(run, sick(50)), 1000.0) == [], "the same is not done twice"
+    (after,) = treatment.treat(diagnosed(run, healthy(80)), 1010.0)
     assert (after.remedy, after.status) == ("roll-back", "helped")
-    assert treatment.look(look(run, healthy(90)), 1020.0) == []
+    assert treatment.treat(diagnosed(run, healthy(90)), 1020.0) == []
 
 
 def test_what_still_shows_at_the_end_was_ineffective(run: Path) -> None:
     treatment = Treatment(ANY, run, None, Trainer())
-    treatment.look(look(run, sick(50)), 100.0)
-    analysis = look(run, sick(50), closed=True)
-    assert [action.status for action in treatment.look(analysis, 200.0, closed=True)] == ["ineffective"]
+    treatment.treat(diagnosed(run, sick(50)), 100.0)
+    analysis = diagnosed(run, sick(50), closed=True)
+    assert [action.status for action in treatment.treat(analysis, 200.0, closed=True)] == ["ineffective"]
 
 
 @pytest.mark.parametrize("status", ["refused", "failed"])
 def test_a_refusal_is_told_and_not_asked_again(run: Path, status: str) -> None:
     trainer = Trainer(status, "no good checkpoint")
     treatment = Treatment(ANY, run, None, trainer)
-    (action,) = treatment.look(look(run, sick(50)), 100.0)
+    (action,) = treatment.treat(diagnosed(run, sick(50)), 100.0)
     assert (action.status, action.why) == (status, "no good checkpoint")
-    assert treatment.look(look(run, sick(50)), 1000.0) == []
+    assert treatment.treat(diagnosed(run, sick(50)), 1000.0) == []
     assert len(trainer.asked) == 1
 
 
@@ -115,14 +115,14 @@ def test_a_run_that_does_not_answer_is_told(run: Path) -> None:
     def silent(*_: Any, **__: Any) -> Answer:
         raise ActionError("no answer within 20 s; the action was taken back")
 
-    (action,) = Treatment(ANY, run, None, silent).look(look(run, sick(50)), 100.0)
+    (action,) = Treatment(ANY, run, None, silent).treat(diagnosed(run, sick(50)), 100.0)
     assert (action.status, action.why) == ("failed", "no answer within 20 s; the action was taken back")
 
 
 def test_an_action_that_failed_holds_up_no_other(run: Path, tmp_path: Path) -> None:
     record = tmp_path / "actions.jsonl"
     treatment = Treatment(ANY, run, record, Trainer("failed", "the disk is full"))
-    treatment.look(look(run, sick(50)), 100.0)
+    treatment.treat(diagnosed(run, sick(50)), 100.0)
     for later in (treatment, Treatment(ANY, run, record, Trainer())):
         assert later._gate.failed == {"roll-back"}
         assert later._gate.done == []
@@ -130,29 +130,29 @@ def test_an_action_that_failed_holds_up_no_other(run: Path, tmp_path: Path) -> N
 
 def test_what_was_done_is_remembered_beside_the_run(run: Path, tmp_path: Path) -> None:
     record = tmp_path / "actions.jsonl"
-    Treatment(ANY, run, record, Trainer()).look(look(run, sick(50)), 100.0)
+    Treatment(ANY, run, record, Trainer()).treat(diagnosed(run, sick(50)), 100.0)
     record.write_text(record.read_text() + '{"remedy": "torn')
     trainer = Trainer()
     again = Treatment(ANY, run, record, trainer)
     assert [(action.remedy, action.gone) for action in again.taken] == [("roll-back", ("loss-nonfinite",))]
-    assert again.look(look(run, sick(50)), 1000.0) == []
+    assert again.treat(diagnosed(run, sick(50)), 1000.0) == []
     assert trainer.asked == []
 
 
 def test_of_two_watches_one_acts_and_the_other_goes_on_once_that_has_ended(run: Path, tmp_path: Path) -> None:
     record, trainer = tmp_path / "actions.jsonl", Trainer()
     first, second = Treatment(ANY, run, record, trainer), Treatment(ANY, run, record, trainer)
-    sickness = look(run, sick(50))
-    assert second.look(sickness, 100.0) == []
-    assert len(first.look(sickness, 100.0)) == 1
+    sickness = diagnosed(run, sick(50))
+    assert second.treat(sickness, 100.0) == []
+    assert len(first.treat(sickness, 100.0)) == 1
     del first
-    assert second.look(sickness, 1000.0) == [], "it knows what the first one did"
+    assert second.treat(sickness, 1000.0) == [], "it knows what the first one did"
     assert [action.remedy for action in second.taken] == ["roll-back"]
     assert len(trainer.asked) == 1
 
 
 def test_a_record_that_cannot_be_written_ends_no_treatment(run: Path, tmp_path: Path) -> None:
-    (action,) = Treatment(ANY, run, tmp_path, Trainer()).look(look(run, sick(50)), 100.0)
+    (action,) = Treatment(ANY, run, tmp_path, Trainer()).treat(diagnosed(run, sick(50)), 100.0)
     assert action.status == "done"
 
 
@@ -172,13 +172,13 @@ def out_of_memory(run: Path) -> Analysis:
     )
     session = AnalysisSession(str(run))
     session.read([str(run)])
-    return session.look(closed=True)
+    return session.diagnose(closed=True)
 
 
 def test_an_unlikely_cause_is_not_treated_and_the_reason_told(run: Path) -> None:
     analysis = out_of_memory(run)
     before = (run / "training_args.yaml").read_bytes()
-    (action,) = Treatment(Policy(auto=("safe", "guarded"), min_probability=1.0), run, None).look(
+    (action,) = Treatment(Policy(auto=("safe", "guarded"), min_probability=1.0), run, None).treat(
         analysis, 1.0, closed=True
     )
     assert action.status == "withheld"
@@ -192,7 +192,7 @@ def test_the_config_of_a_run_that_has_ended_is_patched_with_a_way_back(run: Path
     analysis = out_of_memory(run)
     before = (run / "training_args.yaml").read_bytes()
     policy = Policy(auto=("safe", "guarded"), min_probability=0.01)
-    (action,) = Treatment(policy, run, None).look(analysis, 1.0, closed=True)
+    (action,) = Treatment(policy, run, None).treat(analysis, 1.0, closed=True)
     assert action.status == "written"
     assert (run / "training_args.yaml").read_bytes() != before
     (file,) = action.files
@@ -201,7 +201,7 @@ def test_the_config_of_a_run_that_has_ended_is_patched_with_a_way_back(run: Path
 
 
 def test_first_aid_follows_the_actions_against_likely_causes(run: Path) -> None:
-    offered = list(live_actions(look(run, sick(50))))
+    offered = list(live_actions(diagnosed(run, sick(50))))
     assert ("roll-back", "loss-nonfinite") in [(remedy.id, reason) for remedy, reason in offered]
     assert all(remedy.kind == "action" for remedy, _ in offered)
-    assert list(live_actions(look(run, healthy(50)))) == []
+    assert list(live_actions(diagnosed(run, healthy(50)))) == []

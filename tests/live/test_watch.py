@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.live.incidents import Incident
-from hrmdoc.live.watch import Look, Watch
+from hrmdoc.live.watch import Update, Watch
 from hrmdoc.settings import Policy, Settings
 
 
@@ -37,35 +37,35 @@ class Clock:
 
 
 class Followed:
-    """A watch that is asked to look, one look at a time."""
+    """A watch that is asked for one update at a time."""
 
     def __init__(self, path: Path, **options: object) -> None:
         self.clock = Clock()
         self.watch = Watch(str(path), interval=0.1, now=self.clock, **options)  # type: ignore[arg-type]
-        self._looks: Iterator[Look] = iter(self.watch.looks())
+        self._updates: Iterator[Update] = iter(self.watch.updates())
 
     def until(self, symptom: str, change: str = "opened") -> Incident:
         """Looks until that incident is told."""
-        for look in self._looks:
-            for incident in look.changes:
+        for update in self._updates:
+            for incident in update.changes:
                 if (incident.symptom, incident.change) == (symptom, change):
                     return incident
             self.clock.time += 2
         raise AssertionError(f"{symptom} was not {change}")
 
-    def look(self) -> Look:
-        return next(self._looks)
+    def next(self) -> Update:
+        return next(self._updates)
 
-    def end(self) -> list[Look]:
+    def end(self) -> list[Update]:
         self.watch.stop()
-        return list(self._looks)
+        return list(self._updates)
 
 
 def test_a_finding_is_told_once_it_is_written(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(points(0, 50))
     followed = Followed(log)
-    assert followed.look().changes == []
+    assert followed.next().changes == []
     with log.open("a") as file:
         file.write(points(50, 54, "nan"))
     incident = followed.until("loss-nonfinite")
@@ -82,17 +82,17 @@ def test_a_restarted_watch_repeats_nothing(tmp_path: Path) -> None:
     first.end()
     second = Followed(log)
     assert [one.symptom for one in second.watch.incidents.open] == ["loss-nonfinite"]
-    looks = [second.look(), *second.end()]
-    assert [incident.symptom for look in looks for incident in look.changes] == []
+    updates = [second.next(), *second.end()]
+    assert [incident.symptom for update in updates for incident in update.changes] == []
 
 
 def test_a_truncated_file_is_read_from_its_start(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(points(0, 50))
     followed = Followed(log)
-    followed.look()
+    followed.next()
     log.write_text(points(0, 20))
-    assert followed.look().analysis.run.points == 2 * 70
+    assert followed.next().analysis.run.points == 2 * 70
     followed.end()
 
 
@@ -100,7 +100,7 @@ def test_a_rotated_file_goes_on_in_the_new_one(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(points(0, 50))
     followed = Followed(log)
-    followed.look()
+    followed.next()
     log.rename(tmp_path / "a.log.1")
     log.write_text(points(50, 60, "nan"))
     assert followed.until("loss-nonfinite").step == 50
@@ -111,7 +111,7 @@ def test_a_new_file_in_the_folder_is_found(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     followed = Followed(run)
-    assert followed.look().analysis.verdict == "no_data"
+    assert followed.next().analysis.verdict == "no_data"
     (run / "late.log").write_text(points(0, 30) + points(30, 33, "nan"))
     assert followed.until("loss-nonfinite").step == 30
     followed.end()
@@ -124,12 +124,12 @@ def test_a_link_that_moves_leads_to_the_other_run(tmp_path: Path) -> None:
     latest = tmp_path / "latest"
     latest.symlink_to("one")
     followed = Followed(latest)
-    assert followed.look().changes == []
+    assert followed.next().changes == []
     (tmp_path / "next").symlink_to("two")
     (tmp_path / "next").rename(latest)
-    look = followed.look()
-    assert look.moved
-    assert [incident.symptom for incident in look.changes] == ["loss-nonfinite"]
+    update = followed.next()
+    assert update.moved
+    assert [incident.symptom for incident in update.changes] == ["loss-nonfinite"]
     followed.end()
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_vanishes_is_told_and_the_rest_kept(tmp_path: Path) -> None:
     run.mkdir()
     (run / "a.log").write_text(points(0, 30))
     followed = Followed(run)
-    followed.look()
+    followed.next()
     (run / "a.log").unlink()
     last = followed.end()[-1]
     assert last.analysis.run.points == 60
@@ -154,7 +154,7 @@ def test_the_watch_ends_with_the_run(tmp_path: Path) -> None:
         '{"event": "ended", "state": "finished", "step": 30, "time": 1700000000.0}\n'
     )
     followed = Followed(run)
-    assert [look.analysis.state for look in followed._looks][-1] == "finished"
+    assert [update.analysis.state for update in followed._updates][-1] == "finished"
 
 
 def test_a_run_that_cannot_be_written_to_keeps_its_state_with_the_user(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_only_the_config_of_a_run_that_has_ended_is_patched(
     before = config.read_bytes()
     settings = Settings(policy=Policy(auto=("safe", "guarded"), min_probability=0.01))
     followed = Followed(tmp_path / "run", settings=settings, act=True)
-    actions = [action for look in (followed.look(), *followed.end()) for action in look.actions]
+    actions = [action for update in (followed.next(), *followed.end()) for action in update.actions]
     assert [action.status for action in actions] == (["written"] if patched else [])
     assert (config.read_bytes() != before) is patched
 

@@ -22,7 +22,7 @@ ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 def examine(path: Path) -> Analysis:
     session = AnalysisSession(str(path))
     session.read([str(path)])
-    return session.look(closed=True, prescriptions=False)
+    return session.diagnose(closed=True, prescriptions=False)
 
 
 def best(analysis: Analysis, role: str) -> Series:
@@ -280,7 +280,7 @@ def test_a_real_trackio_project_gives_its_newest_run(tmp_path: Path) -> None:
     assert not analysis.run.damages
     session = AnalysisSession("older")
     session.read([f"{tmp_path / 'tiny.db'}#diverging"])
-    assert not math.isfinite(best(session.look(closed=True), "train.loss").values[-1])
+    assert not math.isfinite(best(session.diagnose(closed=True), "train.loss").values[-1])
 
 
 def test_stable_baselines_tables_csv_json_and_events_agree() -> None:

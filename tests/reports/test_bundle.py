@@ -16,7 +16,7 @@ def test_the_bundle_holds_a_minimal_reproduction_and_no_secret(tmp_path: Path) -
     log.write_text("\n".join([*lines, "token hf_" + "A" * 34]) + "\n")
     session = AnalysisSession(str(log))
     session.read([str(log)])
-    names = write(session.look(closed=True), tmp_path / "bundle.zip", 20)
+    names = write(session.diagnose(closed=True), tmp_path / "bundle.zip", 20)
     assert {"diagnosis.json", "report.html", "environment.json", "facts.json", "reproduce.md"} <= set(names)
     with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
         texts = {name: archive.read(name).decode("utf-8") for name in names}

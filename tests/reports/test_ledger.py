@@ -25,7 +25,7 @@ def ledger_of(folder: Path, points: Iterable[tuple[int, float, float | None]]) -
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     session = AnalysisSession(str(log))
     session.read([str(log)])
-    return ledger(session.look(closed=True, prescriptions=False))
+    return ledger(session.diagnose(closed=True, prescriptions=False))
 
 
 def falling(step: int) -> float:
@@ -90,7 +90,7 @@ def of_log(folder: Path, text: str) -> Ledger:
     (folder / "train.log").write_text(text)
     session = AnalysisSession(str(folder / "train.log"))
     session.read([str(folder / "train.log")])
-    return ledger(session.look(closed=True, prescriptions=False))
+    return ledger(session.diagnose(closed=True, prescriptions=False))
 
 
 def test_a_broken_run_loses_its_work_since_the_last_checkpoint_and_the_wait_of_its_watchdog(
@@ -158,7 +158,7 @@ def test_each_second_and_step_is_lost_once(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text("RuntimeError: CUDA error: device-side assert triggered\n")
     session = AnalysisSession(str(tmp_path))
     session.read([str(tmp_path)])
-    found = ledger(session.look(closed=True, prescriptions=False))
+    found = ledger(session.diagnose(closed=True, prescriptions=False))
     assert {loss.kind for loss in found.losses} == {"restart", "replay", "after", "unsaved"}
     assert sum(loss.seconds for loss in found.losses) == pytest.approx(found.duration)
     assert found.lost_steps == found.steps

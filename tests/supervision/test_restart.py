@@ -183,7 +183,7 @@ def test_a_killed_supervisor_is_succeeded_by_one_that_finds_the_command_running(
         "steps(0, 40, 0.05)\nsteps(40, 60, 0.05 if attempt == 1 else 0)\nsys.exit(7 if attempt == 1 else 0)"
     )
     process = begun()
-    with pytest.raises(UsageError, match="another hrmdoc looks after"):
+    with pytest.raises(UsageError, match="another hrmdoc supervises"):
         supervisor(command).run()
     process.kill()
     process.communicate()

@@ -1,4 +1,4 @@
-"""What `watch` and `run` tell of a run elsewhere than on the terminal."""
+"""Where `watch` and `run` report a run, other than on the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hrmdoc.beats import VARIABLE, is_redis, target
 
 if TYPE_CHECKING:
     from hrmdoc.alerts.alerter import Alerter
-    from hrmdoc.live.watch import Look, Observer, Watch
+    from hrmdoc.live.watch import Observer, Update, Watch
     from hrmdoc.metrics import Metrics
     from hrmdoc.settings import Settings
 
@@ -38,7 +38,7 @@ def metrics_options(function: F) -> F:
 
 
 def measure_option(function: F) -> F:
-    """`--measure`: how often the machine is looked at."""
+    """`--measure`: how often the machine is measured."""
     return click.option(
         "--measure",
         type=click.FloatRange(min=0),
@@ -46,7 +46,7 @@ def measure_option(function: F) -> F:
         show_default=True,
         metavar="SECONDS",
         callback=lambda _context, _option, seconds: seconds or None,
-        help="Between two looks at GPU, memory, disk and processes of the run; 0: none.",
+        help="Between two samples of GPU, memory, disk and processes of the run; 0: none.",
     )(function)
 
 
@@ -106,11 +106,11 @@ def telling(
     *,
     restarts: bool = False,
 ) -> Iterator[Observer]:
-    """Shows every look of a watch to the targets of the user and to Prometheus; at the end the targets get a
+    """Shows every update of a watch to the user's targets and to Prometheus; at the end the targets get a
     last, bounded try.
 
     Args:
-        restarts: another run that is looked at is the same command, started again.
+        restarts: another run that is watched is the same command, started again.
 
     Raises:
         ConfigError: a target can never be told.
@@ -122,11 +122,11 @@ def telling(
     shown = _metrics(alerter, metrics, metrics_file)
     alerter.start()
 
-    def observe(watch: Watch, look: Look) -> None:
+    def observe(watch: Watch, update: Update) -> None:
         alerter.follow(watch.following, watch.incidents.latest.values(), again=restarts)
-        alerter.tell(look.changes)
+        alerter.tell(update.changes)
         if shown is not None:
-            shown.see(watch, look)
+            shown.see(watch, update)
 
     try:
         yield observe

@@ -188,5 +188,5 @@ def test_weights_that_a_resume_into_the_next_version_lost_are_noticed(tmp_path: 
     session = AnalysisSession(str(tmp_path))
     session.read([str(tmp_path)])
     assert {"resume-loss-jump", "loss-begins-anew"} & {
-        symptom.id for symptom in session.look(closed=True).present
+        symptom.id for symptom in session.diagnose(closed=True).present
     }

@@ -23,6 +23,6 @@ def test_a_name_in_a_store_opens_no_other_place(tmp_path: Path, name: str) -> No
         (group,) = readers.runs_below(["memory://hostile"], [])
         session = AnalysisSession(group.folder)
         session.try_to_read_run(group)
-        assert session.look(closed=True).run.series
+        assert session.diagnose(closed=True).run.series
     finally:
         files.rm("/hostile", recursive=True)
