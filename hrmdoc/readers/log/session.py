@@ -129,7 +129,9 @@ class TextSession:
         shapes, data = outlines.shapes, block.data
         for row, start, end, line in block.of(np.arange(len(shapes))):
             shape, kind = shapes[row], kinds[row]
-            if not self._open and (shape.nothing or not kind or self._again(outlines, row, line, kind)):
+            if not self._open and (
+                kind == shape.nothing or not kind or self._again(outlines, row, line, kind)
+            ):
                 continue
             layout = shape.layout
             self._line(data[start:end], line, kind, shape)
@@ -139,19 +141,18 @@ class TextSession:
             self._apart = _APART
 
     def _kinds(self, block: Block, outlines: Outlines) -> list[int]:
-        """What each piece may hold: as the first one of its shape, unless that hangs on its digits."""
+        """What each piece may hold: as the first one of its shape, and by the words with digits on it."""
         shapes = outlines.shapes
-        if outlines.new:
-            exact = self._scanner.exact(list(outlines.new.values()))
-            for row, is_exact in zip(outlines.new, exact, strict=True):
-                shapes[row].exact = is_exact
-        rows = np.array([row for row, shape in enumerate(shapes) if shape.kinds < 0 or shape.exact], np.int64)
-        found = [shape.kinds for shape in shapes]
+        rows = np.array([row for row, shape in enumerate(shapes) if shape.kinds < 0], np.int64)
         if len(rows):
             pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
-            kinds = self._scanner.kinds(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1).tolist()
-            for row, kind in zip(rows.tolist(), kinds, strict=True):
-                shapes[row].kinds = found[row] = kind
+            kinds = self._scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
+            for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
+                shapes[row].kinds = kind
+        found = [shape.kinds for shape in shapes]
+        rows, kinds = self._scanner.numbered(block.data, block.ends)
+        for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
+            found[row] |= kind
         for row in self._scanner.asked(block.data, block.ends).tolist():
             found[row] |= scan.WANTED
         return found
@@ -193,7 +194,7 @@ class TextSession:
         if outcome.again is not None:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
         elif not outcome.something and facts.stated == stated:
-            shape.nothing = self._repeats(shape, raw, kinds)
+            shape.nothing = kinds if self._repeats(raw, kinds) else shape.nothing
 
     def _rank_of(self, message: Message) -> int | None:
         """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""
@@ -218,11 +219,11 @@ class TextSession:
         if found is not None:
             shape.learn(*found, recipe)
 
-    def _repeats(self, shape: Shape, raw: bytes, kinds: int) -> bool:
-        """Whether lines of a shape give nothing, as this one did: libraries say the same all day."""
-        if kinds & (scan.METRIC | scan.BAR):
-            return False
-        return not shape.exact and not _hangs_on_digits(raw)
+    @staticmethod
+    def _repeats(raw: bytes, kinds: int) -> bool:
+        """Whether lines of a shape that hold the same words give nothing, as this one did: libraries say the
+        same all day."""
+        return not kinds & (scan.METRIC | scan.BAR) and not _hangs_on_digits(raw)
 
     def _cursor(self, rank: int | None, at: int) -> Cursor:
         """Where a rank's lines have come to."""

@@ -120,7 +120,6 @@ _WORDS: dict[int, tuple[str, ...]] = {
 """In lower case. YOLO's rows are `0/9  2.1G  0.08 ...`."""
 
 _DIGIT = re.compile(rb"[0-9]")
-_LONG_RUN = re.compile(rb"0{4,}")
 _TAKEN_OUT = (b"\x1b", b"\x08", b"\0")
 _LONGEST_HEADING = max(map(len, ("configuration", *_WORDS[CONFIG])))
 _SIGNS = 24
@@ -152,9 +151,11 @@ class Scanner:
         joined = isinstance(wanted, Literals)
         words = wanted.words if joined else ()  # type: ignore[attr-defined]
         self._literals = _joined(words)
-        self._numbered = _numbered(words)
+        self._numbered, self._numbered_kinds = _numbered(words)
         self._others = None if joined else wanted
         self._kinds = np.array([WANTED] * len(self._literals.words) + list(_FOLDED.values()), np.uint8)
+        both = (*self._literals.words, *_FOLDED)
+        self._lettered = np.where([_DIGIT.search(word) is None for word in both], self._kinds, np.uint8(0))
 
     def kinds(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
         """What each piece may hold, as a sum of the kinds above, shape [pieces]; but for `asked`.
@@ -163,11 +164,23 @@ class Scanner:
             data: the pieces.
             ends: where they end, in order.
         """
+        return self._found(data, ends, self._kinds)
+
+    def lettered(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The same by the words without digits alone: all lines of an outline hold those that one holds."""
+        return self._found(data, ends, self._lettered)
+
+    def numbered(self, data: bytes, ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The pieces that hold words with digits, and what those are, each of shape [words found]."""
+        numbers, places = self._numbered.find(data)
+        return np.searchsorted(ends, places), self._numbered_kinds[numbers]
+
+    def _found(self, data: bytes, ends: NDArray[np.int64], by_number: NDArray[np.uint8]) -> NDArray[np.uint8]:
         kinds = np.zeros(len(ends), np.uint8)
         if b"\r" in data:
             data = data.replace(b"\r", b"\n")
         numbers, places = self._literals.find(data)
-        rows, found = np.searchsorted(ends, places), self._kinds[numbers]
+        rows, found = np.searchsorted(ends, places), by_number[numbers]
         headings = np.flatnonzero(found == CONFIG)
         if len(headings):
             here = rows[headings]
@@ -180,15 +193,6 @@ class Scanner:
         if self._others is None:
             return np.empty(0, np.int64)
         return np.searchsorted(ends, np.fromiter(self._others(data), np.int64))
-
-    def exact(self, outlines: list[bytes]) -> list[bool]:
-        """Whether digits may change what lines hold, by their outlines (see `shapes`)."""
-        ends = np.cumsum([len(outline) + 1 for outline in outlines]) - 1
-        _, places = self._numbered.find(b"\n".join([*outlines, b""]))
-        found = np.zeros(len(outlines), np.bool_)
-        found[np.searchsorted(ends, places)] = True
-        exact: list[bool] = found.tolist()
-        return exact
 
 
 def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -210,14 +214,9 @@ def _joined(words: tuple[bytes, ...]) -> Literals:
 
 
 @lru_cache(maxsize=4)
-def _numbered(words: tuple[bytes, ...]) -> Literals:
-    """The strings that hold digits, as they look in the outline of a line."""
-    exact, folded = (
-        sorted({outline(word) for word in some if _DIGIT.search(word)}) for some in (words, _FOLDED)
-    )
-    return Literals(exact, folded)
-
-
-def outline(text: bytes) -> bytes:
-    """A text with a zero for each digit, and no more than three for a number."""
-    return _LONG_RUN.sub(b"000", text.translate(OUTLINE))
+def _numbered(words: tuple[bytes, ...]) -> tuple[Literals, NDArray[np.uint8]]:
+    """A search for the words that hold digits alone, and what each of them is."""
+    exact = [word for word in words if _DIGIT.search(word)]
+    folded = [word for word in _FOLDED if _DIGIT.search(word)]
+    kinds = [WANTED] * len(exact) + [_FOLDED[word] for word in folded]
+    return Literals(exact, folded), np.array(kinds, np.uint8)

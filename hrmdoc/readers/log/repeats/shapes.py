@@ -48,15 +48,14 @@ class Shape(Struct):
     """What is known of an outline.
 
     Attributes:
-        kinds: what its lines may be about, see `scan`.
-        exact: some digits change that, so that each line is looked at.
-        nothing: its lines give nothing and change nothing.
+        kinds: what its lines may be about by their words without digits, see `scan`.
+        nothing: lines about no more and no less than this give nothing and change nothing; -1 where none is
+            known to.
     """
 
     number: int
     kinds: int = -1
-    exact: bool = False
-    nothing: bool = False
+    nothing: int = -1
     layout: Layout | None = None
     layouts: int = 0
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)

@@ -150,3 +150,18 @@ def test_a_number_that_its_surroundings_could_go_on_has_no_known_place() -> None
 def test_points_of_lines_of_one_shape_are_all_there(read: Any) -> None:
     run = read("".join(f"step {step} | loss {step}.5 | lr 1e-3\n" for step in range(5000)))
     assert points(run, "loss") == [(step, step + 0.5) for step in range(5000)]
+
+
+def test_chatter_is_looked_at_once_though_a_signature_asks_for_digits_like_its_own(
+    read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hrmdoc.readers.log.lines.prefix import Peeler
+    from hrmdoc.text.literals import Literals
+
+    peeled: list[str] = []
+    peel = Peeler.peel
+    monkeypatch.setattr(Peeler, "peel", lambda self, text: peeled.append(text) or peel(self, text))
+    log = "".join(f"megatron.training: data shard {shard} loaded\n" for shard in range(100, 900))
+    run = read(log, wanted=Literals([b" 137 "]))
+    assert len(peeled) < 40
+    assert [line.line for line in run.lines] == [38]
