@@ -133,7 +133,9 @@ class Prepared:
             ConfigError: the settings are wrong.
         """
         chosen = own_settings.load(Path.cwd()) if settings is None else settings
-        book = own_settings.adjusted(rulebook.load(Path(folder) for folder in chosen.rules), chosen)
+        book = rulebook.load(Path(folder) for folder in chosen.rules)
+        chosen = own_settings.current(chosen, book)
+        book = own_settings.adjusted(book, chosen)
         return cls(chosen, book, SignatureMatcher(book))
 
 

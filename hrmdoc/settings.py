@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import logging
 import tomllib
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ from hrmdoc import trust
 from hrmdoc.errors import ConfigError, did_you_mean
 from hrmdoc.routes import Alerts
 from hrmdoc.rulebook import Rulebook, When
+from hrmdoc.rulebook import current as current_ids
 from hrmdoc.rulebook.rulefile import misfit
 
 
@@ -153,6 +155,40 @@ def _convert(table: dict[str, Any], path: Path) -> Settings:
         what, route, hint = misfit(error, Settings)
         raise ConfigError(f"{'.'.join(route)}: {what}", file=path, hint=hint) from error
     return msgspec.structs.replace(settings, rules=tuple(str(path.parent / one) for one in settings.rules))
+
+
+def current(settings: Settings, book: Rulebook) -> Settings:
+    """The settings, with rules that they name by an id of before under those of today.
+
+    What the policy allows stays named where nothing stands for it any more: an empty list would allow all.
+    """
+    symptoms, reasons = book.symptoms, {*book.symptoms, *book.causes}
+
+    def allowed(names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+        return tuple(one for name in names for one in now((name,), known) or (name,))
+
+    def now(names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+        return current_ids(names, book, known)
+
+    thresholds = {new: one for name, one in settings.thresholds.items() for new in now((name,), symptoms)}
+    policy = msgspec.structs.replace(
+        settings.policy,
+        remedies=allowed(settings.policy.remedies, book.remedies),
+        causes=allowed(settings.policy.causes, reasons),
+        never=now(settings.policy.never, {*book.remedies, *reasons}),
+        ask=now(settings.policy.ask, book.remedies),
+    )
+    return msgspec.structs.replace(
+        settings,
+        disable=now(settings.disable, symptoms),
+        thresholds=thresholds | {name: one for name, one in settings.thresholds.items() if name in symptoms},
+        acknowledge=tuple(
+            msgspec.structs.replace(one, symptom=new)
+            for one in settings.acknowledge
+            for new in now((one.symptom,), symptoms)
+        ),
+        policy=policy,
+    )
 
 
 def adjusted(book: Rulebook, settings: Settings) -> Rulebook:

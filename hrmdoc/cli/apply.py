@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hrmdoc.cli.shared.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
-from hrmdoc.errors import ActionError, PatchError, UsageError, did_you_mean
+from hrmdoc.errors import ActionError, PatchError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, AnalysisSession
@@ -74,14 +74,15 @@ def command(
     if mode == "undo":
         return _undo(Path(path), config, force=force)
     if mode == "live":
-        return _send(_session(path, roles, kind, facts, remedy), path, remedy)
+        return _send(*_session(path, roles, kind, facts, remedy), path)
     if rerun and mode != "write":
         raise UsageError("--rerun needs --write")
     if every and remedy:
         raise UsageError("--all and --remedy exclude each other")
     from hrmdoc.remedies.choice import check_rerun, choose
 
-    analysis = _examined(_session(path, roles, kind, facts, remedy), path, config)
+    session, remedy = _session(path, roles, kind, facts, remedy)
+    analysis = _examined(session, path, config)
     choice = choose(analysis, remedy, config, every=every)
     if mode == "write" and not force:
         check_rerun(analysis, choice.patch)
@@ -148,20 +149,19 @@ def _again(path: str, remedy: str | None, config: Path | None, *, every: bool) -
 
 def _session(
     path: str, roles: tuple[str, ...], kind: str | None, facts: tuple[str, ...], remedy: str | None
-) -> AnalysisSession:
-    """The run at `path` as the user described it, not read yet.
+) -> tuple[AnalysisSession, str | None]:
+    """The run at `path` as the user described it, not read yet, and the remedy under its present id.
 
     Raises:
         UsageError: there is no such remedy.
     """
     from hrmdoc.analysis import AnalysisSession
+    from hrmdoc.rulebook import named
 
     session = AnalysisSession(path, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    if remedy is not None and remedy not in session.book.remedies:
-        raise UsageError(
-            f"no remedy {remedy!r}", hint=did_you_mean(remedy, session.book.remedies) or "`hrmdoc rules list`"
-        )
-    return session
+    if remedy is not None:
+        remedy, *_ = named(remedy, "remedy", session.book, session.book.remedies)
+    return session, remedy
 
 
 def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analysis:
@@ -177,7 +177,7 @@ def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analy
     return session.diagnose(closed=True, prescriptions=False)
 
 
-def _send(session: AnalysisSession, path: str, remedy: str | None) -> int:
+def _send(session: AnalysisSession, remedy: str | None, path: str) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
     from hrmdoc.live.offers import live_actions, worded
     from hrmdoc.remedies import actions

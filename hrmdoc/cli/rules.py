@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hrmdoc.cli.shared.options import ids, progress
-from hrmdoc.errors import RuleError, UsageError, did_you_mean
+from hrmdoc.errors import RuleError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.rulebook import Rulebook
@@ -95,7 +95,7 @@ def test(folder: Path | None, *, only: tuple[str, ...]) -> int:
     signatures, symptoms = _with_examples(book, folder)
     cases = _case_files(folder, required=not signatures)
     if only:
-        _refuse_unknown(only, book)
+        only = tuple(one for name in only for one in _meant(name, book))
         cases = [path for path in cases if path.stem in only]
         signatures = [name for name in signatures if {name, book.signatures[name].symptom} & set(only)]
         symptoms = [name for name in symptoms if name in only]
@@ -156,11 +156,10 @@ def _case_files(folder: Path | None, *, required: bool) -> list[Path]:
     return files
 
 
-def _refuse_unknown(only: tuple[str, ...], book: Rulebook) -> None:
-    known = {*book.symptoms, *book.signatures}
-    for name in only:
-        if name not in known:
-            raise UsageError(f"no symptom or signature {name!r}", hint=did_you_mean(name, known))
+def _meant(name: str, book: Rulebook) -> tuple[str, ...]:
+    from hrmdoc.rulebook import named
+
+    return named(name, "symptom or signature", book, {*book.symptoms, *book.signatures})
 
 
 @command.command("new")

@@ -20,6 +20,7 @@ from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
     from hrmdoc.fleet.engines import Name
+    from hrmdoc.settings import Settings
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 VERDICTS = ("critical", "warning", "no_data", "incomplete", "info", "healthy")
@@ -73,8 +74,8 @@ def command(
     from hrmdoc.fleet.work import Wish
 
     form = chosen(form, json=as_json, csv=as_csv)
-    asked = Asked(verdicts, causes, _moment(since))
     settings = own_settings.load(Path.cwd())
+    asked = Asked(verdicts, _meant(causes, settings), _moment(since))
     wish = Wish(settings, stated(kind, facts, roles), "", os.getcwd())
     store = Store(kept=not fresh)
     with ExitStack() as stack:
@@ -123,3 +124,13 @@ def _moment(text: str | None) -> float:
         return datetime.fromisoformat(text).timestamp()
     except ValueError as error:
         raise UsageError(f"--since wants 12h, 2d, 1w or a date such as 2027-01-31, not {text!r}") from error
+
+
+def _meant(causes: tuple[str, ...], settings: Settings) -> tuple[str, ...]:
+    """The causes that are named, under their present ids; rules are loaded where there are any."""
+    if not causes:
+        return ()
+    from hrmdoc import rulebook
+
+    book = rulebook.load(Path(folder) for folder in settings.rules)
+    return tuple(one for name in causes for one in rulebook.named(name, "cause", book, book.causes))

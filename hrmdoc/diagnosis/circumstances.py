@@ -34,9 +34,15 @@ class Circumstances:
     groups: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, symptoms: Iterable[Symptom], facts: Mapping[str, Any]) -> Circumstances:
+    def of(
+        cls,
+        symptoms: Iterable[Symptom],
+        facts: Mapping[str, Any],
+        formerly: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Circumstances:
+        """`formerly`: the ids of before that checks of a user's own may still ask for."""
         known = list(symptoms)
-        return cls(facts, {one.id: one for one in known if one.seen}, groups(known))
+        return cls(facts, {one.id: one for one in known if one.seen}, {**(formerly or {}), **groups(known)})
 
     def holding(self, cause: Cause) -> list[Given]:
         """Those of the cause that hold; what is not known holds neither way."""

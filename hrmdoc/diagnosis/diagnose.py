@@ -85,7 +85,7 @@ def diagnose(
     symptoms = tuple(symptoms)
     phase = str((facts or {}).get("run.phase", ""))
     signs = good_signs(book)
-    circumstances = Circumstances.of(symptoms, facts or {})
+    circumstances = Circumstances.of(symptoms, facts or {}, book.formerly)
     causes = _possible(book, kind, framework, phase, signs, circumstances)
     clues = gather(symptoms, book)
     observed = clues.observed(causes)

@@ -71,7 +71,7 @@ class Examination:
             rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"
         ]
         self._in_order = in_order(self._rules)
-        self._groups = groups(self._rules)
+        self._groups = {**book.formerly, **groups(self._rules)}
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
         self._lines_taken = 0

@@ -58,7 +58,8 @@ class Examiner:
         self._session = AnalysisSession(name, settings=settings, facts=facts)
         self._file = str(folder / "metrics.jsonl") if folder else ""
         self._folder, self._share = folder, share
-        self._incidents = IncidentLog(folder / "incidents.jsonl" if folder else None, SETTLE_S)
+        kept = folder / "incidents.jsonl" if folder else None
+        self._incidents = IncidentLog(kept, SETTLE_S, self._session.book)
         self._pulse = Pulse(self._session.run, lambda: ())
         self._rows = _lines(self._file) if self._file else 0
         self._broken: set[str] = set()

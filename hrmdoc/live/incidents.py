@@ -13,7 +13,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.live.journal import Journal
 from hrmdoc.record.run import Run
-from hrmdoc.rulebook import SymptomRule
+from hrmdoc.rulebook import Rulebook, SymptomRule, current
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -65,9 +65,10 @@ class IncidentLog:
         path: where the history is kept; what stands there already is not reported again. None, or a file that
             cannot be written, keeps it in memory.
         settle: seconds.
+        book: by which symptoms that the history names by an id of before go on as what they are called now.
     """
 
-    def __init__(self, path: Path | None, settle: float = 0.0) -> None:
+    def __init__(self, path: Path | None, settle: float = 0.0, book: Rulebook | None = None) -> None:
         self._journal = Journal(path)
         self.settle = settle
         self.latest: dict[str, Incident] = {}
@@ -76,7 +77,7 @@ class IncidentLog:
         self._gone: dict[str, int] = {}
         self._back: dict[str, float] = {}
         self._returned: Counter[str] = Counter()
-        for incident in _history(self._journal):
+        for incident in _history(self._journal, book):
             self._take(incident)
 
     @property
@@ -190,10 +191,12 @@ def _plain(incident: Incident) -> dict[str, object]:
     }
 
 
-def _history(journal: Journal) -> Iterator[Incident]:
+def _history(journal: Journal, book: Rulebook | None) -> Iterator[Incident]:
     """Incidents reported before; what is no incident is passed over: the history only saves repetition."""
     for entry in journal.entries():
         try:
-            yield Incident(**entry)
+            incident = Incident(**entry)
         except TypeError:
             continue
+        names = (incident.symptom,) if book is None else current((incident.symptom,), book, book.symptoms)
+        yield from (replace(incident, symptom=name) for name in names)

@@ -24,7 +24,7 @@ from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
 from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.reports.layout import typed
-from hrmdoc.rulebook import Remedy
+from hrmdoc.rulebook import Remedy, current
 from hrmdoc.settings import Policy
 
 TRIED = 4
@@ -92,10 +92,11 @@ class Treatment:
         """What became of the actions: helped as soon as their symptoms are over; ineffective when their
         time is up, or the run ends, and they are not. What helped for as long as it is needed is released
         then."""
+        book = analysis.book
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
         news: list[TakenAction] = []
         for action in self._unjudged():
-            if over.issuperset(action.gone):
+            if over.issuperset(current(action.gone, book, book.symptoms)):
                 news += self._over(analysis, action, now, closed=closed)
             elif closed or now - action.at > self._policy.verify_s:
                 news.append(replace(action, status="ineffective", at=now))

@@ -100,7 +100,8 @@ class Watch:
         beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
         self.pulse = Pulse(self.session.run, self._files, self._now, self._steady, beaten)
         self.folder = state_folder(followed) if self._remember else None
-        self.incidents = IncidentLog(self.folder / "incidents.jsonl" if self.folder else None, SETTLE_S)
+        kept = self.folder / "incidents.jsonl" if self.folder else None
+        self.incidents = IncidentLog(kept, SETTLE_S, self.session.book)
         self._waker = Waker()
         self._monitoring = self._measuring(followed)
         record = self.folder / "actions.jsonl" if self.folder else None

@@ -21,6 +21,7 @@ from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import Damage
 from hrmdoc.remedies.files import digest
 from hrmdoc.remedies.prescribe import Prescription
+from hrmdoc.rulebook import current
 from hrmdoc.web.looks import examine
 from hrmdoc.web.roots import Roots
 
@@ -170,7 +171,7 @@ class Desk:
         Raises:
             PatchError: there is none.
         """
-        wanted = self.quotes.bare(remedy)
+        wanted = next(iter(current((self.quotes.bare(remedy),), analysis.book, analysis.book.remedies)), "")
         offers = list(_offers(analysis))
         for cause, one in offers:
             if one.patch is not None and (one.remedy.id == wanted if wanted else not one.unsure):

@@ -21,7 +21,7 @@ def refused(offer: Prescription, cause: str, analysis: Analysis, roots: Roots, *
     without asking, since nobody is asked here."""
     if not allowed:
         return "the server was started without --allow-apply; show the diff to a person"
-    own = settings.load(Path.cwd())
+    own = settings.current(settings.load(Path.cwd()), analysis.book)
     if "policy" in own.withheld:
         return "[policy] of the settings is not trusted (hrmdoc trust)"
     gate = Gate(own.policy)

@@ -29,9 +29,10 @@ class Gate:
         What was applied once is not repeated."""
         if (barred := self.bars(remedy, reason)) is not None:
             return barred
-        if any(name == remedy.id for name, _ in self.done):
+        names = (remedy.id, *remedy.formerly)
+        if any(name in names for name, _ in self.done):
             return "it was applied to this run before"
-        if remedy.id in self.failed:
+        if not self.failed.isdisjoint(names):
             return "it was tried on this run before, and could not be applied"
         waited = now - self.done[-1][1] if self.done else float("inf")
         if waited < self.policy.cooldown_s:

@@ -43,8 +43,12 @@ def explanation(name: str, book: Rulebook) -> str | None:
     """What there is to say of the symptom, cause, remedy, signature or measure of that id, None when there
     is none.
 
-    An id may name a symptom and a cause at once; then both are explained.
+    An id may name a symptom and a cause at once; then both are explained. One of before leads to those that
+    stand for it.
     """
+    if now := book.formerly.get(name):
+        pages_now = (explanation(one, book) or "" for one in now)
+        return "\n\n".join((f"`{name}` is no more; see {', '.join(f'`{one}`' for one in now)}.", *pages_now))
     pages: list[Iterator[str]] = []
     if name in book.symptoms:
         pages.append(_symptom(book.symptoms[name], book, _page))

@@ -7,6 +7,7 @@ nearest valid word.
 from __future__ import annotations
 
 from hrmdoc.rulebook.checking import check
+from hrmdoc.rulebook.formerly import current, named
 from hrmdoc.rulebook.loading import load, state_of
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
@@ -42,8 +43,10 @@ __all__ = [
     "Verify",
     "When",
     "check",
+    "current",
     "good_signs",
     "load",
+    "named",
     "parse",
     "state_of",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import get_args
 
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook import relations
+from hrmdoc.rulebook import formerly, relations
 from hrmdoc.rulebook.alternatives import unshown
 from hrmdoc.rulebook.brevity import wordy
 from hrmdoc.rulebook.expressions import compile_expression
@@ -28,6 +28,7 @@ def check(book: Rulebook, own: Collection[str] = ()) -> list[str]:
         *_of_signatures(book),
         *_of_lines(book),
         *relations.problems(book.symptoms),
+        *formerly.problems(book, own),
         *_long(book, own),
         *_flapping(book, own),
         *(f"cause {one.id}: {problem}" for one in book.causes.values() for problem in _of_cause(one, book)),
@@ -89,7 +90,7 @@ def _flaws(given: Given, book: Rulebook) -> Iterator[str]:
     asked = [
         name
         for name in compile_expression(given.check).symptoms
-        if name not in relations.groups(book.symptoms.values())
+        if name not in relations.groups(book.symptoms.values()) and name not in book.formerly
     ]
     yield from (f"no symptom {name!r}" for name in (*asked, *given.about) if name not in book.symptoms)
     if given.odds <= 0:

@@ -89,7 +89,7 @@ def _state(files: Iterable[os.DirEntry[str]]) -> bytes:
     Raises:
         RuleError: a file cannot be looked at.
     """
-    lines = [f"{__version__} 14"]
+    lines = [f"{__version__} 15"]
     for entry in files:
         try:
             found = entry.stat()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook import conditions, relations, wordings
+from hrmdoc.rulebook import conditions, formerly, relations, wordings
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
 from hrmdoc.rulebook.schema.causes import Cause
@@ -43,8 +43,7 @@ def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:
             book.typical[parsed.id] = parsed
         else:
             book.frameworks[parsed.id] = parsed
-    symptoms = relations.with_members(dict(sorted(book.symptoms.items())))
-    return msgspec.structs.replace(book, symptoms=symptoms)
+    return formerly.adopted(msgspec.structs.replace(book, symptoms=dict(sorted(book.symptoms.items()))))
 
 
 def parse(path: Path, blob: bytes) -> RuleFile:

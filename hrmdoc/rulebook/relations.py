@@ -39,9 +39,12 @@ def groups(symptoms: Iterable[Grouped]) -> dict[str, tuple[str, ...]]:
     return {name: members for name, members in found.items() if name not in ids}
 
 
-def with_members(symptoms: Mapping[str, SymptomRule]) -> dict[str, SymptomRule]:
-    """The rules, with the members of a group in its place under `after` and `presupposes`."""
-    known = groups(symptoms.values())
+def with_members(
+    symptoms: Mapping[str, SymptomRule], formerly: Mapping[str, tuple[str, ...]]
+) -> dict[str, SymptomRule]:
+    """The rules, with the members of a group, or those that stand for an id of before, in its place under
+    `after` and `presupposes`."""
+    known = {**formerly, **groups(symptoms.values())}
 
     def members(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(one for name in names for one in known.get(name, (name,)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.live.actionlog import FILE
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.taken import TakenAction
@@ -91,8 +91,9 @@ class Patcher:
         settings: Settings,
         show_action: Callable[[TakenAction], None],
     ) -> None:
-        self._configs, self._settings, self._show = configs, settings, show_action
-        self._treatment = Treatment(settings.policy, log, supervised_folder(log) / FILE)
+        self._configs, self._show = configs, show_action
+        self._settings = Prepared.of(settings).settings
+        self._treatment = Treatment(self._settings.policy, log, supervised_folder(log) / FILE)
         self._sick: Analysis | None = None
         self._tried: TakenAction | None = None
 

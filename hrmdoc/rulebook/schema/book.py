@@ -23,7 +23,8 @@ FOLDERS: dict[str, type[RuleFile]] = {
 
 
 class Rulebook(Struct, frozen=True):
-    """All rules by id, and what is usual."""
+    """All rules by id, and what is usual. `formerly`: ids of before, and those of the rules that stand for
+    them now (`hrmdoc.rulebook.formerly`)."""
 
     symptoms: dict[str, SymptomRule] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
@@ -31,3 +32,4 @@ class Rulebook(Struct, frozen=True):
     remedies: dict[str, Remedy] = field(default_factory=dict)
     frameworks: dict[str, Framework] = field(default_factory=dict)
     typical: dict[str, Typical] = field(default_factory=dict)
+    formerly: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -29,7 +29,8 @@ class Given(Struct, forbid_unknown_fields=True, frozen=True):
 class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`:
     what settings and facts say about it, which healthy runs have as well. `restart`: what it means for
-    starting the run again; `rules check` asks for it."""
+    starting the run again; `rules check` asks for it. `formerly`: ids of before, here and for every sort of
+    rule; see `hrmdoc.rulebook.formerly`."""
 
     id: str
     title: str
@@ -43,4 +44,5 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     applies: Applies = Applies()
     given: tuple[Given, ...] = ()
     remedies: tuple[str, ...] = ()
+    formerly: tuple[str, ...] = ()
     references: tuple[str, ...] = ()

@@ -59,4 +59,5 @@ class Remedy(Struct, forbid_unknown_fields=True, frozen=True):
     specific: bool = False
     applies: Applies = Applies()
     fits: tuple[Fit, ...] = ()
+    formerly: tuple[str, ...] = ()
     references: tuple[str, ...] = ()

@@ -32,6 +32,7 @@ class Message(Struct, forbid_unknown_fields=True, frozen=True):
     variants: tuple[Variant, ...] = ()
     summary: str = ""
     leak: float = 0.01
+    formerly: tuple[str, ...] = ()
     falsepositives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
@@ -73,6 +74,7 @@ class Signature(Struct, forbid_unknown_fields=True, frozen=True):
     fallback: bool = False
     quoted: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    formerly: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 

@@ -62,6 +62,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     evidence: str = ""
     summary: str = ""
     leak: float = 0.01
+    formerly: tuple[str, ...] = ()
     falsepositives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
