@@ -95,7 +95,7 @@ def test(folder: Path | None, *, only: tuple[str, ...]) -> int:
     signatures, symptoms = _with_examples(book, folder)
     cases = _case_files(folder, required=not signatures)
     if only:
-        only = tuple(one for name in only for one in _meant(name, book))
+        only = _meant(only, book)
         cases = [path for path in cases if path.stem in only]
         signatures = [name for name in signatures if {name, book.signatures[name].symptom} & set(only)]
         symptoms = [name for name in symptoms if name in only]
@@ -156,10 +156,11 @@ def _case_files(folder: Path | None, *, required: bool) -> list[Path]:
     return files
 
 
-def _meant(name: str, book: Rulebook) -> tuple[str, ...]:
+def _meant(only: tuple[str, ...], book: Rulebook) -> tuple[str, ...]:
     from hrmdoc.rulebook import named
 
-    return named(name, "symptom or signature", book, {*book.symptoms, *book.signatures})
+    known = {*book.symptoms, *book.signatures}
+    return tuple(one for name in only for one in named(name, "symptom or signature", book, known))
 
 
 @command.command("new")
