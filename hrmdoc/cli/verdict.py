@@ -58,7 +58,8 @@ def command(
     session.try_to_read(newest)
     note_other_runs(session.other_runs)
     analysis = session.diagnose(closed=True, prescriptions=False)
-    if analysis.verdict == "no_data" and how is None:
+    silent = not any(analysis.run.fact(key) for key in ("run.exit_status", "run.process_alive"))
+    if analysis.verdict == "no_data" and how is None and silent:
         raise UsageError(
             "nothing in it says how the run went", file=newest[0], hint="--status tells how it ended"
         )

@@ -73,11 +73,22 @@ def _not_enough(analysis: Analysis) -> str:
         )
     if only_settings(analysis):
         return "settings alone, no log of a run: preflight checks them"
+    if (scheduled := _scheduled(analysis)) is not None:
+        return f"the scheduler says that {scheduled}; nothing of the training itself was read"
     return (
         f"{counted(lines, 'line')} without a metric or a message that the rules know"
         if lines
         else _nothing_read(analysis)
     )
+
+
+def _scheduled(analysis: Analysis) -> str | None:
+    """What the scheduler says of the job, None where it says nothing."""
+    status = analysis.run.fact("run.exit_status")
+    if status is not None:
+        return "it finished" if status.value == 0 else f"it ended with status {status.value}"
+    alive = analysis.run.fact("run.process_alive")
+    return "it runs" if alive is not None and alive.value is True else None
 
 
 def _without_fault(analysis: Analysis) -> str:

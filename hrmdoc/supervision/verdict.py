@@ -73,14 +73,20 @@ def verdict(
     """The verdict on a run that has ended.
 
     Args:
-        status: how its process ended, as `subprocess` gives it; None where that is not known.
+        status: how its process ended, as `subprocess` gives it; None where nobody but its record tells.
         hung: it was ended because it stood still.
         history: the attempts before this one, the oldest first.
     """
-    found = _alone(analysis, status, hung=hung)
+    found = _alone(analysis, _told(analysis) if status is None else status, hung=hung)
     if found.failure and not found.interrupted and (again := _loop(found, history)):
         return again
     return found
+
+
+def _told(analysis: Analysis) -> int | None:
+    """The exit status that the scheduler tells of, None where it tells of none."""
+    stated = analysis.run.fact("run.exit_status")
+    return stated.value if stated is not None and isinstance(stated.value, int) else None
 
 
 def _loop(found: Verdict, history: Sequence[Attempt]) -> Verdict | None:

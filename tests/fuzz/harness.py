@@ -91,6 +91,7 @@ NAMES = {
     "notebook": "train.ipynb",
     "nvidia_smi": "gpu.csv",
     "powermetrics": "gpu.txt",
+    "slurm": "sacct.txt",
     "run_json": "run.json",
     "text": "train.log",
     "tfevents": "events.out.tfevents.1.host",
@@ -187,6 +188,7 @@ _PLAIN: dict[str, bytes] = {
     b"GPU HW active residency:  48.35% (389 MHz:  12%)\nGPU Power: 3421 mW\n"
     b"*** Sampled system activity (Sat Nov 21 10:00:06 2026 +0100) (5007.29ms elapsed) ***\n"
     b"GPU active residency:   3%\n",
+    "slurm": b"JobID|State|ExitCode|NodeList\n7|FAILED|1:0|n1\n7.0|OUT_OF_MEMORY|0:125|n1\n8|PENDING|0:0|\n",
     "trackio": _trackio(),
     **trackers.SEEDS,
     "run_json": b'{"schema": "hrmdoc.run/1", "status": "running", "step": 3, "config": {"lr": 0.001}}',

@@ -1,0 +1,1 @@
+"""Jobs as batch systems list them: what a row says, and the forms in which it is written."""
