@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.text import patterns
 from hrmdoc.text.clean import HARMLESS_TRACEBACKS, strip_ansi
+from hrmdoc.text.stamps import CLOCK, DAY, FRACTION, LEVEL, RAY_PROCESS, SYSLOG_SENDER, ZONE
 
 if TYPE_CHECKING:
     from hrmdoc.record.records import Line
@@ -24,12 +25,12 @@ _MOST_FRAMES = 200
 
 _PREFIX = patterns.lazy(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
-    r"|\([\w.]{0,60} ?pid=\d{1,9}[^)]{0,80}\) ?"
-    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? ?"
-    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=[ \S])"
+    rf"|{RAY_PROCESS}"
+    rf"|\[?{DAY}[T ]{CLOCK}{FRACTION}{ZONE}\]? ?"
+    rf"|\[?{CLOCK}{FRACTION}\]? (?=[ \S])"
     r"|\d{1,3}(?:\.\d{1,3}){3}: ?"
     # syslog, journald
-    r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,64} [\w.@/-]{1,64}(?:\[\d{1,9}\])?: ?"
+    rf"|[A-Z][a-z]{{2}} {{1,2}}\d{{1,2}} {CLOCK} {SYSLOG_SENDER}"
     r"|> ?(?=[ \w\[(])"  # quoted in a letter or an issue
     # a log that was commented out as a whole
     r"|# ?(?=\[(?:rank|default|Rank )?\d{1,6}\]:?|Traceback \(most| {1,8}File \")"
@@ -38,7 +39,7 @@ _PREFIX = patterns.lazy(
     r"|\[\d{1,5},(?:mpirank:)?\d{1,6}(?:,[\w.-]{1,60})?\](?:<std(?:err|out)>)?:? ?"  # mpirun
     r"|std(?:err|out) [FP] "  # containers of Kubernetes
     r"|\[\d{1,6}/[\w-]{1,40}/\d{1,9} \(pid \d{1,9}\)\] (?:\[[0-9a-f-]{36}\] ?)?"  # Metaflow
-    r"|(?:ERROR|CRITICAL|INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d "
+    rf"|{LEVEL} \d\d-\d\d {CLOCK} "
     r"(?:\[[\w./]{1,60}:\d{1,5}\]|[\w./]{1,60}:\d{1,5}\]) ?"  # vLLM
     r"|E {6,8}(?=[A-Za-z_])"  # pytest
     r"|(?:ERROR|CRITICAL) {1,4}[\w.]{1,60}:[\w.]{1,60}\.py:\d{1,6} "  # pytest's own log

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hrmdoc.readers.support.base import Context
-from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.lines import LineSession
-from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.record.records import Record
+from hrmdoc.readers.support.samples import is_sample, sample
+from hrmdoc.readers.tables.row_lines import RowLines
+from hrmdoc.record.records import Damage
 
 NAME = "exposition"
 TITLE = "Prometheus text of node-exporter and DCGM exporter"
@@ -25,10 +24,6 @@ _FAMILY = rb"(?:node_(?:filesystem|memory|cpu|load|network|disk)|DCGM_FI_(?:DEV|
 _OURS = re.compile(
     rb"(?m)^(?:# (?:HELP|TYPE) " + _FAMILY + rb" |" + _FAMILY + rb"(?:\{[^\n]*\})? [-+0-9.eNaInf]+)"
 )
-_SAMPLE = re.compile(
-    r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)(?:\s+(?P<time>-?\d{1,15}))?\s*"
-)
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _GPU = {
     "DCGM_FI_DEV_GPU_UTIL": "utilization.gpu",
     "DCGM_FI_DEV_MEM_COPY_UTIL": "utilization.memory",
@@ -58,57 +53,35 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session(LineSession):
+class _Session(RowLines):
     def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._rows = Rows(context, precision=1)
-        self._unread = LeftOut(context.path, "lines that are no samples")
+        super().__init__(context, "lines that are no samples")
         self._seen: set[str] = set()
         self._scrape: dict[str, float] = {}
         self._time = math.nan
         self._began = 0
         self._scrapes = 0
 
-    def _block(self, block: bytes) -> Iterator[Record]:
-        if not block:
+    def _line(self, line: str, place: int) -> Iterator[Damage]:
+        if not is_sample(line):
             return
-        first = self._lines.number
-        for at, raw in enumerate(self._lines.split(block)):
-            line = raw.decode("utf-8", "replace").strip()
-            if line and not line.startswith("#"):
-                yield from self._line(line, first + at)
-        yield from self._overlong()
-        yield from self._rows.points()
-
-    def close(self) -> Iterator[Record]:
-        """The last line, and the scrape that it ends."""
-        yield from super().close()
-        self._end()
-        yield from self._rows.points()
-        yield from self._unread.rest()
-
-    def _line(self, line: str, place: int) -> Iterator[Record]:
-        found = _SAMPLE.fullmatch(line)
-        value = _number(found["value"]) if found else None
-        if found is None or value is None:
+        found = sample(line)
+        if found is None:
             yield from self._unread.at(place, "the line is no sample of a metric")
-            return
-        name, labels = found["name"], dict(_LABEL.findall(found["labels"] or ""))
-        metric = _metric(name, labels)
-        if metric is None:
-            return
-        sample = f"{name}{{{found['labels'] or ''}}}"
-        if sample in self._seen or len(self._seen) >= _MOST_PLACES:
-            self._end()
-        self._seen.add(sample)
-        if not self._scrape:
-            self._began = place
-        if found["time"]:
-            self._time = int(found["time"]) / 1000
-        least = metric == "disk.free"
-        known = self._scrape.get(metric, math.inf)
-        value = value / 1e9 if least else value
-        self._scrape[metric] = min(known, value) if least else value
+        elif metric := _metric(found.name, found.labels):
+            if found.series in self._seen or len(self._seen) >= _MOST_PLACES:
+                self._end()
+            self._seen.add(found.series)
+            if not self._scrape:
+                self._began = place
+            if math.isfinite(found.seconds):
+                self._time = found.seconds
+            self._note(metric, found.value)
+
+    def _note(self, metric: str, value: float) -> None:
+        if metric == "disk.free":  # in GB
+            value = min(value / 1e9, self._scrape.get(metric, math.inf))
+        self._scrape[metric] = value
 
     def _end(self) -> None:
         """One scrape is a row; scrapes are numbered, since exporters know no step."""
@@ -117,8 +90,7 @@ class _Session(LineSession):
         if total > 0 and math.isfinite(available):
             scrape["host.memory_share"] = 100 * (1 - available / total)
         if scrape:
-            clock = {"timestamp": self._time} if math.isfinite(self._time) else {}
-            self._rows.add({"step": self._scrapes, **clock, **scrape}, self._began)
+            self._add(self._scrapes, self._time, scrape, self._began)
             self._scrapes += 1
         self._seen, self._time = set(), math.nan
 
@@ -133,10 +105,3 @@ def _metric(name: str, labels: Mapping[str, str]) -> str | None:
     if name in _FREE:
         return None if labels.get("fstype", "") in _PASSING else "disk.free"
     return name if name in (_TOTAL, _AVAILABLE) else None
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None

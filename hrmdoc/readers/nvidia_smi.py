@@ -6,18 +6,15 @@ are given those of the same query fields.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from hrmdoc.readers.support.base import Context
-from hrmdoc.readers.support.left_out import LeftOut
-from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.tables.cells import number, unix_time
-from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.record.records import Damage, Record
+from hrmdoc.readers.tables.row_lines import RowLines
+from hrmdoc.record.records import Damage
 
 NAME = "nvidia_smi"
 TITLE = "nvidia-smi (CSV queries and dmon)"
@@ -50,28 +47,12 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session(LineSession):
+class _Session(RowLines):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._rows = Rows(context, precision=1)
         self._names: list[str] = []
         self._dmon = False
-        self._looks: dict[str, int] = {}
-        self._unread = LeftOut(context.path, "lines that are no readings")
-
-    def _block(self, block: bytes) -> Iterator[Record]:
-        if not block:
-            return
-        first = self._lines.number
-        for at, raw in enumerate(self._lines.split(block)):
-            yield from self._line(raw.decode("utf-8", "replace").strip(), first + at)
-        yield from self._overlong()
-        yield from self._rows.points()
-
-    def close(self) -> Iterator[Record]:
-        """The last line, and how many lines were left out."""
-        yield from super().close()
-        yield from self._unread.rest()
+        self._readings: dict[str, int] = {}
 
     def _line(self, line: str, place: int) -> Iterator[Damage]:
         if line.startswith("#"):
@@ -94,18 +75,17 @@ class _Session(LineSession):
     def _row(self, row: dict[str, str], place: int) -> None:
         """One reading of one GPU; readings are numbered by GPU, since nvidia-smi knows no step."""
         gpu = next((row[key] for key in _INDEX if key in row), "0")
-        index = self._looks[gpu] = self._looks.get(gpu, -1) + 1
-        time = (
-            unix_time(f"{row['Date'][:4]}-{row['Date'][4:6]}-{row['Date'][6:]} {row['Time']}")
-            if "Date" in row
-            else np.nan
-        )
-        time = unix_time(row["timestamp"]) if "timestamp" in row else time
+        index = self._readings[gpu] = self._readings.get(gpu, -1) + 1
+        time = math.nan
+        if "timestamp" in row:
+            time = unix_time(row["timestamp"])
+        elif "Date" in row:
+            day = row["Date"]
+            time = unix_time(f"{day[:4]}-{day[4:6]}-{day[6:]} {row['Time']}")
         values = {
             f"gpu.{gpu}.{name}": value
             for name, cell in row.items()
             if name not in (*_INDEX, "timestamp", "Date", "Time", "name")
             and (value := number(cell)) is not None
         }
-        clock = {"timestamp": float(time)} if np.isfinite(time) else {}
-        self._rows.add({"step": index, **clock, **values}, place)
+        self._add(index, time, values, place)

@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from hrmdoc.readers.support.base import Context
-from hrmdoc.readers.support.lines import LineSession
-from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.record.records import Record
+from hrmdoc.readers.tables.row_lines import RowLines
+from hrmdoc.record.records import Damage
 
 NAME = "powermetrics"
 TITLE = "powermetrics (GPU of Apple's processors)"
@@ -35,30 +34,15 @@ def open_session(context: Context) -> _Session:
     return _Session(context)
 
 
-class _Session(LineSession):
+class _Session(RowLines):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._rows = Rows(context, precision=1)
         self._sample: dict[str, float] = {}
         self._time = math.nan
         self._place = self._samples = 0
 
-    def _block(self, block: bytes) -> Iterator[Record]:
-        if not block:
-            return
-        first = self._lines.number
-        for at, raw in enumerate(self._lines.split(block)):
-            self._line(raw.decode("utf-8", "replace").strip(), first + at)
-        yield from self._overlong()
-        yield from self._rows.points()
-
-    def close(self) -> Iterator[Record]:
-        """The last line, and the sample that it ends."""
-        yield from super().close()
-        self._end()
-        yield from self._rows.points()
-
-    def _line(self, line: str, place: int) -> None:
+    def _line(self, line: str, place: int) -> Iterator[Damage]:
+        yield from ()
         if begun := _SAMPLE.match(line):
             self._end()
             self._time, self._place = _moment(begun["time"]), place
@@ -71,8 +55,7 @@ class _Session(LineSession):
         """One sample is a row; they are numbered, since powermetrics knows no step."""
         sample, self._sample = self._sample, {}
         if sample:
-            clock = {"timestamp": self._time} if math.isfinite(self._time) else {}
-            self._rows.add({"step": self._samples, **clock, **sample}, self._place)
+            self._add(self._samples, self._time, sample, self._place)
             self._samples += 1
 
 

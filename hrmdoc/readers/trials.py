@@ -24,6 +24,7 @@ from hrmdoc.readers.tables.cells import number
 from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Event, Fact, Points, Record
 from hrmdoc.text import patterns
+from hrmdoc.text.stamps import RAY_PROCESS
 
 NAME = "trials"
 TITLE = "consoles of several trials (Ray Tune, Optuna)"
@@ -34,7 +35,7 @@ _RAY = patterns.lazy(
 )
 _RAY_TOO = patterns.lazy(rb"^(?:== Status ==|Trial status: |Number of trials: |\(\S+ pid=\d+)", re.MULTILINE)
 _OPTUNA = patterns.lazy(rb"\] (?:A new study created|Trial \d+ (?:finished with value|pruned))")
-_PROCESS = patterns.lazy(r"^\((?P<process>[\w.<>:-]{1,80} pid=\d{1,10})(?:, ip=[\w.:]{1,60})?\) ")
+_PROCESS = patterns.lazy(RAY_PROCESS)
 _ENDED = patterns.lazy(r"\] Trial (?P<trial>\d{1,9}) (?:finished with value|pruned|failed)")
 _CHOSEN = patterns.lazy(r" and parameters: (?P<settings>\{[^{}]{0,20000}\})")
 _RESULT = patterns.lazy(r"^(?:[│|] Trial (?P<boxed>\S+) result\b|Result for (?P<listed>\S+):$)")

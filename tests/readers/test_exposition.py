@@ -1,10 +1,12 @@
 """hrmdoc.readers.exposition: node-exporter and DCGM exporter."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from hrmdoc import readers, rulebook
+from hrmdoc.readers.support.samples import Sample, sample
 from hrmdoc.record.run import Run
 from hrmdoc.roles import RoleMap
 
@@ -71,3 +73,26 @@ def test_other_texts_are_left_to_others(text: str) -> None:
     from hrmdoc.readers import exposition
 
     assert exposition.sniff(Path("a.prom"), text.encode()) == 0
+
+
+LABELS = '{free="{a} 1",name="x \\"y\\""}'
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("loss 2", Sample("loss", {}, 2.0)),
+        (f"loss{LABELS} 2e-3", Sample("loss", {"free": "{a} 1", "name": 'x \\"y\\"'}, 0.002)),
+        ('loss{run="x",} -Inf 1700000000000', Sample("loss", {"run": "x"}, -math.inf, 1.7e9)),
+        (
+            'loss_bucket{le="1"} 3 1700000000.5 # {id="a"} 0.7',
+            Sample("loss_bucket", {"le": "1"}, 3.0, 1.7e9 + 0.5),
+        ),
+        ("loss much", None),
+        ("loss{run=", None),
+        ("loss 1_000", None),
+        ("2 loss", None),
+    ],
+)
+def test_one_grammar_reads_what_exporters_and_programs_answer(line: str, expected: Sample | None) -> None:
+    assert repr(sample(line)) == repr(expected)

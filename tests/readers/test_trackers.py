@@ -84,6 +84,14 @@ def test_one_moment_of_prometheus_is_said_to_be_no_curve(tmp_path: Path) -> None
     assert ["query_range" in one.what for one in found if isinstance(one, Damage)] == [True]
 
 
+def test_two_instances_of_one_job_are_two_curves(tmp_path: Path) -> None:
+    answer = json.loads(trackers.prometheus_range())
+    (first,) = answer["data"]["result"]
+    answer["data"]["result"].append({**first, "metric": {**first["metric"], "instance": "b:9464"}})
+    found = curves(read("prometheus", tmp_path / "range.json", json.dumps(answer).encode()))
+    assert sorted(found) == ["train_loss{instance=a:9464,run=x}", "train_loss{instance=b:9464,run=x}"]
+
+
 def test_text_of_prometheus_with_times_is_a_curve(tmp_path: Path) -> None:
     blob = (
         trackers.PROMETHEUS_TEXT + b'train_loss{run="x"} 2.2 1700000015000\ntrain_loss{run="x"} +Inf\nodd\n'

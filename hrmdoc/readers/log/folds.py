@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
+from hrmdoc.text.stamps import LEVEL
 
 _SHORTEST, _LONGEST = 40, 260
 """Characters: narrower terminals are rare, and what is longer was not folded."""
@@ -14,7 +15,7 @@ _SLACK = 30
 _MOST_PARTS = 6
 _OTHER = patterns.lazy(
     r"Traceback |File \"|During handling|The above exception|[{\[<|│╭╰+=*#>]|-{3}|\d{1,3}%|"
-    r"(?:[A-Za-z_][\w.]{0,100})?(?:Error|Exception|Warning|Interrupt)\b|(?:WARNING|INFO|ERROR|DEBUG)\b|"
+    rf"(?:[A-Za-z_][\w.]{{0,100}})?(?:Error|Exception|Warning|Interrupt)\b|{LEVEL}\b|"
     r"(?:[Ee]poch|[Ss]tep|[Ii]ter\w{0,10})[ :=\[]{1,3}\d"
 )
 """How a line begins that belongs to no message before it."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hrmdoc.readers.log.lines.stream import Block
+from hrmdoc.text.stamps import LEVEL
 
 _SHORTEST = 8
 """Letters below which a line, such as a rule of dashes, marks nothing."""
@@ -22,7 +23,7 @@ _LOOKED_AT = 12
 _MOST = 1000
 """A line that comes more often is said in passing, and no launch."""
 _CLOCK = re.compile(rb"\d{1,2}:\d{2}(?::\d{2})?|\d{4}-\d{2}-\d{2}")
-_LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b")
+_LEVEL = re.compile(rf"\b{LEVEL}\b".encode())
 _PLACE = re.compile(rb"[\s\-:|\]]*[\w.<>]+:[\w.<>]+:\d+ - ")
 """Where loguru says that a message comes from; the number of the line changes with the program."""
 _METRIC = re.compile(rb"[A-Za-z_)%]\w*\s*(?:[:=]\s+|=)[-+]?\d|\d[eE.]\d")

@@ -12,54 +12,52 @@ from datetime import UTC, datetime
 from hrmdoc.readers.log.lines.clocks import unix
 from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text import patterns
+from hrmdoc.text.stamps import CLOCK, DAY, FRACTION, LEVEL, RAY_PROCESS, SYSLOG_SENDER
 
-_LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|TRACE|SUCCESS|NOTICE)"
 _DATE = patterns.lazy(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)"
 )
 _US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
 _SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
-_CLOCK = patterns.lazy(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|\])")
+_CLOCK = patterns.lazy(rf"{CLOCK}{FRACTION}(?=\s|\])")
 _GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = patterns.lazy(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
-_BRACKET = patterns.lazy(r"\[([^\[\]]{1,120})\](?::(?=\s|\[|[A-Za-z{]|\d\d:\d\d:\d\d\b|\d{4}-\d\d-))?")
+_BRACKET = patterns.lazy(rf"\[([^\[\]]{{1,120}})\](?::(?=\s|\[|[A-Za-z{{]|{CLOCK}\b|\d{{4}}-\d\d-))?")
 _MPI = patterns.lazy(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
 _RANK = patterns.lazy(
     r"(?:default|rank[ =:]?|Rank |RANK:|trainer|worker-?|gpu|GPU |proc )(\d{1,5})(?:\|\d+)?\Z"
 )
 _RANK_WORD = patterns.lazy(r"\brank(\d{1,5})\b")
 _WORLD = patterns.lazy(r"Rank (\d+), World Size (\d+)\Z")
-_NEMO = patterns.lazy(r"NeMo [A-Z] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \S+(?: rank:(\d+))?\Z")
+_NEMO = patterns.lazy(rf"NeMo [A-Z] ({DAY} {CLOCK}) \S+(?: rank:(\d+))?\Z")
 _D2 = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
 _LEVEL_WORD = patterns.lazy(
-    rf"{_LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE
+    rf"{LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE
 )
 _LOGGER = patterns.lazy(r"(?:[A-Za-z_][\w.\-]*(?::\d+)?(?::[\w.<>]+)?|PID:\d+)\Z")
 _LEVEL_FIRST = patterns.lazy(
-    rf"{_LEVEL}(?::([A-Za-z_][\w.]*):"
-    r"|(?: \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
+    rf"{LEVEL}(?::([A-Za-z_][\w.]*):"
+    rf"|(?: \d\d-\d\d {CLOCK}{FRACTION} (?:\[?[\w./]+:\d+\])?) ?|\s?[-|:] )"
 )
 _WORD_LEVEL = (
     patterns.lazy(  # each part ends where the next cannot begin, so none needs to give anything back (`++`)
         rf"[\s\-|:,>]{{0,6}}+(?:([\w./]{{1,60}}+)(?::\d++)?+(?:[\s\-|]{{1,24}}+(?::\s{{1,4}}+)?+)){{0,3}}"
-        rf"(?:\[{_LEVEL}\]|{_LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
+        rf"(?:\[{LEVEL}\]|{LEVEL}(?![|\w\]]))[\s\-|:]{{0,10}}"
     )
 )
 _AFTER_LEVEL = patterns.lazy(
     r"(?:\[[^\[\]]{1,80}:\d+[^\[\]]{0,60}\] |\(([\w.]{1,60})\) ?[-:]? ?|([A-Za-z_][\w.]{0,60}) (?:-|\||::?) "
     r"|[\w.<>]{1,80}:[\w.<>]{1,60}:\d+ - |\w{1,60}\.[\w.]{1,80}: |[\w.]{1,80}:\d+ >> )"
 )
-_RAY = patterns.lazy(r"\((?:[^()]{1,80} )?pid=\d+(?:, ip=[\d.]+)?\) ?")
-_HOST = patterns.lazy(r"[A-Za-z][\w.\-]{0,63}: (?=\[?\d{4}-\d\d-\d\d|\[rank|\[default)")
+_RAY = patterns.lazy(RAY_PROCESS)
+_HOST = patterns.lazy(rf"[A-Za-z][\w.\-]{{0,63}}: (?=\[?{DAY}|\[rank|\[default)")
 _SRUN = patterns.lazy(
     r"(\d{1,5}): (?=\[|\{|\d{4}-|[ITWEF]\d{4} |"
     r"\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))",
     re.IGNORECASE,
 )
-_SYSLOG = patterns.lazy(
-    r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) [\w.\-]{1,64} [\w.@/\-]{1,64}(?:\[\d{1,9}\])?: ?"
-)
+_SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
 _K8S = patterns.lazy(r" std(?:out|err) [FP] ")
