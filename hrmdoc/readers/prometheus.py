@@ -62,25 +62,30 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
 
 def _answer(context: Context, tree: Any) -> Iterator[Record]:
     found = part(tree, "data", "result")
+    answered = found if isinstance(found, list) else []
+    if any(isinstance(part(one, "value"), list) for one in answered):
+        yield Damage(context.path, None, _MOMENT)
+        return
     odd = LeftOut(context.path, "series that hold no samples")
     curves: list[tuple[dict[str, str], list[tuple[float, float]]]] = []
-    for place, one in enumerate(found if isinstance(found, list) else (), 1):
-        labels, values = part(one, "metric"), part(one, "values")
-        if isinstance(part(one, "value"), list):
-            yield Damage(context.path, None, _MOMENT)
-            return
-        samples = [(number(pair[0]), number(pair[1])) for pair in values or () if _is_pair(pair)]
-        kept = [(time, value) for time, value in samples if time is not None and value is not None]
-        if not isinstance(labels, dict) or not kept:
+    for place, one in enumerate(answered, 1):
+        labels, samples = part(one, "metric"), _samples(part(one, "values"))
+        if isinstance(labels, dict) and samples:
+            curves.append(({key: str(value) for key, value in labels.items()}, samples))
+        else:
             yield from odd.at(place, "the series holds no samples and was left out")
-            continue
-        curves.append(({key: str(value) for key, value in labels.items()}, kept))
     yield from odd.rest()
     common = _common([labels for labels, _ in curves])
-    for labels, kept in curves:
+    for labels, samples in curves:
         name = labels.get("__name__", "value")
-        told = {key: value for key, value in labels.items() if key not in (*common, "__name__")}
-        yield _points(context, series(name, told), kept)
+        named = {key: value for key, value in labels.items() if key not in (*common, "__name__")}
+        yield _points(context, series(name, named), samples)
+
+
+def _samples(values: Any) -> list[tuple[float, float]]:
+    """Pairs of a time and a value."""
+    pairs = [(number(pair[0]), number(pair[1])) for pair in values or () if _is_pair(pair)]
+    return [(time, value) for time, value in pairs if time is not None and value is not None]
 
 
 def _is_pair(one: Any) -> bool:
