@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from hrmdoc import measures
 from hrmdoc.errors import RuleError
 from hrmdoc.examination.questions import asked_of_symptoms
 from hrmdoc.measures.function import Function
-from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression
+from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression
 from hrmdoc.rulebook.relations import groups
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Circumstances:
     def _holds(self, given: Given) -> bool:
         states = {name: partial(self._ask, one) for name, one in _of_symptoms().items()}
         try:
-            return bool(_compiled(given.check)(self.facts, about(self.facts) | states))
+            return bool(compile_expression(given.check)(self.facts, about(self.facts) | states))
         except (MissingInput, RuleError):  # a run may state anything, "auto" where a number belongs too
             return False
 
@@ -69,16 +69,11 @@ def _of_symptoms() -> Mapping[str, Function]:
     return {name: one for name, one in measures.all_functions().items() if one.subject == "symptom"}
 
 
-@lru_cache(maxsize=1024)
-def _compiled(check: str) -> Expression:
-    return compile_expression(check)
-
-
 def facts_asked(book: Rulebook) -> frozenset[str]:
     """The facts that the circumstances of some cause look at."""
     return frozenset(
         name
         for cause in book.causes.values()
         for given in cause.given
-        for name in _compiled(given.check).names
+        for name in compile_expression(given.check).names
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hrmdoc import measures
 from hrmdoc.errors import RuleError
 from hrmdoc.examination.onset import onset
 from hrmdoc.examination.questions import Questions
@@ -20,12 +21,39 @@ class CheckNode:
 
     def __init__(self, text: str) -> None:
         self._expression = expressions.compile_expression(text)
+        every = measures.all_functions()
+        subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
+        self._of_the_run = not subjects.isdisjoint(("run", "ranks"))
+        self._asked: tuple[object, ...] = ()
+        self._finding = Finding("not_evaluated")
 
     def evaluate(self, scene: Scene) -> Finding:
-        names = dict(scene.facts)
+        asked = self._inputs(scene)
+        if asked != self._asked:
+            self._asked, self._finding = asked, self._answer(scene)
+        return self._finding
+
+    def _inputs(self, scene: Scene) -> tuple[object, ...]:
+        """All that the answer depends on: while it is the same, so is the answer."""
+        expression, facts, run = self._expression, scene.facts, scene.run
+        inputs: list[object] = [scene.closed, run.version if self._of_the_run else len(run.events)]
+        for name in expression.names:
+            inputs += facts.get(name), scene.places.get(name)
+        for name in expression.subjects:
+            series = run.best(name)
+            if series is None:
+                inputs.append(facts.get(name))
+            else:
+                inputs += id(series), len(series), scene.falls(series).fresh
+        for name in expression.symptoms:
+            inputs += map(scene.found, scene.groups.get(name, (name,)))
+        return tuple(inputs)
+
+    def _answer(self, scene: Scene) -> Finding:
+        names = scene.facts
         questions = Questions(scene)
         try:
-            holds = self._expression(names, questions.functions())
+            holds = self._expression(names, questions.functions(self._expression.calls))
         except expressions.MissingInput as missing:
             return Finding("not_evaluated", missing=(missing.name,))
         except RuleError as error:

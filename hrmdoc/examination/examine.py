@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
 from hrmdoc import roles
 from hrmdoc.errors import RuleError
 from hrmdoc.examination import ranks
@@ -17,15 +15,15 @@ from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
 from hrmdoc.examination.outcome import ended_well, solved
+from hrmdoc.examination.plan import Planned, plan_of
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.record.records import Event, Fact, Line
 from hrmdoc.record.run import Run
-from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
-from hrmdoc.rulebook.relations import groups, in_order
-from hrmdoc.rulebook.thresholds import resolve, varied
+from hrmdoc.rulebook import Rulebook, SymptomRule, When
+from hrmdoc.rulebook.thresholds import resolve
 
 _SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
@@ -67,15 +65,12 @@ class Examination:
         self.closed = False
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
-        self._rules = [
-            rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"
-        ]
-        self._in_order = in_order(self._rules)
-        self._groups = {**book.formerly, **groups(self._rules)}
+        self._plan = plan_of(book, disabled)
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
         self._lines_taken = 0
         self._findings: dict[str, Finding] = {}
+        self._unseen: dict[str, tuple[Planned, Finding, Symptom]] = {}
 
     def advance(self, *, closed: bool = False) -> list[Symptom]:
         """Takes in what the run got since the last call; the state of every rule, in the rulebook's order.
@@ -90,20 +85,17 @@ class Examination:
             self.situation.facts,
             self._matches,
             self._findings.get,
-            self._groups,
+            self._plan.groups,
             closed,
             {key: fact for key, fact in canonical.items() if fact.file},
         )
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
-        for rule in self._in_order:
-            finding = self._look(rule, scene)
-            self._findings[rule.id] = finding
-            symptom = to_symptom(self._variant(rule)[1], finding, self.situation.facts)
-            if self._got_over(rule, finding, scene):
-                symptom = replace(symptom, got_over=True)
-            symptoms[rule.id] = symptom
-        return [symptoms[rule.id] for rule in self._rules]
+        for planned in self._plan.of(self.situation.kind, self.situation.framework):
+            name = planned.rule.id
+            finding = self._findings[name] = self._look(planned, scene)
+            symptoms[name] = self._symptom(planned, finding, scene)
+        return [symptoms[rule.id] for rule in self._plan.rules]
 
     def understand(self, *, closed: bool = False) -> dict[str, Fact]:
         """Takes in what the run got since the last call and gives its metrics their roles, which depend on
@@ -117,7 +109,7 @@ class Examination:
         if closed:
             for line, match in self._signatures.close(self.run.line_count):
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
-            launchers = [rule.id for rule in self._rules if rule.launcher]
+            launchers = [rule.id for rule in self._plan.rules if rule.launcher]
             self.run.extend(ranks.facts(self.run, self._matches, launchers))
         canonical = roles.canonical(self.run, self.book)
         roles.settle(self.run, str(self._known(canonical).get("run.framework") or "unknown"))
@@ -125,6 +117,19 @@ class Examination:
 
     def _known(self, canonical: Mapping[str, Fact]) -> dict[str, Any]:
         return {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
+
+    def _symptom(self, planned: Planned, finding: Finding, scene: Scene) -> Symptom:
+        """The rule's words around a finding; of most rules nothing is seen, again and again."""
+        rule = planned.rule
+        if finding.state in ("present", "resolved"):
+            symptom = to_symptom(rule, finding, self.situation.facts)
+            return replace(symptom, got_over=True) if self._got_over(rule, finding, scene) else symptom
+        known = self._unseen.get(rule.id)
+        if known is not None and known[0] is planned and known[1] == finding:
+            return known[2]
+        symptom = to_symptom(rule, finding, self.situation.facts)
+        self._unseen[rule.id] = planned, finding, symptom
+        return symptom
 
     def _got_over(self, rule: SymptomRule, finding: Finding, scene: Scene) -> bool:
         """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
@@ -170,23 +175,23 @@ class Examination:
             self.run.events.append(event)
         return self.run
 
-    def _look(self, rule: SymptomRule, scene: Scene) -> Finding:
-        if not rule.applies.fits(self.situation.kind, self.situation.framework):
+    def _look(self, planned: Planned, scene: Scene) -> Finding:
+        rule, when = planned.rule, planned.when
+        if not planned.fits:
             return Finding("not_evaluated", missing=(f"a run of another kind than {self.situation.kind}",))
         missing = self._missing(rule, scene)
         if missing:
             return Finding("not_evaluated", missing=missing)
-        stated = self._variant(rule)[0]
         try:
-            when = resolve(stated, self.situation.facts)
+            when = when if planned.fixed else resolve(when, self.situation.facts)
         except KeyError as unknown:
             return Finding("not_evaluated", missing=(str(unknown.args[0]),))
         known = self._nodes.get(rule.id)
-        if known is None or known[0] != when:
+        if known is None or (known[0] is not when and known[0] != when):
             try:
                 known = self._nodes[rule.id] = (when, build(when, rule.id, rule.applies.phases))
             except (ValueError, TypeError, RuleError) as error:
-                if when != stated:  # a run may state anything, "auto" where a number belongs too
+                if not planned.fixed:  # a run may state anything, "auto" where a number belongs too
                     return Finding("not_evaluated", missing=(str(error),))
                 raise RuleError(f"symptom {rule.id}: {error}") from error
         return known[1].evaluate(scene)
@@ -198,14 +203,6 @@ class Examination:
         if needs.any_role and all(scene.run.best(role) is None for role in needs.any_role):
             missing.append(" or ".join(needs.any_role))
         return tuple(missing)
-
-    def _variant(self, rule: SymptomRule) -> tuple[When, SymptomRule]:
-        for variant in rule.variants:
-            where = Applies(kinds=variant.kinds, frameworks=variant.frameworks)
-            if where.fits(self.situation.kind, self.situation.framework):
-                when = varied(rule.when, variant)
-                return when, msgspec.structs.replace(rule, severity=variant.severity or rule.severity)
-        return rule.when, rule
 
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")

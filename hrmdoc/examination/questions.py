@@ -3,7 +3,7 @@ zero')`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,9 +34,11 @@ class Questions:
         self.asked: list[Series] = []
         self.rank: int | None = None
 
-    def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """All functions by their names, and `known(lora.rank)`, which asks of facts."""
-        answers = {name: partial(self.ask, one) for name, one in measures.all_functions().items()}
+    def functions(self, names: Iterable[str] | None = None) -> Mapping[str, Callable[..., Any]]:
+        """The functions of these names (by default all), and `known(lora.rank)`, which asks of facts."""
+        every = measures.all_functions()
+        wanted = every if names is None else names
+        answers = {name: partial(self.ask, every[name]) for name in wanted if name in every}
         return answers | expressions.about(self.scene.facts)
 
     def ask(self, function: Function, *arguments: Any) -> Any:

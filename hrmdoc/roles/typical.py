@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 from hrmdoc.errors import RuleError
-from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
+from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression, is_computed
 from hrmdoc.rulebook.schema.typical import Typical, TypicalRow
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -39,8 +38,8 @@ def _values(row: TypicalRow, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     if not row.applies.fits(str(facts.get("run.kind")), str(facts.get("run.framework"))):
         return None
     functions: Functions = {**about(facts), "named": lambda fact, words: _named(facts.get(fact), words)}
-    condition = _compiled(row.when)
-    computed = {name: _compiled(value) for name, value in row.sets.items() if is_computed(value)}
+    condition = compile_expression(row.when)
+    computed = {name: compile_expression(value) for name, value in row.sets.items() if is_computed(value)}
     try:
         if not condition(facts, functions):
             return None
@@ -53,11 +52,6 @@ def _named(value: Any, words: str) -> bool:
     """Whether a name, plain letters and digits of it, holds one of the words."""
     plain = re.sub(r"[^a-z0-9]", "", str(value or "").lower())
     return any(word in plain for word in words.split())
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: str) -> Expression:
-    return compile_expression(text)
 
 
 def _one_digit(value: float, highest: float) -> float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from hrmdoc.errors import RuleError
@@ -46,12 +47,14 @@ class Expression:
         names: the facts it reads, in order of appearance.
         calls: the functions it expects from the caller, with the number of their arguments.
         symptoms: the symptoms whose state it asks for.
+        subjects: the dotted names that it hands to functions of the caller.
     """
 
     text: str
     names: tuple[str, ...]
     calls: dict[str, int]
     symptoms: tuple[str, ...]
+    subjects: tuple[str, ...]
     closure: Closure
 
     def __call__(
@@ -69,8 +72,9 @@ class Expression:
             raise RuleError(f"cannot evaluate {self.text!r}: {error}") from error
 
 
+@lru_cache(maxsize=4096)
 def compile_expression(text: str) -> Expression:
-    """Parses `text`; a leading `=` is allowed.
+    """Parses `text`; a leading `=` is allowed. An expression holds nothing of a run: many runs share it.
 
     Raises:
         RuleError: it is no expression of this language.
@@ -85,7 +89,8 @@ def compile_expression(text: str) -> Expression:
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise RuleError(f"not an expression: {text[:80]!r}: {error}") from error
     names, symptoms = tuple(dict.fromkeys(compiler.names)), tuple(dict.fromkeys(compiler.symptoms))
-    return Expression(text, names, compiler.calls, symptoms, closure)
+    subjects = tuple(dict.fromkeys(compiler.subjects))
+    return Expression(text, names, compiler.calls, symptoms, subjects, closure)
 
 
 def is_computed(value: Any) -> bool:
@@ -106,6 +111,7 @@ class _Compiler:
         self.names: list[str] = []
         self.calls: dict[str, int] = {}
         self.symptoms: list[str] = []
+        self.subjects: list[str] = []
 
     def compile(self, node: ast.expr) -> Closure:
         match node:
@@ -213,7 +219,8 @@ class _Compiler:
         """Names given to a function of the caller are series or symptoms, not facts: they are handed over as
         text."""
         if isinstance(node, ast.Name | ast.Attribute):
-            return self._constant(_dotted(node))
+            self.subjects.append(_dotted(node))
+            return self._constant(self.subjects[-1])
         return self.compile(node)
 
 

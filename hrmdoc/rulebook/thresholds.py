@@ -4,12 +4,11 @@ in their places."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
 
-from hrmdoc.rulebook.expressions import Expression, MissingInput, about, compile_expression, is_computed
+from hrmdoc.rulebook.expressions import MissingInput, about, compile_expression, is_computed
 from hrmdoc.rulebook.schema.symptoms import Variant
 from hrmdoc.rulebook.schema.when import When
 
@@ -19,6 +18,16 @@ def varied(when: When, variant: Variant) -> When:
     given = {name: getattr(variant, name) for name in ("enter", "leave", "patience", "min_points")}
     given = {name: value for name, value in given.items() if value is not None}
     return when.with_detectors(lambda one: replace(one, with_={**one.with_, **variant.with_}, **given))
+
+
+def is_fixed(when: When) -> bool:
+    """Whether no threshold of it is computed from facts, so that it stands the same for every run."""
+    given = (value for one in when.walk() for value in (*one.with_.values(), one.enter, one.leave))
+    return not any(map(_asks, given))
+
+
+def _asks(value: Any) -> bool:
+    return any(map(_asks, value)) if isinstance(value, list | tuple) else is_computed(value)
 
 
 def resolve(when: When, facts: Mapping[str, Any]) -> When:
@@ -43,7 +52,7 @@ def _computed(value: Any, facts: Mapping[str, Any]) -> Any:
     if not is_computed(value):
         return value
     try:
-        return _compiled(value)(facts, about(facts))
+        return compile_expression(value)(facts, about(facts))
     except MissingInput as missing:
         raise KeyError(missing.name) from missing
 
@@ -53,8 +62,3 @@ def _if_known(value: Any, facts: Mapping[str, Any]) -> Iterator[Any]:
         yield _computed(value, facts)
     except KeyError:
         return
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: str) -> Expression:
-    return compile_expression(text)
