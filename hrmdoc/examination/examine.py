@@ -69,6 +69,8 @@ class Examination:
         self._nodes: dict[str, tuple[When, Node]] = {}
         self._matches: dict[str, list[tuple[Line, SignatureMatch]]] = {}
         self._lines_taken = 0
+        self._named: tuple[object, ...] | None = None
+        self._canonical: dict[str, Fact] = {}
         self._findings: dict[str, Finding] = {}
         self._unseen: dict[str, tuple[Planned, Finding, Symptom]] = {}
 
@@ -93,7 +95,7 @@ class Examination:
         symptoms: dict[str, Symptom] = {}
         for planned in self._plan.of(self.situation.kind, self.situation.framework):
             name = planned.rule.id
-            finding = self._findings[name] = self._look(planned, scene)
+            finding = self._findings[name] = self._evaluate(planned, scene)
             symptoms[name] = self._symptom(planned, finding, scene)
         return [symptoms[rule.id] for rule in self._plan.rules]
 
@@ -111,9 +113,23 @@ class Examination:
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
             launchers = [rule.id for rule in self._plan.rules if rule.launcher]
             self.run.extend(ranks.facts(self.run, self._matches, launchers))
-        canonical = roles.canonical(self.run, self.book)
-        roles.settle(self.run, str(self._known(canonical).get("run.framework") or "unknown"))
-        return canonical
+        seen = self._named_by()
+        if seen != self._named:
+            self._canonical = roles.canonical(self.run, self.book)
+            roles.settle(self.run, str(self._known(self._canonical).get("run.framework") or "unknown"))
+            self._named = seen
+        return self._canonical
+
+    def _named_by(self) -> tuple[object, ...]:
+        """All that canonical facts and roles follow from; it stands still while points alone are added."""
+        run = self.run
+        series = [*run.series.values(), *run.measured.values()]
+        names = [
+            (one.key, one.role, len(one.files), one.values[-1:].tobytes() * (one.key.metric in _PLANNED))
+            for one in series
+        ]
+        tables = [one.steps[:1].tobytes() for one in series if one.axis == "epoch"]
+        return run.stated, len(run.facts), names, tables, run.formats[:], len(run.lines)
 
     def _known(self, canonical: Mapping[str, Fact]) -> dict[str, Any]:
         return {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
@@ -175,7 +191,7 @@ class Examination:
             self.run.events.append(event)
         return self.run
 
-    def _look(self, planned: Planned, scene: Scene) -> Finding:
+    def _evaluate(self, planned: Planned, scene: Scene) -> Finding:
         rule, when = planned.rule, planned.when
         if not planned.fits:
             return Finding("not_evaluated", missing=(f"a run of another kind than {self.situation.kind}",))
@@ -205,6 +221,8 @@ class Examination:
         return tuple(missing)
 
 
+_PLANNED = ("total_steps", "max_steps")
+"""Metrics whose last value says how long the run is to be."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from hrmdoc import measures
 from hrmdoc.examination.questions import Questions, asked_of_symptoms
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.measures.function import Function
+from hrmdoc.measures.function import Curve, Function
 from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook.expressions import Expression, MissingInput, about
@@ -37,9 +37,12 @@ def onset(expression: Expression, scene: Scene, asked: Sequence[Series]) -> tupl
         return None, None
     longest = max(asked, key=len)
     begin = max(scene.falls(longest).fresh, default=0)
-    steps = np.maximum.accumulate(longest.steps[begin:])
+    courses = scene.once(
+        ("courses", id(longest)), lambda: Courses(scene, np.maximum.accumulate(longest.steps[begin:]))
+    )
+    steps = courses.moments
     try:
-        holds = along(expression.text, scene.facts, Courses(scene, steps).ask, len(steps)) == 1
+        holds = along(expression.text, scene.facts, courses.ask, len(steps)) == 1
     except Timeless:
         return None, None
     if not len(holds) or not holds[-1]:
@@ -55,8 +58,9 @@ class Courses:
 
     def __init__(self, scene: Scene, moments: IntArray) -> None:
         self._scene = scene
-        self._moments = moments
+        self.moments = moments
         self._questions = Questions(scene)
+        self._known: dict[str, IntArray] = {}
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """The answers, shape [n]; one for all moments where it is about the run and not about its course.
@@ -76,22 +80,36 @@ class Courses:
 
     def _of_curve(self, function: Function, role: str, *numbers: Any) -> FloatArray:
         absent = math.nan if function.absent is None else function.absent
-        answers = np.full(len(self._moments), float(absent))
+        answers = np.full(len(self.moments), float(absent))
         curve = self._questions.curve(role)
         if curve is None:
             return answers
-        behind = np.searchsorted(np.maximum.accumulate(curve.steps), self._moments, side="right")
+        behind = self._behind(role, curve)
         if function.subject == "curve":
-            course = function.along(curve, *numbers)
+            given: Curve | FloatArray = curve
         else:
+            given = self._questions.finite(curve)
             known = np.isfinite(curve.values)
             behind = np.concatenate([[0], np.cumsum(known)])[behind]
-            course = function.along(curve.values[known], *numbers) if known.any() else answers[:0]
+        if isinstance(given, Curve) or len(given):
+            course = self._scene.once(
+                ("course", function.name, role, *numbers), lambda: function.along(given, *numbers)
+            )
+        else:
+            course = answers[:0]
         if course is None:
             raise Timeless(function.name)
         there = behind > 0
         answers[there] = course[behind[there] - 1]
         return answers
+
+    def _behind(self, role: str, curve: Curve) -> IntArray:
+        """How many points of the curve there were at each moment; the same for all that is asked of it."""
+        known = self._known.get(role)
+        if known is None:
+            steps = np.maximum.accumulate(curve.steps)
+            known = self._known[role] = np.searchsorted(steps, self.moments, side="right")
+        return known
 
     def _of_symptoms(self, function: Function, names: Sequence[str]) -> FloatArray:
         """A symptom counts from the step on at which it began; one without a step always did."""
@@ -100,8 +118,8 @@ class Courses:
         begun = sorted(
             {f.first_step for f in findings.values() if f is not None and f.first_step is not None}
         )
-        answers = np.empty(len(self._moments))
-        borders = [0, *np.searchsorted(self._moments, begun, side="left").tolist(), len(self._moments)]
+        answers = np.empty(len(self.moments))
+        borders = [0, *np.searchsorted(self.moments, begun, side="left").tolist(), len(self.moments)]
         for step, start, stop in zip([-math.inf, *begun], borders, borders[1:], strict=False):
             then = {name: _as_of(found, step) for name, found in findings.items()}
             answers[start:stop] = self._answer(partial(asked_of_symptoms, function, names, then.get, groups))

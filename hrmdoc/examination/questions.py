@@ -60,7 +60,8 @@ class Questions:
         if function.absent is not None:
             curve = self.curve(roles[0])
             return function.absent if curve is None else function(curve)
-        answer = function(*(self._given(role, function) for role in roles), *numbers)
+        given = [self._given(role, function) for role in roles]
+        answer = self.scene.once((function.name, *arguments), lambda: function(*given, *numbers))
         if answer is None:
             raise expressions.MissingInput(f"{function.lacks} of {' and '.join(roles)}")
         return answer
@@ -79,15 +80,21 @@ class Questions:
         if curve is None:
             raise expressions.MissingInput(role)
         self.asked += filter(None, [self.scene.run.best(role)])
-        values = curve.values[np.isfinite(curve.values)]
-        given = curve if function.subject == "curve" else values
-        points = len(curve.values) if function.subject == "curve" else len(values)
+        given = curve if function.subject == "curve" else self.finite(curve)
+        points = len(given.values) if isinstance(given, Curve) else len(given)
         if points < function.points:
             raise expressions.MissingInput(f"more points of {role}" if points else role)
         return given
 
+    def finite(self, curve: Curve) -> FloatArray:
+        """The finite values of the curve that `curve` gives of its role."""
+        return self.scene.once(("finite", curve.role), lambda: curve.values[np.isfinite(curve.values)])
+
     def curve(self, role: str) -> Curve | None:
         """The points of the last run in the best series of a role; None where there are none."""
+        return self.scene.once(("curve", role), lambda: self._curve(role))
+
+    def _curve(self, role: str) -> Curve | None:
         series = self.scene.run.best(role)
         if series is None:
             return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
@@ -12,6 +12,8 @@ from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, rewinds
 from hrmdoc.record.records import Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,14 @@ class Scene:
     closed: bool = False
     places: Mapping[str, Fact] = field(default_factory=dict)
     _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives, computed once for all rules that ask for it by this key."""
+        if key not in self._known:
+            self._known[key] = compute()
+        known: T = self._known[key]
+        return known
 
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back, or another launch begins; found once for all rules."""

@@ -59,6 +59,7 @@ class Run:
             its life: rules that ask for a role that the run does not log see it, and nobody else does.
         sighting: when its files were read and last written, of a run that was read as a whole from disk.
         version: grows with every record added; shows a caller that something changed.
+        stated: grows with every fact that says something new.
     """
 
     path: str = ""
@@ -74,6 +75,7 @@ class Run:
     sighting: Sighting | None = None
     line_count: int = 0
     version: int = 0
+    stated: int = 0
     _beside: Positions | None = field(default=None, init=False, repr=False, compare=False)
     _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     _begun: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -95,7 +97,9 @@ class Run:
             case Line():
                 self.lines.append(record)
             case Fact():
-                self.facts[record.scope, record.key] = record
+                place = record.scope, record.key
+                self.stated += self.facts.get(place) != record
+                self.facts[place] = record
             case Event():
                 self.events.append(record)
             case Damage():

@@ -12,7 +12,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@lru_cache(maxsize=1024)
+def _tree(text: str) -> ast.Expression:
+    return ast.parse(text.strip(), mode="eval")
+
+
 def along(text: str, facts: Mapping[str, Any], ask: Ask, n: int) -> FloatArray:
     """Whether the expression holds at each of `n` moments.
 
@@ -60,7 +65,7 @@ def along(text: str, facts: Mapping[str, Any], ask: Ask, n: int) -> FloatArray:
         facts: what is known of the run; the same at each moment.
         ask: the name of a function and its arguments -> its answers.
     """
-    tree = ast.parse(text.strip(), mode="eval")
+    tree = _tree(text)
     with np.errstate(all="ignore"):
         answer = _Walk(facts, ask).of(tree.body)
     return np.broadcast_to(_truth(answer), n)

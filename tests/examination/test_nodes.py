@@ -159,7 +159,7 @@ def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
 def test_a_check_began_where_its_condition_came_true_for_good() -> None:
     found = build(When(check="max_of(train.loss) > 5"), "x").evaluate(scene([1, 2, 3, 9, 1, 1, 1, 1]))
     assert (found.first_step, found.first_time) == (3, 30.0)
-    found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").look(
+    found = build(When(check="count(train.loss) >= 2 and last(train.loss) < 5"), "x").evaluate(
         scene([9, 1, 9, 9, 9, 1, 1, 1])
     )
     assert found.first_step == 5
@@ -167,7 +167,7 @@ def test_a_check_began_where_its_condition_came_true_for_good() -> None:
 
 def test_what_other_symptoms_tell_counts_from_their_own_step_on() -> None:
     later = {"loss-spike": Finding("present", first_step=4)}
-    found = build(When(check="seen('loss-spike') and last(train.loss) > 0"), "x").look(
+    found = build(When(check="seen('loss-spike') and last(train.loss) > 0"), "x").evaluate(
         scene([1.0] * 8, found=later.get)
     )
     assert found.first_step == 4
