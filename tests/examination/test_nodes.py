@@ -217,3 +217,22 @@ def test_lines_are_over_where_the_program_says_behind_each_of_them_that_it_goes_
 ) -> None:
     assert build(convert({"lines": {"got_over": "over"}}, When), "oom").evaluate(where).state == state
     assert build(convert({"lines": {}}, When), "oom").evaluate(where).state == "present"
+
+
+def test_a_check_is_computed_again_when_an_input_changed_and_only_then() -> None:
+    node = build(When(check="last(train.loss) > optimizer.lr"), "x")
+    first = scene([1, 2, 3], facts={"optimizer.lr": 2.0})
+    found = node.evaluate(first)
+    assert found.state == "present"
+    assert node.evaluate(Scene(first.run, {"optimizer.lr": 2.0})) is found
+    assert node.evaluate(Scene(first.run, {"optimizer.lr": 9.0})).state == "absent"
+    steps = np.array([3])
+    first.run.add(Points("train.loss", steps, np.array([10.0]), steps * 10.0, "x.log", lines=steps + 1))
+    assert node.evaluate(Scene(first.run, {"optimizer.lr": 9.0})).state == "present"
+
+
+def test_a_check_of_other_symptoms_is_computed_again_when_they_changed() -> None:
+    node, run = build(When(check="present('loss-spike')"), "x"), scene([1]).run
+    states = ("absent", "present", "absent")
+    found = [node.evaluate(Scene(run, found=lambda _, state=state: Finding(state))).state for state in states]
+    assert found == ["absent", "present", "absent"]
