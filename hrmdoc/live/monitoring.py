@@ -51,6 +51,11 @@ class Monitoring:
             series = self._run.progress
             self._kept.take(samples, 0 if series is None else int(series.steps[-1]))
 
+    def last(self) -> None:
+        """Adds what the machine shows now that the run has ended."""
+        self._sampler.last()
+        self.take()
+
     def close(self) -> None:
         """Measures no more."""
         self._sampler.close()

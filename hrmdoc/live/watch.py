@@ -166,6 +166,8 @@ class Watch:
             self._waker.wait(self._interval, lambda: self._stop)
         self._follower.find()
         self._poll()
+        if self._monitoring is not None:
+            self._monitoring.last()
         self._follower.close()
         self.session.run.extend(self._end_facts)
         yield self._examine(closed=True)

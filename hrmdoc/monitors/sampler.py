@@ -52,6 +52,7 @@ class Sampler:
         )
         self._every, self._say, self._wall, self._steady = every, say, wall, steady
         self._read: dict[int, float] = {}
+        self._near_once = False
         self._samples: deque[Sample] = deque(maxlen=_WAITING)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._work, name="monitors", daemon=True)
@@ -66,6 +67,13 @@ class Sampler:
         """Reads no more."""
         self._done.set()
 
+    def last(self) -> None:
+        """Looks once more at the machine that the run ended on: that the kernel ended it for want of memory
+        shows only now."""
+        machine = [sensor for sensor in self._near if isinstance(sensor, MachineSensor)]
+        if self._near_once and machine:
+            self.read(machine)
+
     def taken(self) -> list[Sample]:
         """The samples since the last call."""
         found = []
@@ -76,7 +84,9 @@ class Sampler:
     def read(self, sensors: Sequence[Sensor] | None = None) -> None:
         """Takes one sample, of all sensors that there are by default."""
         if sensors is None:
-            sensors = [*self._always, *(self._near if self._tree.root is not None else ())]
+            near = self._tree.root is not None
+            self._near_once = self._near_once or near
+            sensors = [*self._always, *(self._near if near else ())]
         now = self._steady()
         values: Values = {}
         for sensor in sensors:

@@ -25,6 +25,10 @@ UNITS: Mapping[str, str] = {
     "gpu.throttled": "share of them that heat or a power brake slows",
     "gpu.behind": "percentage points of utilisation that the laziest lies below the median of the others",
     "gpu.behind_index": "which one that is",
+    "gpu.hotter": "°C that the hottest lies above the median of the others",
+    "gpu.hotter_index": "which one that is",
+    "gpu.slower": "% that the slowest clock of those at work lies below the median of the others",
+    "gpu.slower_index": "which one that is",
 }
 """Everything that is measured, and its unit."""
 

@@ -1,7 +1,8 @@
 """The incident table of the reliability plan, row by row, with real processes: what notices, at which
 threshold, what is done, and who is told.
 
-Utilisation of the GPU is sampled where there is one; its rule has cases of its own.
+The GPU is a program of the name nvidia-smi, which says what a file says. Five minutes of an idle GPU pass in
+seconds, because the clocks of the watch run sixty times as fast.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,12 +42,14 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def running(run: Path, *faults: str) -> Iterator[None]:
+def running(
+    run: Path, *faults: str, options: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Iterator[None]:
     """A trainer, and a watch that acts on it; both have ended afterwards."""
     trainer = subprocess.Popen([sys.executable, str(TRAINEE), str(run), *faults])
     until(lambda: (run / "run.json").is_file())
-    words = [sys.executable, "-m", "hrmdoc", "watch", "--act", str(run)]
-    watch = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "hrmdoc", "watch", "--act", *options, str(run)]
+    watch = subprocess.Popen(words, stdout=subprocess.DEVNULL, env={**os.environ, **(variables or {})})
     try:
         yield
     finally:
@@ -169,3 +172,46 @@ def test_a_trainer_that_is_killed_is_back_behind_its_backoff(apart: Path) -> Non
     attempts = json.loads(Path("o.log.hrmdoc/state.json").read_text())["attempts"]
     assert [one["status"] for one in attempts] == [-9, 0]
     assert attempts[1]["began"] - attempts[0]["ended"] >= 0.5
+
+
+FAST = """
+import time
+wall, steady, times = time.time, time.monotonic, 60.0
+began, since = wall(), steady()
+time.time = lambda: began + times * (wall() - began)
+time.monotonic = lambda: since + times * (steady() - since)
+"""
+SMI = """#!/bin/sh
+case $1 in
+*apps*) echo "GPU-a, $(cat {here}/pid)";;
+*) echo "0, GPU-a, $(cat {here}/util), 30210, 81559, 61, 402.11, 0x0, 1980";;
+esac
+"""
+
+
+def test_a_gpu_below_ten_percent_for_five_minutes_is_told_and_so_is_that_it_works_again(apart: Path) -> None:
+    run, here = apart / "run", apart / "gpu"
+    here.mkdir()
+    (here / "sitecustomize.py").write_text(FAST)
+    (here / "nvidia-smi").write_text(SMI.format(here=here))
+    (here / "nvidia-smi").chmod(0o700)
+    (here / "pynvml.py").write_text("raise ImportError")
+    (here / "util").write_text("96")
+    (here / "pid").write_text("1")
+    shown = {"PATH": f"{here}:{os.environ['PATH']}", "PYTHONPATH": str(here)}
+
+    def measured() -> list[float]:
+        samples = [one.get("values") for one in lines(run / "host.jsonl")]
+        return [one["gpu.util"] for one in samples if isinstance(one, dict) and "gpu.util" in one]
+
+    with running(run, options=["--measure", "0.2"], variables=shown):
+        (here / "pid").write_text(str(json.loads((run / "run.json").read_text())["pid"]))
+        until(lambda: 96 in measured())
+        (here / "util").write_text("0")
+        until(lambda: history(run, "gpu-util-low") == ["opened"])
+        idle = measured()
+        until(lambda: "gpu-util-low" in (apart / "told").read_text())
+        (here / "util").write_text("93")
+        until(lambda: history(run, "gpu-util-low") == ["opened", "resolved"])
+        until(lambda: (apart / "told").read_text().count("gpu-util-low") >= 2)
+    assert idle.count(0) >= 5, "a sample a minute, for five minutes"

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc.monitors.gpu import nvidia_smi, nvml, powermetrics, rocm_smi
+from hrmdoc.monitors.gpu import amd_smi, nvidia_smi, nvml, powermetrics, rocm_smi
 from hrmdoc.monitors.gpu.device import Device, together, used
 from hrmdoc.monitors.gpu.sensor import GpuSensor
 from hrmdoc.monitors.processes import Tree
 from hrmdoc.monitors.sensor import Absent
 
 ROWS = """\
-0, GPU-aaaa, 97, 30210, 81559, 61, 402.11, 0x0000000000000004
-1, GPU-bbbb, 3, 29800, 81559, 84, 188.90, 0x0000000000000060
-2, GPU-cccc, [N/A], [Unknown Error], 81559, 40, [N/A], [N/A]
+0, GPU-aaaa, 97, 30210, 81559, 61, 402.11, 0x0000000000000004, 1980
+1, GPU-bbbb, 3, 29800, 81559, 84, 188.90, 0x0000000000000060, 345
+2, GPU-cccc, [N/A], [Unknown Error], 81559, 40, [N/A], [N/A], [N/A]
 """
 APPS = "GPU-aaaa, 4711\nGPU-bbbb, 4712\n"
 ROCM = """\
 WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status
 
 {"card0": {"Temperature (Sensor edge) (C)": "36.0", "Temperature (Sensor junction) (C)": "44.0",
- "Average Graphics Package Power (W)": "92.0", "GPU use (%)": "83",
+ "Average Graphics Package Power (W)": "92.0", "GPU use (%)": "83", "sclk clock speed:": "(2100Mhz)",
  "VRAM Total Memory (B)": "68702699520", "VRAM Total Used Memory (B)": "34351349760"},
  "card1": {"GPU use (%)": "81"}, "system": {"Driver version": "6.2.4"}}
 """
@@ -39,7 +39,7 @@ GPU Power: 3421 mW
 
 def test_nvidia_smi_tells_use_heat_and_who_computes() -> None:
     first, second, third = nvidia_smi.read(ROWS, APPS)
-    assert first == Device(0, 97, (30210 * 2**20, 81559 * 2**20), 61, 402.11, False, frozenset({4711}))
+    assert first == Device(0, 97, (30210 * 2**20, 81559 * 2**20), 61, 402.11, 1980, False, frozenset({4711}))
     assert second.slowed, "0x60 is heat"
     assert (third.util, third.memory, third.slowed, third.pids) == (None, None, None, frozenset())
 
@@ -53,7 +53,7 @@ def test_lines_of_another_form_are_passed_over() -> None:
 
 def test_rocm_smi_and_powermetrics_are_read() -> None:
     first, second = rocm_smi.read(ROCM)
-    assert first == Device(0, 83, (34351349760, 68702699520), 44, 92)
+    assert first == Device(0, 83, (34351349760, 68702699520), 44, 92, 2100)
     assert second == Device(1, 81)
     assert list(powermetrics.read(POWER)) == [Device(0, 48.35, power=3.421)]
 
@@ -102,6 +102,8 @@ def _library(**broken: object) -> types.ModuleType:
         "nvmlDeviceGetCurrentClocksThrottleReasons": lambda _: 0x20,
         "nvmlDeviceGetComputeRunningProcesses": lambda _: [types.SimpleNamespace(pid=7)],
         "nvmlDeviceGetTemperature": lambda *_: 55,
+        "nvmlDeviceGetClockInfo": lambda *_: 1755,
+        "NVML_CLOCK_SM": 1,
         "NVML_TEMPERATURE_GPU": 0,
         "NVMLError": _NVMLError,
         **broken,
@@ -113,7 +115,7 @@ def _library(**broken: object) -> types.ModuleType:
 
 def test_nvml_leaves_out_what_a_gpu_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", _library())
-    assert nvml.devices() == [Device(0, 42, (5, 10), 55, None, True, frozenset({7}))]
+    assert nvml.devices() == [Device(0, 42, (5, 10), 55, None, 1755, True, frozenset({7}))]
 
 
 def _program(folder: Path, name: str, script: str) -> None:
@@ -151,3 +153,121 @@ def test_where_there_is_a_sign_of_a_gpu_the_missing_ways_are_named(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(Absent, match=r"NVML .*nvidia-smi .*rocm-smi"):
         GpuSensor(Tree(lambda: None)).read(0)
+
+
+METRICS = """\
+WARNING: User is missing the following required groups: render, video
+[
+ {"gpu": 0,
+  "usage": {"gfx_activity": {"value": 97, "unit": "%"}, "umc_activity": {"value": 33, "unit": "%"}},
+  "power": {"socket_power": {"value": 561, "unit": "W"}, "throttle_status": "THROTTLED"},
+  "clock": {"gfx_0": {"clk": {"value": 2104, "unit": "MHz"}}, "gfx_1": {"clk": "N/A"},
+            "mem_0": {"clk": {"value": 1300, "unit": "MHz"}}},
+  "temperature": {"edge": "N/A", "hotspot": {"value": 71, "unit": "C"}, "mem": {"value": 62, "unit": "C"}},
+  "throttle": {"ppt_violation_status": "ACTIVE", "socket_thermal_violation_status": "NOT ACTIVE"},
+  "mem_usage": {"total_vram": {"value": 196592, "unit": "MB"}, "used_vram": {"value": 49148, "unit": "MB"}}},
+ {"gpu": 1, "usage": "N/A", "power": {"average_socket_power": 90},
+  "temperature": {"edge": 40, "hotspot": "N/A"},
+  "throttle": {"prochot_violation_status": "ACTIVE"}, "mem_usage": {"total_vram": 1000, "used_vram": 250}}
+]
+"""
+PROCESSES = """\
+[{"gpu": 0, "process_list": [{"process_info": {"name": "python", "pid": 4711, "memory_usage": {}}}]},
+ {"gpu": 1, "process_list": [{"process_info": "No running processes detected"}]}]
+"""
+
+
+def test_amd_smi_is_read_in_the_forms_of_its_releases() -> None:
+    first, second = amd_smi.read(METRICS, PROCESSES)
+    whole = (49148 * 2**20, 196592 * 2**20)
+    assert first == Device(0, 97, whole, 71, 561, 2104, False, frozenset({4711})), (
+        "the power cap does not count"
+    )
+    assert second == Device(1, None, (250 * 2**20, 1000 * 2**20), 40, 90, None, True, frozenset())
+    wrapped = '{"gpu_data": [{"gpu": 3, "usage": {"gfx_activity": 50}}]}'
+    assert list(amd_smi.read(wrapped, "Permission denied")) == [Device(3, 50)]
+    for text in ("", "[WARN] none", "[" * 5000, "{}", '[1, {"gpu": "all"}]'):
+        assert not list(amd_smi.read(text, text))
+
+
+class _AmdError(Exception):
+    pass
+
+
+def _amd_library(**answers: object) -> types.ModuleType:
+    """A stand-in for amdsmi, by the names of ROCm 6 and 7, with one GPU."""
+
+    def failing(*_: object) -> object:
+        raise _AmdError("AMDSMI_STATUS_NOT_SUPPORTED")
+
+    module = types.ModuleType("amdsmi")
+    known = {
+        "amdsmi_init": lambda: None,
+        "amdsmi_shut_down": lambda: None,
+        "amdsmi_get_processor_handles": lambda: ["a"],
+        "amdsmi_get_gpu_activity": lambda _: {"gfx_activity": 42, "umc_activity": "N/A"},
+        "amdsmi_get_power_info": lambda _: {"socket_power": "N/A", "average_socket_power": 0xFFFF},
+        "amdsmi_get_clock_info": lambda *_: {"clk": 2100, "max_clk": 2105},
+        "amdsmi_get_temp_metric": lambda *_: 55,
+        "amdsmi_get_gpu_memory_usage": lambda *_: 5,
+        "amdsmi_get_gpu_memory_total": lambda *_: 10,
+        "amdsmi_get_violation_status": failing,
+        "amdsmi_get_gpu_process_list": lambda _: [
+            {"pid": 7, "memory_usage": {"vram_mem": 9}},
+            {"pid": 8, "memory_usage": {"vram_mem": 0}},
+        ],
+        "AmdSmiClkType": types.SimpleNamespace(GFX=0),
+        "AmdSmiMemoryType": types.SimpleNamespace(VRAM=0),
+        "AmdSmiTemperatureType": types.SimpleNamespace(HOTSPOT=1),
+        "AmdSmiTemperatureMetric": types.SimpleNamespace(CURRENT=0),
+        "AmdSmiException": _AmdError,
+        **answers,
+    }
+    for name, answer in known.items():
+        setattr(module, name, answer)
+    return module
+
+
+def test_amdsmi_is_asked_where_nothing_of_nvidia_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setitem(sys.modules, "amdsmi", _amd_library())
+    _program(tmp_path, "amd-smi", "exit 9")  # the sign that there is a GPU
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    shown = GpuSensor(Tree(lambda: None)).read(0)
+    assert shown == {"gpu.util": 42, "gpu.memory_share": 50, "gpu.temperature": 55}
+    slow = {"active_socket_thrm": True, "active_ppt_pwr": False}
+    monkeypatch.setitem(sys.modules, "amdsmi", _amd_library(amdsmi_get_violation_status=lambda _: slow))
+    assert GpuSensor(Tree(lambda: None)).read(0)["gpu.throttled"] == 1
+
+
+def test_the_programs_of_amd_stand_in_where_the_library_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setitem(sys.modules, "amdsmi", None)
+    (tmp_path / "metrics").write_text(METRICS)
+    _program(tmp_path, "amd-smi", f"case $1 in metric) cat {tmp_path}/metrics;; *) exit 3;; esac")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    shown = GpuSensor(Tree(lambda: None)).read(0)
+    assert (shown["gpu.util"], shown["gpu.power"], shown["gpu.hotter"]) == (97, 651, 31)
+    (tmp_path / "rocm").write_text(ROCM)
+    _program(tmp_path, "amd-smi", "exit 9")
+    _program(tmp_path, "rocm-smi", f"cat {tmp_path}/rocm")
+    assert GpuSensor(Tree(lambda: None)).read(0)["gpu.util"] == 82
+
+
+def test_heat_and_clocks_show_the_one_that_differs_too() -> None:
+    shown = together(
+        [
+            Device(0, 96, temperature=66, clock=1980),
+            Device(1, 94, temperature=64, clock=1965),
+            Device(2, 95, temperature=91, clock=1320),
+            Device(3, 2, temperature=35, clock=210),
+        ]
+    )
+    assert (shown["gpu.hotter"], shown["gpu.hotter_index"]) == (27, 2)
+    assert shown["gpu.slower"] == pytest.approx(100 * (1 - 1320 / 1972.5), abs=0.1)
+    assert shown["gpu.slower_index"] == 2, "one that idles lowers its clock by itself"
+    assert "gpu.slower" not in together([Device(0, 90, clock=1980), Device(1, 3, clock=210)])

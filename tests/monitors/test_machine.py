@@ -11,6 +11,7 @@ import pytest
 from hrmdoc.monitors.cgroup import Cgroup
 from hrmdoc.monitors.machine import DiskSensor, MachineSensor
 from hrmdoc.monitors.processes import ProcessSensor, Tree, writer_of
+from hrmdoc.monitors.sampler import Sampler
 from hrmdoc.monitors.sensor import UNITS, Rate
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's files are Linux's")
@@ -109,3 +110,24 @@ def test_who_reads_a_log_is_not_its_writer(tmp_path: Path) -> None:
     assert writer_of(tmp_path / "none") is None
     with log.open("ab"):
         assert writer_of(log) is None, f"we ({os.getpid()}) are nobody's run"
+
+
+def test_a_kill_for_want_of_memory_shows_when_the_run_is_gone(tmp_path: Path) -> None:
+    root, proc = tmp_path / "cgroup", tmp_path / "proc"
+    put(proc / "7/cgroup", "0::/job\n")
+    put(root / "cgroup.controllers", "memory\n")
+    put(root / "job/memory.events", "oom 0\noom_kill 0\n")
+    machine = MachineSensor()
+    machine._group = Cgroup(7, root, proc)
+    lives: list[int | None] = [os.getpid()]
+    sampler = Sampler(tmp_path, lambda: lives[0], 10, sensors=[machine])
+    sampler.read()
+    lives[0] = None
+    put(root / "job/memory.events", "oom 1\noom_kill 1\n")
+    sampler.read()
+    sampler.last()
+    counts = [sample.values.get("host.oom_kills") for sample in sampler.taken()]
+    assert counts == [0, None, 1]
+    strange = Sampler(tmp_path, lambda: None, 10, sensors=[machine])
+    strange.last()
+    assert strange.taken() == [], "of a run on another machine nothing is said"

@@ -13,6 +13,10 @@ SLOWED = 0x8 | 0x20 | 0x40 | 0x80
 brake. The power cap is usual at full load and is not counted."""
 
 
+AT_WORK = 50.0
+"""%, of utilisation, from which on clocks are compared."""
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One GPU; what it does not tell is None.
@@ -22,6 +26,7 @@ class Device:
         memory: bytes in use, and of all.
         temperature: °C.
         power: watts.
+        clock: MHz, of its compute units.
         slowed: heat or a power brake lowers its clocks.
         pids: the processes that compute on it; None where nobody can tell.
     """
@@ -31,6 +36,7 @@ class Device:
     memory: tuple[float, float] | None = None
     temperature: float | None = None
     power: float | None = None
+    clock: float | None = None
     slowed: bool | None = None
     pids: frozenset[int] | None = None
 
@@ -50,7 +56,9 @@ def together(devices: Sequence[Device]) -> Values:
     utils = _told(devices, lambda one: one.util)
     slowed = _told(devices, lambda one: one.slowed)
     powers = _told(devices, lambda one: one.power)
-    behind, index = _behind([(one.util, one.index) for one in devices if one.util is not None])
+    behind, index = _outlier([(-one.util, one.index) for one in devices if one.util is not None])
+    hotter, hot = _outlier([(one.temperature, one.index) for one in devices if one.temperature is not None])
+    slower, slow = _slower(devices)
     return known(
         gpu_util=fmean(utils) if utils else None,
         gpu_memory_share=max(_told(devices, _share), default=None),
@@ -59,6 +67,10 @@ def together(devices: Sequence[Device]) -> Values:
         gpu_throttled=fmean(slowed) if slowed else None,
         gpu_behind=behind,
         gpu_behind_index=index,
+        gpu_hotter=hotter,
+        gpu_hotter_index=hot,
+        gpu_slower=slower,
+        gpu_slower_index=slow,
     )
 
 
@@ -71,10 +83,19 @@ def _share(device: Device) -> float | None:
     return 100 * device.memory[0] / device.memory[1] if device.memory and device.memory[1] else None
 
 
-def _behind(utils: Sequence[tuple[float, int]]) -> tuple[float | None, float | None]:
-    """How far the laziest lies below the others, and which one it is."""
-    if len(utils) < 2:
+def _outlier(values: Sequence[tuple[float, int]]) -> tuple[float | None, float | None]:
+    """How far the highest lies above the median of the others, and which one it is."""
+    if len(values) < 2:
         return None, None
-    lowest, index = min(utils)
-    others = [util for util, other in utils if other != index]
-    return max(0.0, median(others) - lowest), float(index)
+    highest, index = max(values)
+    return max(0.0, highest - median(value for value, other in values if other != index)), float(index)
+
+
+def _slower(devices: Sequence[Device]) -> tuple[float | None, float | None]:
+    """By how many % the slowest clock of those at work lies below the median of the others, and whose it is.
+    A GPU that idles lowers its clock by itself."""
+    clocks = {one.index: one.clock for one in devices if one.clock and (one.util or 0.0) >= AT_WORK}
+    by, index = _outlier([(-clock, place) for place, clock in clocks.items()])
+    if by is None or index is None:
+        return None, None
+    return 100 * by / (by + clocks[int(index)]), index

@@ -12,7 +12,7 @@ from hrmdoc.monitors.sensor import Absent
 EVERY_S = 60.0
 _FIELDS = (
     "index,uuid,utilization.gpu,memory.used,memory.total,temperature.gpu,power.draw,"
-    "clocks_throttle_reasons.active"
+    "clocks_throttle_reasons.active,clocks.sm"
 )
 _PATIENCE_S = 20.0
 _MIB = 2.0**20
@@ -70,6 +70,7 @@ def read(rows: str, apps: str) -> Iterator[Device]:
             memory=None if taken is None or whole is None else (taken * _MIB, whole * _MIB),
             temperature=heat,
             power=power,
+            clock=_number(cells[8]),
             slowed=_slowed(cells[7]),
             pids=frozenset(pids.get(cells[1], ())),
         )

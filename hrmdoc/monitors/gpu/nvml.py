@@ -51,6 +51,7 @@ def _device(nvml: Any, index: int) -> Device:
     power = ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
     reasons = ask(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
     processes = ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(handle))
+    clock = ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))
     heat = ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
     return Device(
         index,
@@ -58,6 +59,7 @@ def _device(nvml: Any, index: int) -> Device:
         memory=None if memory is None else (float(memory.used), float(memory.total)),
         temperature=None if heat is None else float(heat),
         power=None if power is None else power / 1000,
+        clock=None if clock is None else float(clock),
         slowed=None if reasons is None else bool(reasons & SLOWED),
         pids=None if processes is None else frozenset(int(one.pid) for one in processes),
     )

@@ -21,7 +21,8 @@ def devices() -> Sequence[Device]:
     Raises:
         Absent: there is no such program, or it says nothing that can be read.
     """
-    text = asked("rocm-smi", "--showuse", "--showmeminfo", "vram", "--showtemp", "--showpower", "--json")
+    shown = ("--showuse", "--showmeminfo", "vram", "--showtemp", "--showpower", "--showclocks")
+    text = asked("rocm-smi", *shown, "--json")
     found = list(read(text))
     if not found:
         raise Absent("rocm-smi (it names no card)")
@@ -45,6 +46,7 @@ def read(text: str) -> Iterator[Device]:
                 power=_first(
                     cells, "Average Graphics Package Power", "Current Socket Graphics Package Power"
                 ),
+                clock=_first(cells, "sclk clock speed:"),
             )
 
 
@@ -54,7 +56,7 @@ def _first(cells: Mapping[str, Any], *names: str) -> float | None:
         for key, cell in cells.items():
             if key.startswith(name):
                 try:
-                    return float(cell)
-                except (TypeError, ValueError):
+                    return float(str(cell).strip("()").removesuffix("Mhz"))
+                except ValueError:
                     continue
     return None

@@ -13,7 +13,7 @@ from hrmdoc.monitors.gpu.device import together, used
 from hrmdoc.monitors.processes import Tree
 from hrmdoc.monitors.sensor import Absent, Values
 
-WAYS = ("nvml", "nvidia_smi", "rocm_smi", "powermetrics")
+WAYS = ("nvml", "nvidia_smi", "amdsmi", "amd_smi", "rocm_smi", "powermetrics")
 
 
 class GpuSensor:
@@ -63,7 +63,7 @@ class GpuSensor:
 def _any() -> bool:
     """Whether there is a sign of a GPU here: where there is none, none is missed."""
     nodes = ("nvidia[0-9]*", "kfd", "dxg")
-    programs = ("nvidia-smi", "rocm-smi")
+    programs = ("nvidia-smi", "amd-smi", "rocm-smi")
     return (
         platform.system() == "Darwin"
         or any(shutil.which(name) for name in programs)
