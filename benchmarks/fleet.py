@@ -1,7 +1,7 @@
 """Many runs: `python -m benchmarks.fleet --runs 1000 --engines serial,local-1,local-2,ray-2`.
 
 Generates runs (a log of 24 points and a config each; every tenth is sick), then triages them with each engine
-from nothing, and once more with what the first look kept. Prints seconds, runs a second, memory, and how many
+from nothing, and once more with what the first pass kept. Prints seconds, runs a second, memory, and how many
 folders and files were opened to list them.
 """
 
@@ -25,7 +25,7 @@ from hrmdoc.fleet.engines import Name
 from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import MOST_FILES, Asked, Triage
-from hrmdoc.fleet.work import UNIT, Item, Wish, examine
+from hrmdoc.fleet.work import UNIT, Item, Request, examine
 from hrmdoc.readers import runs_below
 from hrmdoc.readers.sources.find import Listing
 from hrmdoc.settings import Settings
@@ -49,26 +49,26 @@ def main() -> None:
         with _measured("list", words.runs):
             groups = runs_below(root, how=Listing(most=MOST_FILES))
         assert len(groups) == words.runs, len(groups)
-        wish = Wish(Settings())
+        request = Request(Settings())
         for name in filter(None, words.engines.split(",")):
             engine, _, jobs = name.partition("-")
-            with _measured(name, words.runs) as told:
+            with _measured(name, words.runs) as figures:
                 done = (
-                    (examine(Item(number, group), wish) for number, group in enumerate(groups))
+                    (examine(Item(number, group), request) for number, group in enumerate(groups))
                     if engine == "serial"
-                    else examined(groups, wish, name=_name(engine), jobs=int(jobs))
+                    else examined(groups, request, name=_name(engine), jobs=int(jobs))
                 )
                 found = list(done)
-                told["worker_mb"] = round(max(one.memory for one in found) / 1e6)
-                told["sick"] = sum(one.summary.sick for one in found)
-                told["lost"] = sum(one.lost for one in found)
+                figures["worker_mb"] = round(max(one.memory for one in found) / 1e6)
+                figures["sick"] = sum(one.summary.sick for one in found)
+                figures["lost"] = sum(one.lost for one in found)
         if words.again:
-            for look in ("first look", "second look"):
+            for name in ("first pass", "second pass"):
                 store = Store(Path(folder) / "cache.sqlite")
-                with _measured(look, words.runs) as told:
-                    ward = Triage([str(root)], wish, store).look(Asked(), lambda _: lambda _: None)
+                with _measured(name, words.runs) as figures:
+                    fleet = Triage([str(root)], request, store).run(Asked(), lambda _: lambda _: None)
                     store.close()
-                    told["known"] = ward.known
+                    figures["known"] = fleet.known
             print(json.dumps({"cache_mb": round((Path(folder) / "cache.sqlite").stat().st_size / 1e6, 1)}))
 
 
@@ -99,18 +99,18 @@ def _heard(event: str, words: tuple[Any, ...]) -> None:
 
 @contextmanager
 def _measured(what: str, runs: int) -> Iterator[dict[str, Any]]:
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     _opened.clear()
     _counting[0] = True
     begun, spent = time.perf_counter(), time.process_time()
-    yield told
+    yield figures
     seconds, own = time.perf_counter() - begun, time.process_time() - spent
     _counting[0] = False
     opened = {"files_opened": _opened["open"], "folders_listed": _opened["os.scandir"]}
     line = {"what": what, "runs": runs, "seconds": round(seconds, 2), "a_second": round(runs / seconds, 1)}
-    told["own_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / 1e6)
+    figures["own_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / 1e6)
     load = round(os.getloadavg()[0], 1)
-    print(json.dumps({**line, "own_cpu": round(own, 2), **told, **opened, "load": load}), flush=True)
+    print(json.dumps({**line, "own_cpu": round(own, 2), **figures, **opened, "load": load}), flush=True)
 
 
 if __name__ == "__main__":

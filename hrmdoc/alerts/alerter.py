@@ -46,7 +46,7 @@ class Alerter:
             Worker(
                 route,
                 folder_of(route, origin),
-                partial(targets.tell, route=route, origin=origin),
+                partial(targets.send, route=route, origin=origin),
                 partial(_renew, route=route, origin=origin),
                 self._said,
             )
@@ -75,9 +75,9 @@ class Alerter:
         place = Place(name, platform.node(), link_to(self._link, name))
         for worker in self.workers:
             worker.follow(whole, place, again=again)
-        self.tell(known)
+        self.notify(known)
 
-    def tell(self, incidents: Iterable[Incident]) -> None:
+    def notify(self, incidents: Iterable[Incident]) -> None:
         """Tells of changes; returns at once."""
         changes = list(incidents)
         for worker in self.workers:
@@ -127,7 +127,7 @@ def folder_of(route: Route, origin: str) -> Path:
 
 def _renew(message: Message, lasts_s: float, *, route: Route, origin: str) -> Answer:
     try:
-        return alertmanager.tell(message, Access.of(route, origin), lasts_s)
+        return alertmanager.send(message, Access.of(route, origin), lasts_s)
     except ConfigError as error:
         return Answer(error.what)
 

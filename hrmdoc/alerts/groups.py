@@ -43,7 +43,7 @@ class Group(Struct):
     since: float
     members: dict[str, Incident] = field(default_factory=dict)
     news: float | None = None
-    told: str = ""
+    notified: str = ""
     told_at: float = 0.0
     number: int = 0
 
@@ -130,7 +130,7 @@ class Groups:
                     yield group, self._message(group, "firing", place, now)
                 else:
                     yield group, self._message(group, "resolved", place, now)
-            if group.over and group.told and group.news is None and self._route.recovery:
+            if group.over and group.notified and group.news is None and self._route.recovery:
                 yield group, self._message(group, "resolved", place, now)
 
     def standing(self, group: Group, place: Place, now: float) -> Message:
@@ -141,13 +141,13 @@ class Groups:
         """The message is in the outbox: the target will know of it."""
         group.number += 1
         group.news = None
-        group.told = message.severity if message.status == "firing" else ""
+        group.notified = message.severity if message.status == "firing" else ""
         group.told_at = message.at
 
     def prune(self) -> None:
         """Forgets what is over and told."""
         for name, group in list(self.groups.items()):
-            if group.over and group.news is None and not (group.told and self._route.recovery):
+            if group.over and group.news is None and not (group.notified and self._route.recovery):
                 del self.groups[name]
 
     def _ripe(self, group: Group, now: float) -> bool:
@@ -161,7 +161,7 @@ class Groups:
 
     def _fresh(self, group: Group, now: float) -> bool:
         """Whether it was told of a moment ago, and got no worse since."""
-        if not group.told or ORDER.index(group.severity) > ORDER.index(group.told):
+        if not group.notified or ORDER.index(group.severity) > ORDER.index(group.notified):
             return False
         return 0 <= now - group.told_at < self._route.window_s
 
@@ -202,5 +202,5 @@ def _cause(cause: str) -> str:
 
 def _key(place: Place, name: str, since: float) -> str:
     """A name that nobody else gives to another group, on any host."""
-    told = "\0".join((place.host, place.run, name, f"{since:.3f}"))
-    return "hrmdoc-" + hashlib.sha256(told.encode(errors="backslashreplace")).hexdigest()[:20]
+    notified = "\0".join((place.host, place.run, name, f"{since:.3f}"))
+    return "hrmdoc-" + hashlib.sha256(notified.encode(errors="backslashreplace")).hexdigest()[:20]

@@ -88,7 +88,7 @@ class Ledger:
     @property
     def open(self) -> list[Group]:
         """Groups that the target takes to be open."""
-        return [one for one in self._groups.groups.values() if one.told and not one.over]
+        return [one for one in self._groups.groups.values() if one.notified and not one.over]
 
     def message(self, group: Group, now: float) -> Message:
         """How an open group stands."""

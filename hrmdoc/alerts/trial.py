@@ -1,5 +1,4 @@
-"""Messages that no incident stands behind: a test of a route, and the word that somebody looks after an
-alert."""
+"""Messages that no incident stands behind: a test of a route, and the acknowledgement of an alert."""
 
 from __future__ import annotations
 
@@ -10,7 +9,8 @@ import time
 import msgspec
 
 from hrmdoc.alerts.message import Message, link_to
-from hrmdoc.alerts.targets import alertmanager, tell
+from hrmdoc.alerts.targets import alertmanager
+from hrmdoc.alerts.targets import send as send_to
 from hrmdoc.live.incidents import Incident
 from hrmdoc.routes import Route
 
@@ -27,14 +27,14 @@ def send(route: Route, origin: str, link: str | None) -> str:
     if route.target == "alertmanager":  # it ends by itself
         began = message.at - alertmanager.LASTS_S + SHORT_S
         message = msgspec.structs.replace(message, since=began, at=began)
-    answer = tell(message, route, origin)
+    answer = send_to(message, route, origin)
     if not answer.why and route.target == "pagerduty":
-        answer = tell(msgspec.structs.replace(message, status="resolved"), route, origin)
+        answer = send_to(msgspec.structs.replace(message, status="resolved"), route, origin)
     return answer.why
 
 
 def example(route: Route, link: str | None, now: float) -> Message:
-    """A message of the least severity that the route is told."""
+    """A message of the least severity that the route is sent."""
     incident = Incident(
         "hrmdoc-test", "opened", route.minimum, "A test of this route", "nothing is wrong", None, now
     )
@@ -44,8 +44,6 @@ def example(route: Route, link: str | None, now: float) -> Message:
 
 
 def acknowledgement(key: str, now: float) -> Message:
-    """Somebody looks after the alerts with this key."""
+    """Somebody acknowledged the alerts with this key."""
     name = f"{key}-seen-{int(now)}"
-    return Message(
-        name, key, "acknowledged", "", platform.node(), "", now, now, note="somebody looks after it"
-    )
+    return Message(name, key, "acknowledged", "", platform.node(), "", now, now, note="acknowledged")

@@ -73,7 +73,7 @@ def retry() -> int:
 @command.command("acknowledge")
 @click.argument("key")
 def acknowledge(key: str) -> int:
-    """Tell PagerDuty that somebody looks after the alert with this KEY, which stands in its text."""
+    """Acknowledge the alert with this KEY, which stands in its text, to PagerDuty."""
     from hrmdoc.alerts import trial
 
     routes = [(route, origin) for route, origin in _routes(_settings()) if route.target == "pagerduty"]
@@ -120,10 +120,10 @@ def _outbox(route: Route, origin: str) -> Outbox:
 
 def _sent(route: Route, outbox: Outbox, origin: str) -> int:
     """Tries what waits; how much of it was not taken."""
-    from hrmdoc.alerts.targets import tell
+    from hrmdoc.alerts.targets import send
 
     outbox.retry()
-    outbox.send_due(time.time(), lambda message: tell(message, route, origin), at_once=True)
+    outbox.send_due(time.time(), lambda message: send(message, route, origin), at_once=True)
     left = len(outbox.waiting())
     click.echo(f"{route.name}: {outbox.delivered} delivered, {left} waiting")
     return left

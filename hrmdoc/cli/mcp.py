@@ -20,9 +20,9 @@ def command(roots: tuple[str, ...], *, allow_apply: bool) -> int:
     """
     if importlib.util.find_spec("mcp") is None:
         raise UsageError("`hrmdoc mcp` needs the package mcp", hint="pip install 'hrmdoc[mcp]'")
-    from hrmdoc.mcp_server.desk import Desk
     from hrmdoc.mcp_server.server import serve
+    from hrmdoc.mcp_server.tools import Tools
     from hrmdoc.web.roots import Roots
 
-    serve(Desk(Roots.of(roots), allow_apply))
+    serve(Tools(Roots.of(roots), allow_apply))
     return 0

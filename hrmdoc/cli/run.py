@@ -17,7 +17,7 @@ from hrmdoc.cli.shared.operations import (
     measure_option,
     metrics_options,
     named_beat,
-    telling,
+    reporting,
 )
 from hrmdoc.cli.shared.options import check_policy, console
 from hrmdoc.errors import UsageError
@@ -162,7 +162,8 @@ def command(
             raise UsageError(
                 "--act needs a config file, and the command names none", hint="name it with --config"
             )
-    with beating_by_environment(settings), telling(settings, metrics, metrics_file, restarts=True) as observe:
+    signs = beating_by_environment(settings)
+    with signs, reporting(settings, metrics, metrics_file, restarts=True) as observe:
         if restart is not None:
             outcome = Supervisor(
                 arguments,

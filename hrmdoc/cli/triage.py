@@ -71,12 +71,12 @@ def command(
     from hrmdoc.fleet import tables
     from hrmdoc.fleet.store import Store
     from hrmdoc.fleet.triage import Asked, Triage, grouped
-    from hrmdoc.fleet.work import Wish
+    from hrmdoc.fleet.work import Request
 
     form = chosen(form, json=as_json, csv=as_csv)
     settings = own_settings.load(Path.cwd())
     asked = Asked(verdicts, _meant(causes, settings), _moment(since))
-    wish = Wish(settings, stated(kind, facts, roles), "", os.getcwd())
+    request = Request(settings, stated(kind, facts, roles), "", os.getcwd())
     store = Store(kept=not fresh)
     with ExitStack() as stack:
         stack.callback(store.close)
@@ -84,25 +84,25 @@ def command(
         def counted(total: int) -> Callable[[str], None]:
             return stack.enter_context(progress("examined", total))
 
-        triage = Triage(paths, wish, store, engine=_name(engine), jobs=jobs)
-        ward = triage.look(asked, counted)
-    for problem in ward.problems:
+        triage = Triage(paths, request, store, engine=_name(engine), jobs=jobs)
+        fleet = triage.run(asked, counted)
+    for problem in fleet.problems:
         click.echo(f"hrmdoc: passed over: {clean(problem.file)}: {clean(problem.what)}", err=True)
-    groups = grouped(ward.runs, by) if by else []
+    groups = grouped(fleet.runs, by) if by else []
     threshold = fail_on or settings.fail_on
-    code = status(tables.worst(ward.runs), threshold) if ward.runs else 0
+    code = status(tables.worst(fleet.runs), threshold) if fleet.runs else 0
     if form == "json":
-        click.echo(tables.as_json(ward, groups, by or ""))
+        click.echo(tables.as_json(fleet, groups, by or ""))
     elif form == "csv":
-        click.echo(tables.as_csv(ward.runs), nl=False)
+        click.echo(tables.as_csv(fleet.runs), nl=False)
     elif form != "text":
         from hrmdoc.fleet.results import of_summary
 
-        put(form, [of_summary(run) for run in ward.runs], threshold)
+        put(form, [of_summary(run) for run in fleet.runs], threshold)
     elif by:
         tables.show_groups(groups, by, console())
     else:
-        tables.show(ward, console(), verbose=verbose, quiet=quiet)
+        tables.show(fleet, console(), verbose=verbose, quiet=quiet)
     return code
 
 

@@ -18,7 +18,7 @@ from hrmdoc.cli.shared.operations import (
     heartbeat_option,
     measure_option,
     metrics_options,
-    telling,
+    reporting,
 )
 from hrmdoc.cli.shared.options import (
     check_policy,
@@ -105,7 +105,7 @@ def command(
     if copy is not None:
         copy(partial(watch.stop, ended=True))
     interrupted = _until_signal(watch)
-    with telling(settings, metrics, metrics_file) as observe:
+    with reporting(settings, metrics, metrics_file) as observe:
         analysis = _follow(watch, observe, once=once)
     if analysis is None:
         return 2

@@ -74,7 +74,7 @@ def _alive(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     gone = run.fact("run.process_alive")
     if any(event.kind == "end" for event in run.events) or (gone is not None and gone.value is False):
         return
-    if (told := run.fact("heartbeat.state")) is not None and told.value in ENDED:
+    if (stated := run.fact("heartbeat.state")) is not None and stated.value in ENDED:
         return
     watched = run.clock or Tick()
     if (age := _heartbeat_age(run, watched)) is not None:
@@ -128,9 +128,9 @@ def _ended(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The epoch in which a run ended that had more to come and said nothing of an end, and for how long its
     file has been as it is."""
     begun, epochs = facts.get("run.epochs_begun"), facts.get("run.epochs")
-    told = any(event.kind == "end" for event in run.events) or _last_words(run)
+    said = any(event.kind == "end" for event in run.events) or _last_words(run)
     seen, watched = run.sighting, run.clock or Tick()
-    if not isinstance(begun, int) or not isinstance(epochs, int) or told or facts.get("eval.early_stopping"):
+    if not isinstance(begun, int) or not isinstance(epochs, int) or said or facts.get("eval.early_stopping"):
         return
     if watched.closed and seen is not None and seen.written > 0 and begun < epochs:
         yield "run.ended_in_epoch", begun

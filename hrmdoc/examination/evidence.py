@@ -67,10 +67,10 @@ def evidence(rule: SymptomRule, finding: Finding, facts: Mapping[str, Any]) -> s
         "count": finding.count,
         "rank": finding.rank,
     }
-    told = not finding.metric  # by a line or by an expression: words about a metric do not fit
+    no_metric = not finding.metric  # by a line or by an expression: words about a metric do not fit
     template = (
         _default_template(finding)
-        if told and "{metric}" in (rule.evidence or "")
+        if no_metric and "{metric}" in (rule.evidence or "")
         else rule.evidence or _default_template(finding)
     )
     template = template.replace("step {step}", f"{finding.values.get('unit', 'step')} {{step}}")

@@ -21,10 +21,10 @@ class _Seen:
     """What the dump of one rank tells of one group."""
 
     file: str
-    told: dict[str, int | str] = field(default_factory=dict)
+    fields: dict[str, int | str] = field(default_factory=dict)
 
     def number(self, what: str) -> int:
-        value = self.told.get(what, -1)
+        value = self.fields.get(what, -1)
         return value if isinstance(value, int) else -1
 
 
@@ -67,14 +67,14 @@ def _gather(run: Run) -> tuple[dict[str, dict[int, _Seen]], dict[str, list[int]]
         elif key.count(".") >= 3 and isinstance(fact.value, int | str):
             rank, _, rest = key.removeprefix("fr.").partition(".")
             name, _, what = rest.rpartition(".")
-            groups[name].setdefault(int(rank), _Seen(fact.file)).told[what] = fact.value
+            groups[name].setdefault(int(rank), _Seen(fact.file)).fields[what] = fact.value
     return groups, members
 
 
 def _missing(
     name: str, rank: int, seen: _Seen, absent: list[int], ranks: dict[int, _Seen]
 ) -> Iterator[Record]:
-    sequence, operation = seen.number("waiting"), str(seen.told.get("operation") or "a collective")
+    sequence, operation = seen.number("waiting"), str(seen.fields.get("operation") or "a collective")
     silent = [one for one in absent if one not in ranks]
     named = ", ".join(str(one) for one in absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
     last = max((ranks[one].number("completed") for one in absent if one in ranks), default=-1)
@@ -82,7 +82,7 @@ def _missing(
     tail += f"; no dump of rank {', '.join(str(one) for one in silent[:_SHOWN])}" if silent else ""
     text = (
         f"Flight recorder: rank {named} did not enter collective {sequence} ({operation}) of group {name}, "
-        f"in which rank {rank} waits {seen.told.get('place', '')}".rstrip()
+        f"in which rank {rank} waits {seen.fields.get('place', '')}".rstrip()
     )
     yield Line(text + tail, seen.file, 1, rank=rank)
     yield Fact("fr.missing_ranks", named, "run", seen.file)
@@ -97,8 +97,8 @@ def _different(
     """Ranks that wait at the same number in another operation, or in one of another size."""
     forms: dict[tuple[str, str], int] = {}
     for rank in sorted(rank for rank, number in waiting.items() if number == sequence):
-        told = ranks[rank].told
-        forms.setdefault((str(told.get("operation")), str(told.get("sizes"))), rank)
+        fields = ranks[rank].fields
+        forms.setdefault((str(fields.get("operation")), str(fields.get("sizes"))), rank)
     if len(forms) < 2:
         return
     (one, first), (other, second) = list(forms.items())[:2]

@@ -169,9 +169,9 @@ def behind(run: Run) -> list[int]:
 def _launchers_word(matches: Matches) -> int | None:
     """The rank that a launcher names: the last of a summary, which ends with the root cause, else the first
     that it saw fail."""
-    told = [match.groups for found in matches.values() for _, match in found]
-    summed = [rank for groups in told if isinstance(rank := groups.get("summed_rank"), int)]
-    failed = [rank for groups in told if isinstance(rank := groups.get("failed_rank"), int)]
+    stated = [match.groups for found in matches.values() for _, match in found]
+    summed = [rank for groups in stated if isinstance(rank := groups.get("summed_rank"), int)]
+    failed = [rank for groups in stated if isinstance(rank := groups.get("failed_rank"), int)]
     return next(iter([*summed[-1:], *failed[:1]]), None)
 
 
@@ -225,5 +225,5 @@ def _listed(ranks: Sequence[int]) -> str:
             ranges[-1][1] = rank
         else:
             ranges.append([rank, rank])
-    told = [str(low) if low == high else f"{low}-{high}" for low, high in ranges[:_SHOWN]]
-    return ", ".join(told) + (", ..." if len(ranges) > _SHOWN else "")
+    stated = [str(low) if low == high else f"{low}-{high}" for low, high in ranges[:_SHOWN]]
+    return ", ".join(stated) + (", ..." if len(ranges) > _SHOWN else "")

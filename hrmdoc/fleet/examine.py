@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hrmdoc.fleet.engines import Limits, Name, cores, engine
-from hrmdoc.fleet.work import Done, Item, Wish, examine
+from hrmdoc.fleet.work import Done, Item, Request, examine
 from hrmdoc.readers import RunGroup
 
 FEW = 4
@@ -14,7 +14,7 @@ FEW = 4
 
 def examined(
     groups: Sequence[RunGroup],
-    wish: Wish,
+    request: Request,
     *,
     name: Name = "local",
     jobs: int | None = None,
@@ -29,9 +29,9 @@ def examined(
     """
     items = [Item(number, group) for number, group in enumerate(groups)]
     if name == "local" and jobs is None and (len(items) <= FEW or any(map(_is_stream, groups))):
-        yield from (examine(item, wish) for item in items)
+        yield from (examine(item, request) for item in items)
         return
-    yield from engine(name).run(_largest_first(items), wish, jobs or cores(), limits or Limits())
+    yield from engine(name).run(_largest_first(items), request, jobs or cores(), limits or Limits())
 
 
 def _is_stream(group: RunGroup) -> bool:

@@ -24,12 +24,12 @@ def devices(analysis: Analysis) -> int | None:
     facts, run = analysis.situation.facts, analysis.run
     if str(facts.get("device.kind", "")).startswith("cpu"):
         return 0
-    told = (facts.get("world_size"), _told(analysis, "env", "gpu_count"), len(run.ranks) or None)
-    known = next((one for one in told if isinstance(one, int | float) and not isinstance(one, bool)), None)
+    sizes = (facts.get("world_size"), _stated(analysis, "env", "gpu_count"), len(run.ranks) or None)
+    known = next((one for one in sizes if isinstance(one, int | float) and not isinstance(one, bool)), None)
     return None if known is None or not 0 < known < 1e7 else int(known)
 
 
-def _told(analysis: Analysis, scope: str, key: str) -> Plain:
+def _stated(analysis: Analysis, scope: str, key: str) -> Plain:
     fact = analysis.run.fact(key, scope)
     return None if fact is None else fact.value
 
@@ -40,7 +40,7 @@ _EVENT_FILE = re.compile(r"events\.out\.tfevents\.\d+\.(?P<host>[\w.-]+?)(?:\.\d
 def host(analysis: Analysis) -> str:
     """The machine that the run told of, or that an event file is named after."""
     for scope, key in (("run", "run.host"), ("env", "host"), ("env", "HOSTNAME"), ("env", "SLURMD_NODENAME")):
-        if isinstance(host := _told(analysis, scope, key), str) and host:
+        if isinstance(host := _stated(analysis, scope, key), str) and host:
             return safe(host, 64)
     files = (name for series in analysis.run.series.values() for name in series.files[:1])
     found = next((match for name in files if (match := _EVENT_FILE.search(name))), None)
@@ -50,7 +50,7 @@ def host(analysis: Analysis) -> str:
 def user(analysis: Analysis, files: Iterable[str]) -> str:
     """Who the run says that it ran for, else who owns its records."""
     for key in ("SLURM_JOB_USER", "USER", "LOGNAME", "username", "user"):
-        if isinstance(user := _told(analysis, "env", key), str) and user:
+        if isinstance(user := _stated(analysis, "env", key), str) and user:
             return safe(user, 64)
     for file in files:
         with suppress(OSError):

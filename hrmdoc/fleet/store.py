@@ -20,7 +20,7 @@ import msgspec
 
 from hrmdoc import __version__, readers
 from hrmdoc.fleet.summary import FORMAT, Summary
-from hrmdoc.fleet.work import Wish
+from hrmdoc.fleet.work import Request
 from hrmdoc.paths import cache_dir
 from hrmdoc.readers import RunGroup
 from hrmdoc.rulebook import state_of
@@ -40,15 +40,15 @@ _TABLES = """
 create table if not exists results (key blob primary key, at real, until real, summary blob) without rowid;
 create table if not exists heads (path text primary key, identity text, reader text, codec text, at real)
   without rowid;
-create table if not exists looks (what blob primary key, at real, rows blob) without rowid;
+create table if not exists triages (what blob primary key, at real, rows blob) without rowid;
 """
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a look said of one run, for the next look to compare with."""
+    """What a triage found of one run, for the next one to compare with."""
 
     verdict: str
-    likeness: str
+    failure_mode: str
     headline: str
 
 
@@ -107,20 +107,22 @@ class Store:
         with self._trying():
             self._database.execute("insert or replace into results values (?, ?, ?, ?)", row)
 
-    def last_look(self, what: bytes) -> tuple[float, dict[str, Seen]]:
-        """When these paths were last looked at, and what was said of each run; 0 and nothing where they never
+    def last_triage(self, what: bytes) -> tuple[float, dict[str, Seen]]:
+        """When these paths were last examined, and what was said of each run; 0 and nothing where they never
         were."""
         with self._trying():
-            for at, rows in self._database.execute("select at, rows from looks where what = ?", (what,)):
+            for at, rows in self._database.execute("select at, rows from triages where what = ?", (what,)):
                 with suppress(*_FOREIGN):
                     return float(at), msgspec.msgpack.decode(rows, type=dict[str, Seen])
         return 0.0, {}
 
-    def note_look(self, what: bytes, rows: Mapping[str, Seen]) -> None:
-        """Keeps what this look says."""
+    def note_triage(self, what: bytes, rows: Mapping[str, Seen]) -> None:
+        """Keeps what this triage found."""
         with self._trying():
             blob = msgspec.msgpack.encode(dict(rows))
-            self._database.execute("insert or replace into looks values (?, ?, ?)", (what, time.time(), blob))
+            self._database.execute(
+                "insert or replace into triages values (?, ?, ?)", (what, time.time(), blob)
+            )
 
     def close(self) -> None:
         """Writes what is left, and drops what is too old to be asked for."""
@@ -129,7 +131,7 @@ class Store:
             self._database.execute("begin")
             self._database.executemany("insert or replace into heads values (?, ?, ?, ?, ?)", self._learnt)
             self._database.execute("delete from results where until < ?", (time.time(),))
-            for table in ("heads", "looks"):
+            for table in ("heads", "triages"):
                 self._database.execute(f"delete from {table} where at < ?", (oldest,))  # noqa: S608 (own names)
             self._database.execute("commit")
         self._learnt.clear()
@@ -174,11 +176,11 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     return made
 
 
-def keys(groups: Iterable[RunGroup], wish: Wish) -> list[bytes]:
+def keys(groups: Iterable[RunGroup], request: Request) -> list[bytes]:
     """The key of each run: its files as they are, the rules, the settings, and hrmdoc itself."""
-    asked = (__version__, FORMAT, _code(), state_of(map(Path, wish.settings.rules)))
+    asked = (__version__, FORMAT, _code(), state_of(map(Path, request.settings.rules)))
     base = msgspec.msgpack.encode(
-        (asked, wish.settings, wish.stated, wish.extra), order="sorted", enc_hook=repr
+        (asked, request.settings, request.stated, request.extra), order="sorted", enc_hook=repr
     )
     return [_key(group, base) for group in groups]
 

@@ -84,8 +84,8 @@ class Summary(Struct, frozen=True):
     """A diagnosed run.
 
     Attributes:
-        likeness: runs that share it fail in the same way: the same leading cause, and the same log signature
-            or finding; empty where nothing is wrong.
+        failure_mode: runs that share it fail in the same way: the same leading cause, and the same log
+            signature or finding; empty where nothing is wrong.
         step, since: where the leading finding began, as a step and as Unix seconds.
         planned: how many steps were planned.
         devices: accelerators that the run kept busy; None where that is not known, 0 for a CPU.
@@ -104,7 +104,7 @@ class Summary(Struct, frozen=True):
     state: str = "unknown"
     framework: str = "unknown"
     kind: str = "unknown"
-    likeness: str = ""
+    failure_mode: str = ""
     causes: tuple[Likely, ...] = ()
     incidents: tuple[Incident, ...] = ()
     step: int | None = None
@@ -173,12 +173,12 @@ def summarize(analysis: Analysis, files: Iterable[str] = ()) -> Summary:
         state=analysis.state,
         framework=analysis.situation.framework,
         kind=analysis.situation.kind,
-        likeness="" if chief is None else _likeness(analysis, chief),
+        failure_mode="" if chief is None else _failure_mode(analysis, chief),
         causes=tuple(
             Likely(h.cause, h.title, round(h.probability, 4), h.benign)
             for h in analysis.diagnosis.hypotheses[:MOST_CAUSES]
         ),
-        incidents=tuple(_incident(analysis, one, series) for one in _worth_telling(analysis))[
+        incidents=tuple(_incident(analysis, one, series) for one in _worth_reporting(analysis))[
             :MOST_INCIDENTS
         ],
         step=None if chief is None else chief.first_step,
@@ -204,13 +204,13 @@ def summarize(analysis: Analysis, files: Iterable[str] = ()) -> Summary:
     )
 
 
-def _likeness(analysis: Analysis, chief: Symptom) -> str:
+def _failure_mode(analysis: Analysis, chief: Symptom) -> str:
     """The leading cause, and how it shows: the log signature that spoke, else the finding."""
     cause = next((h.cause for h in analysis.diagnosis.hypotheses if not h.benign), "unknown")
     return f"{cause}/{chief.values.get('signature') or chief.id}"
 
 
-def _worth_telling(analysis: Analysis) -> list[Symptom]:
+def _worth_reporting(analysis: Analysis) -> list[Symptom]:
     return [symptom for symptom in analysis.findings if analysis.severity(symptom) != "info"]
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from hrmdoc import __version__
 from hrmdoc.fleet.results import plain
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.triage import Changes, Group, Ward
+from hrmdoc.fleet.triage import Changes, Fleet, Group
 from hrmdoc.reports.layout import cut, put, safe, short, typed
 from hrmdoc.reports.runs_table import spelt
 from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, counted
@@ -26,38 +26,38 @@ from hrmdoc.text.clean import duration
 
 SCHEMA = "hrmdoc.triage/1"
 ALIKE = 3
-"""Runs of one likeness that are shown; the others are counted."""
+"""Runs of one failure mode that are shown; the others are counted."""
 NAMED = 4
 COLUMNS = (
     "run", "verdict", "headline", "cause", "probability", "step", "since", "first_step", "last_step",
-    "planned", "lost_steps", "lost_seconds", "lost_gpu_hours", "likeness", "state", "host", "user",
+    "planned", "lost_steps", "lost_seconds", "lost_gpu_hours", "failure_mode", "state", "host", "user",
     "framework", "kind",
 )  # fmt: skip
 
 
-def show(ward: Ward, console: Console, *, verbose: bool = False, quiet: bool = False) -> None:
+def show(fleet: Fleet, console: Console, *, verbose: bool = False, quiet: bool = False) -> None:
     """Prints the runs, the worst first; those that fail alike are folded and healthy ones are counted, unless
     `verbose`. `quiet`: the counts alone."""
-    runs = ward.runs
+    runs = fleet.runs
     counts = Counter(run.verdict for run in runs)
-    told = ", ".join(f"{counts[name]:,} {spelt(name).lower()}" for name in SEVEREST if counts[name])
+    verdicts = ", ".join(f"{counts[name]:,} {spelt(name).lower()}" for name in SEVEREST if counts[name])
     verdict = worst(runs)
     lead = Text(f"{ICONS[verdict]} {spelt(verdict)}  ", style=COLOURS[verdict])
-    put(console, lead.append(f"{counted(len(runs), 'run')}: {told or 'none'}", style="not dim bold"))
-    if ward.changes is not None:
-        put(console, Text(_changed(ward.changes)))
+    put(console, lead.append(f"{counted(len(runs), 'run')}: {verdicts or 'none'}", style="not dim bold"))
+    if fleet.changes is not None:
+        put(console, Text(_changed(fleet.changes)))
     if quiet or not runs:
         return
     console.print()
-    letters = {group.name: _letter(place) for place, group in enumerate(ward.likenesses)}
+    letters = {group.name: _letter(place) for place, group in enumerate(fleet.failure_modes)}
     names = min(48, max(len(short(run.path)) for run in runs))
     shown: Counter[str] = Counter()
     for run in runs:
         if not verbose and _folded(run, shown):
             continue
-        _line(run, letters.get(run.likeness, ""), names, console)
-    _others(ward, letters, console, verbose=verbose)
-    for separation in ward.separations:
+        _line(run, letters.get(run.failure_mode, ""), names, console)
+    _others(fleet, letters, console, verbose=verbose)
+    for separation in fleet.separations:
         put(
             console,
             Text(safe(_in(separation.folder) + separation.said)),
@@ -81,7 +81,7 @@ def _folded(run: Summary, shown: Counter[str]) -> bool:
     """Whether a run is counted rather than shown: a healthy one, or one more of a kind."""
     if run.verdict in ("healthy", "info"):
         return True
-    name = run.likeness or f"{run.verdict}/{run.headline}"
+    name = run.failure_mode or f"{run.verdict}/{run.headline}"
     shown[name] += 1
     return shown[name] > ALIKE
 
@@ -109,10 +109,10 @@ def _cost(run: Summary) -> str:
     return f"at {run.last_step:,}{of}" + (f", lost {', '.join(lost)}" if lost else "")
 
 
-def _others(ward: Ward, letters: dict[str, str], console: Console, *, verbose: bool) -> None:
+def _others(fleet: Fleet, letters: dict[str, str], console: Console, *, verbose: bool) -> None:
     """What the table leaves out, and what the letters stand for."""
     console.print()
-    several = [group for group in ward.likenesses if len(group.runs) > 1]
+    several = [group for group in fleet.failure_modes if len(group.runs) > 1]
     for group in several[:20]:
         more = f", lost {group.lost_steps:,} steps" if group.lost_steps else ""
         more += f" and {group.lost_hours:.3g} GPU h" if group.lost_hours else ""
@@ -121,7 +121,7 @@ def _others(ward: Ward, letters: dict[str, str], console: Console, *, verbose: b
     rest = len(several) - 20
     if rest > 0:
         put(console, Text(f"and {rest:,} more groups; --json lists all"))
-    calm = sum(run.verdict in ("healthy", "info") for run in ward.runs)
+    calm = sum(run.verdict in ("healthy", "info") for run in fleet.runs)
     if calm and not verbose:
         put(console, Text(f"{calm:,} without a fault are not listed; --verbose shows all", style="dim"))
 
@@ -154,7 +154,7 @@ def _changed(found: Changes) -> str:
         if paths
     ]
     ago = duration(max(0.0, time.time() - found.since))
-    return f"Since the last look {ago} ago: {'; '.join(parts) or 'nothing changed'}"
+    return f"Since the last triage {ago} ago: {'; '.join(parts) or 'nothing changed'}"
 
 
 def _some(paths: Sequence[str]) -> str:
@@ -181,18 +181,18 @@ def show_groups(groups: Sequence[Group], by: str, console: Console) -> None:
     console.print(table)
 
 
-def as_json(ward: Ward, groups: Sequence[Group], by: str) -> str:
+def as_json(fleet: Fleet, groups: Sequence[Group], by: str) -> str:
     """Everything as JSON, schema `hrmdoc.triage/1`; `groups` are what was asked for by `--group-by`."""
-    changes = ward.changes
+    changes = fleet.changes
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "version": __version__,
-        "runs": [plain(run) for run in ward.runs],
-        "likenesses": [_group(group) for group in ward.likenesses],
-        "separations": [msgspec.to_builtins(one) for one in ward.separations],
+        "runs": [plain(run) for run in fleet.runs],
+        "failure_modes": [_group(group) for group in fleet.failure_modes],
+        "separations": [msgspec.to_builtins(one) for one in fleet.separations],
         "changes": None if changes is None else {name: getattr(changes, name) for name in _CHANGES},
         "groups": {"by": by, "groups": [_group(group) for group in groups]} if by else None,
-        "passed_over": [{"file": safe(one.file), "what": safe(one.what)} for one in ward.problems],
+        "passed_over": [{"file": safe(one.file), "what": safe(one.what)} for one in fleet.problems],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -227,7 +227,7 @@ def _cells(run: Summary) -> Iterator[object]:
     yield from (run.step, run.since, run.first_step, run.last_step, run.planned)
     timed = run.account.duration is not None
     yield from (run.account.lost_steps, run.account.lost_seconds if timed else None, run.lost_hours)
-    yield from (run.likeness, run.state, run.host, run.user, run.framework, run.kind)
+    yield from (run.failure_mode, run.state, run.host, run.user, run.framework, run.kind)
 
 
 def _cell(value: object) -> object:

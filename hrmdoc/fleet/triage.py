@@ -1,4 +1,4 @@
-"""A ward of runs at a glance: each examined once, the worst first, the alike together, and what changed."""
+"""A fleet of runs at a glance: each examined once, the worst first, the alike together, and what changed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.separation import Separation, separations
 from hrmdoc.fleet.store import Seen, Store, keys
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.work import Wish
+from hrmdoc.fleet.work import Request
 from hrmdoc.readers import RunGroup, runs_below
 from hrmdoc.readers.sources.find import Listing
 from hrmdoc.record.records import Damage
 from hrmdoc.reports.verdict import SEVEREST
 
 MOST_FILES = 20_000_000
-KEYS = ("cause", "verdict", "host", "user", "framework", "kind", "state", "likeness")
+KEYS = ("cause", "verdict", "host", "user", "framework", "kind", "state", "failure_mode")
 """What runs can be grouped by beside a setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different from the last look at the same paths; `since` is when that was, Unix seconds."""
+    """What is different from the last triage at the same paths; `since` is when that was, Unix seconds."""
 
     since: float
     new: tuple[str, ...] = ()
@@ -62,17 +62,17 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Ward:
+class Fleet:
     """What a triage found.
 
     Attributes:
         runs: the worst first.
-        likenesses: sick runs that fail in the same way, the most severe and largest first.
-        known: how many were known from an earlier look.
+        failure_modes: sick runs that fail in the same way, the most severe and largest first.
+        known: how many were known from an earlier triage.
     """
 
     runs: tuple[Summary, ...]
-    likenesses: tuple[Group, ...]
+    failure_modes: tuple[Group, ...]
     separations: tuple[Separation, ...]
     changes: Changes | None
     known: int
@@ -101,18 +101,18 @@ class Triage:
 
     Args:
         store: what was found before, and where to keep what is found now.
-        within: which runs may be looked at.
+        within: which runs may be examined.
     """
 
     paths: Sequence[str]
-    wish: Wish
+    request: Request
     store: Store
     engine: Name = "local"
     jobs: int | None = None
     limits: Limits = field(default_factory=Limits)
     within: Callable[[RunGroup], bool] = lambda _: True
 
-    def look(self, asked: Asked, progress: Callable[[int], Callable[[str], None]]) -> Ward:
+    def run(self, asked: Asked, progress: Callable[[int], Callable[[str], None]]) -> Fleet:
         """Lists and examines the runs, those that changed since they were examined last.
 
         Args:
@@ -130,12 +130,12 @@ class Triage:
         runs = ranked(found)
         changes = self._changes(runs, complete=math.isinf(asked.since))
         shown = tuple(run for run in runs if asked.shows(run))
-        return Ward(shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems))
+        return Fleet(shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems))
 
     def _examined(
         self, groups: Sequence[RunGroup], progress: Callable[[int], Callable[[str], None]]
     ) -> tuple[list[Summary], int]:
-        names = keys(groups, self.wish)
+        names = keys(groups, self.request)
         kept = self.store.results(names)
         waiting = [number for number, key in enumerate(names) if key not in kept]
         found = [kept[key] for key in names if key in kept]
@@ -144,7 +144,7 @@ class Triage:
         advance = progress(len(waiting))
         for done in examined(
             [groups[number] for number in waiting],
-            self.wish,
+            self.request,
             name=self.engine,
             jobs=self.jobs,
             limits=self.limits,
@@ -157,17 +157,17 @@ class Triage:
         return found, len(kept)
 
     def _changes(self, runs: Sequence[Summary], *, complete: bool) -> Changes | None:
-        """What differs from the last look at these paths; None at the first."""
+        """What differs from the last triage at these paths; None at the first."""
         named = "\0".join((os.getcwd(), *self.paths))
         what = hashlib.blake2b(named.encode(errors="replace"), digest_size=20).digest()
-        since, before = self.store.last_look(what)
-        now = {run.path: Seen(run.verdict, run.likeness, run.headline) for run in runs}
-        self.store.note_look(what, now if complete else {**before, **now})
+        since, before = self.store.last_triage(what)
+        now = {run.path: Seen(run.verdict, run.failure_mode, run.headline) for run in runs}
+        self.store.note_triage(what, now if complete else {**before, **now})
         return changes(since, before, runs, complete=complete) if since else None
 
 
 def changes(since: float, before: Mapping[str, Seen], runs: Sequence[Summary], *, complete: bool) -> Changes:
-    """What differs from the rows of an earlier look; `complete`: this one would have shown all of them."""
+    """What differs from the rows of an earlier triage; `complete`: this one would have shown all of them."""
     here = {run.path for run in runs}
     met = [(run, before[run.path]) for run in runs if run.path in before]
     turned = {name: tuple(run.path for run, was in met if _turn(run, was) == name) for name in _TURNS}
@@ -179,12 +179,12 @@ _TURNS = ("sick", "recovered", "otherwise")
 
 
 def _turn(run: Summary, was: Seen) -> str:
-    """What became of a run since it was looked at."""
-    if run.sick and was.likeness:
-        return "otherwise" if run.likeness != was.likeness else ""
+    """What became of a run since it was examined."""
+    if run.sick and was.failure_mode:
+        return "otherwise" if run.failure_mode != was.failure_mode else ""
     if run.sick:
         return "sick"
-    return "recovered" if was.likeness else ""
+    return "recovered" if was.failure_mode else ""
 
 
 def ranked(runs: Iterable[Summary]) -> list[Summary]:
@@ -202,11 +202,11 @@ def ranked(runs: Iterable[Summary]) -> list[Summary]:
 
 
 def alike(runs: Sequence[Summary]) -> list[Group]:
-    """Sick runs that share a likeness, the most severe and largest first."""
+    """Sick runs that share a failure mode, the most severe and largest first."""
     found: dict[str, list[Summary]] = defaultdict(list)
     for run in runs:
         if run.sick:
-            found[run.likeness].append(run)
+            found[run.failure_mode].append(run)
     groups = [Group(name, tuple(members)) for name, members in found.items()]
     return sorted(groups, key=lambda one: (SEVEREST.index(one.runs[0].verdict), -len(one.runs), one.name))
 

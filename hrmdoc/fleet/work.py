@@ -20,7 +20,7 @@ from hrmdoc.settings import Settings
 Extra = Literal["", "document", "html", "markdown"]
 
 
-class Wish(Struct, frozen=True):
+class Request(Struct, frozen=True):
     """What is asked of every run.
 
     Attributes:
@@ -47,7 +47,7 @@ class Done(Struct, frozen=True):
     """What became of an item.
 
     Attributes:
-        extra: what was wished for beside the summary.
+        extra: what was requested beside the summary.
         seconds: of wall clock that it took.
         memory: bytes that the process had in use when the run was done.
         lost: the process that examined the run ended, or ran out of its time.
@@ -61,17 +61,17 @@ class Done(Struct, frozen=True):
     lost: bool = False
 
 
-def examine(item: Item, wish: Wish) -> Done:
+def examine(item: Item, request: Request) -> Done:
     """Reads and diagnoses one run. Whatever goes wrong becomes the summary of this run alone."""
     begun = time.monotonic()
     extra = ""
     try:
-        if wish.folder and os.getcwd() != wish.folder:
-            os.chdir(wish.folder)
-        analysis = _diagnosed(item.group, wish)
+        if request.folder and os.getcwd() != request.folder:
+            os.chdir(request.folder)
+        analysis = _diagnosed(item.group, request)
         files = (source.stored or source.path for source in item.group.sources)
         summary = summarize(analysis, files)
-        extra = _extra(analysis, wish.extra, item.number + 1)
+        extra = _extra(analysis, request.extra, item.number + 1)
     except MemoryError:
         summary = failed(item.group.folder, "needs more memory than one run may take here")
     except Exception as error:  # noqa: BLE001 (one run must not end the examination of the others)
@@ -80,10 +80,10 @@ def examine(item: Item, wish: Wish) -> Done:
     return Done(item.number, summary, extra, time.monotonic() - begun, memory)
 
 
-def _diagnosed(group: RunGroup, wish: Wish) -> Analysis:
-    session = AnalysisSession(group.folder, prepared=prepared(wish.settings), **wish.stated)
+def _diagnosed(group: RunGroup, request: Request) -> Analysis:
+    session = AnalysisSession(group.folder, prepared=prepared(request.settings), **request.stated)
     session.try_to_read_run(group)
-    return session.diagnose(closed=True, prescriptions=bool(wish.extra))
+    return session.diagnose(closed=True, prescriptions=bool(request.extra))
 
 
 def _extra(analysis: Analysis, wanted: Extra, number: int) -> str:

@@ -1,7 +1,7 @@
 """hrmdoc inside a training run, one file a framework. Importing this package imports none of them.
 
 `hrmdoc.Monitor` (monitor.py) is the core: it takes metrics from the loop, examines them in a thread of its
-own (examiner.py) on the path that `watch` takes, and tells incidents by policy (told.py), to W&B, MLflow and
+own (examiner.py) on the path that `watch` takes, and tells incidents by policy (wording.py), to W&B, MLflow and
 TensorBoard too (boards.py).
 """
 

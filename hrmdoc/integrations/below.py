@@ -15,8 +15,8 @@ from hrmdoc.readers import RunGroup
 from hrmdoc.reports.review import chapter_html
 from hrmdoc.reports.verdict import SEVEREST
 from hrmdoc.web.board import Stamp, stamps_of
-from hrmdoc.web.looks import Row, examine, look
 from hrmdoc.web.roots import Roots, key_of
+from hrmdoc.web.rows import Row, examine, row_of
 
 EVERY_S = 1.0
 SHARE = 0.25
@@ -25,7 +25,7 @@ SHARE = 0.25
 
 @dataclass(slots=True)
 class Entry:
-    """One run. `version` grows with each look."""
+    """One run. `version` grows with each examination."""
 
     key: str
     name: str
@@ -51,7 +51,7 @@ class Below:
         self._searched = False
 
     def rows(self) -> dict[str, Any]:
-        """How each run stands, the worst first; and whether all were looked at."""
+        """How each run stands, the worst first; and whether all were examined."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._keep, name="hrmdoc", daemon=True)
@@ -85,7 +85,7 @@ class Below:
             time.sleep(max(EVERY_S, took / SHARE - took))
 
     def _step(self) -> None:
-        """Looks at every run that is new or was written since its last look."""
+        """Examines every run that is new or was written since it was last examined."""
         groups = {key_of(group.folder): group for group in self._roots.runs()}
         for key in self._entries.keys() - groups.keys():
             del self._entries[key]
@@ -93,7 +93,7 @@ class Below:
             known = self._entries.get(key)
             if known is not None and known.stamp == stamp:
                 continue
-            row, name = look(group, self._roots), self._roots.name(group.folder)
+            row, name = row_of(group, self._roots), self._roots.name(group.folder)
             version = 1 if known is None else known.version + 1
             with self._lock:
                 self._entries[key] = Entry(key, name, group, stamp, row, version)

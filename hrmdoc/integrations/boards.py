@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hrmdoc.integrations.told import blamed
+from hrmdoc.integrations.wording import blamed
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
@@ -26,7 +26,7 @@ class Board(Protocol):
     def key(self) -> object:
         """What tells one board from another."""
 
-    def tell(self, incident: Incident, analysis: Analysis, open_: int) -> None:
+    def report(self, incident: Incident, analysis: Analysis, open_: int) -> None:
         """Shows that an incident opened, changed or is over; `open_` are open now."""
 
     def closed(self, analysis: Analysis) -> None:
@@ -50,7 +50,7 @@ class WandB:
         self._run, self._levels = wandb.run, wandb.AlertLevel
         self.key = ("wandb", self._run.id)
 
-    def tell(self, incident: Incident, analysis: Analysis, open_: int) -> None:
+    def report(self, incident: Incident, analysis: Analysis, open_: int) -> None:
         """Alerts, and renews the summary."""
         if incident.is_open:
             level = self._levels.ERROR if incident.severity == "critical" else self._levels.WARN
@@ -71,7 +71,7 @@ class MLflow:
         self._client, self._run_id = mlflow.MlflowClient(), run_id
         self.key = ("mlflow", run_id)
 
-    def tell(self, incident: Incident, analysis: Analysis, open_: int) -> None:
+    def report(self, incident: Incident, analysis: Analysis, open_: int) -> None:
         """Renews the tags."""
         self._tag(summary(analysis, "hrmdoc.", open_))
         if incident.is_open:
@@ -105,7 +105,7 @@ class TensorBoard:
     def _writer(self) -> Any:
         return self._open_writer()
 
-    def tell(self, incident: Incident, analysis: Analysis, open_: int) -> None:
+    def report(self, incident: Incident, analysis: Analysis, open_: int) -> None:
         """Writes the incident at the step that training is at now."""
         del open_
         self._open[incident.symptom] = _WEIGHT[incident.severity] if incident.is_open else 0

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hrmdoc.integrations import boards, given
-from hrmdoc.integrations.told import AT_LEAST, Level, told
+from hrmdoc.integrations.wording import AT_LEAST, Level, line_of
 from hrmdoc.record.records import Event, Record
 
 if TYPE_CHECKING:
@@ -237,14 +237,14 @@ class Monitor:
         self.analysis = examiner.analysis
         self.incidents += changes
         for incident in changes:
-            _log.log(logging.ERROR if incident.severity == "critical" else logging.WARNING, told(incident))
+            _log.log(logging.ERROR if incident.severity == "critical" else logging.WARNING, line_of(incident))
             if incident.is_open:
                 self.should_stop = self.should_stop or incident.severity in AT_LEAST[self._stop]
                 self._saves += incident.severity in AT_LEAST[self._save]
             if self._on_incident is not None:
                 self._guarded(self._on_incident, incident)
             for board in self._boards:
-                self._guarded(board.tell, incident, examiner.analysis, len(examiner.open))
+                self._guarded(board.report, incident, examiner.analysis, len(examiner.open))
 
     def _guarded(self, call: Callable[..., object], *told_: object) -> None:
         try:

@@ -62,6 +62,6 @@ def recorded(record: Path | None) -> Iterator[TakenAction]:
                 yield action
 
 
-def told(why: str) -> str:
+def shortened(why: str) -> str:
     """A reason that a run gave, as it may be kept and shown."""
     return redact(clean(why, 300))

@@ -18,7 +18,7 @@ from hrmdoc.errors import ActionError, PatchError
 from hrmdoc.live import consent
 from hrmdoc.live.actionlog import ActionLog
 from hrmdoc.live.offers import live_actions, worded
-from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, told
+from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, shortened
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
@@ -174,11 +174,11 @@ class Treatment:
                 self._run, request["action"], lr=request.get("lr"), reason=action.remedy, timeout=ANSWER_S
             )
         except ActionError as error:
-            return replace(action, status="failed", why=told(error.what))
+            return replace(action, status="failed", why=shortened(error.what))
         status: Status = (
             done if answer.status == "done" else "refused" if answer.status == "refused" else "failed"
         )
-        return replace(action, status=status, why=told(answer.why), step=answer.step)
+        return replace(action, status=status, why=shortened(answer.why), step=answer.step)
 
     def _write(self, analysis: Analysis, now: float) -> TakenAction | None:
         """Patches the config by the first remedy that is allowed; else tells of the first that is not, and

@@ -10,7 +10,7 @@ import numpy as np
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.triage import Ward
+from hrmdoc.fleet.triage import Fleet
 from hrmdoc.mcp_server.quotes import Quotes
 from hrmdoc.record.series import Series
 from hrmdoc.remedies.prescribe import Prescription
@@ -71,7 +71,7 @@ def remedy_line(offer: Prescription) -> str:
     return f"{offer.remedy.id} ({offer.remedy.risk}, {form}): {offer.remedy.title}"
 
 
-def ward(found: Ward, names: Iterable[str], quotes: Quotes) -> dict[str, Any]:
+def fleet(found: Fleet, names: Iterable[str], quotes: Quotes) -> dict[str, Any]:
     """Many runs, the worst first."""
     verdicts = [run.verdict for run in found.runs]
     return _full(
@@ -81,7 +81,7 @@ def ward(found: Ward, names: Iterable[str], quotes: Quotes) -> dict[str, Any]:
             "runs": [_run(run, name, quotes) for run, name in zip(found.runs[:MOST], names, strict=False)],
             "alike": [
                 {"fails_as": group.name, "runs": len(group.runs)}
-                for group in found.likenesses
+                for group in found.failure_modes
                 if len(group.runs) > 1
             ],
             "separates": [quotes.line(one.said) for one in found.separations],
@@ -136,13 +136,13 @@ def points(one: Series, most: int) -> list[list[Any]]:
         chosen = np.arange(total)
     else:
         finite = np.flatnonzero(np.isfinite(one.values))
-        told = [0, total - 1]
-        told += (
+        places = [0, total - 1]
+        places += (
             [finite[one.values[finite].argmin()], finite[one.values[finite].argmax()]] if len(finite) else []
         )
-        told += np.flatnonzero(~np.isfinite(one.values))[:1].tolist()
-        spread = np.linspace(0, total - 1, max(2, most - len(set(told)))).astype(int).tolist()
-        chosen = np.array(sorted({*spread, *map(int, told)}))
+        places += np.flatnonzero(~np.isfinite(one.values))[:1].tolist()
+        spread = np.linspace(0, total - 1, max(2, most - len(set(places)))).astype(int).tolist()
+        chosen = np.array(sorted({*spread, *map(int, places)}))
     return [[int(one.steps[at]), _number(one.values[at])] for at in chosen]
 
 

@@ -16,22 +16,22 @@ def text(answer: dict[str, Any], detail: Detail) -> str:
     """The answer as JSON of at most as many bytes as `detail` allows, as far as its lists make it long.
     Changes `answer`."""
     limit = LIMITS[detail]
-    told = _dumped(answer)
-    while len(told.encode()) > limit and (longest := _longest(answer)) is not None:
-        excess = len(told.encode()) - limit
+    document = _dumped(answer)
+    while len(document.encode()) > limit and (longest := _longest(answer)) is not None:
+        excess = len(document.encode()) - limit
         name, items = longest
         mean = max(1, len(_dumped(items)) // len(items))
         gone = min(len(items) - 1, max(1, excess // (2 * mean)))
         del items[-gone:]
         left = answer.setdefault("left_out", {})
         left[name] = left.get(name, 0) + gone
-        told = _dumped(answer)
-    return told
+        document = _dumped(answer)
+    return document
 
 
-def cut(told: str, limit: int) -> str:
+def cut(document: str, limit: int) -> str:
     """The beginning of a text that takes at most so many bytes in an answer."""
-    kept = told[:limit]
+    kept = document[:limit]
     while (excess := len(_dumped(kept).encode()) - limit) > 0:
         kept = kept[: -max(1, excess // 4)]
     return kept

@@ -31,14 +31,14 @@ class Quotes:
 
     def line(self, text: object, limit: int = 200) -> str:
         """One line of a run's text, cleaned, without secrets; "" stays "" """
-        told = safe(str(text), limit)
-        return self._between(told) if told else ""
+        safe_text = safe(str(text), limit)
+        return self._between(safe_text) if safe_text else ""
 
     def lines(self, text: str, limit: int) -> str:
         """Several lines, such as a diff, cut after whole ones."""
-        told = "\n".join(safe(line, 400) for line in text.splitlines()) + "\n"
-        kept = cut(told, limit)
-        if kept != told:
+        safe_text = "\n".join(safe(line, 400) for line in text.splitlines()) + "\n"
+        kept = cut(safe_text, limit)
+        if kept != safe_text:
             kept = kept[: kept.rfind("\n") + 1] + "[cut: ask for more detail]\n"
         return self._between(kept)
 

@@ -13,7 +13,7 @@ from mcp_types import ToolAnnotations
 from hrmdoc import __version__
 from hrmdoc.errors import HrmdocError
 from hrmdoc.mcp_server.bounded import Detail, text
-from hrmdoc.mcp_server.desk import Desk
+from hrmdoc.mcp_server.tools import Tools
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 WRITES = ToolAnnotations(
@@ -27,13 +27,13 @@ INSTRUCTIONS = (
 )
 
 
-def build(desk: Desk) -> MCPServer[Any]:
+def build(tools: Tools) -> MCPServer[Any]:
     """The server with its tools; one call is worked on at a time."""
     server: MCPServer[Any] = MCPServer(
         "hrmdoc",
         title="hrmdoc, a doctor for training runs",
         version=__version__,
-        instructions=INSTRUCTIONS.format(note=desk.quotes.note),
+        instructions=INSTRUCTIONS.format(note=tools.quotes.note),
         log_level="WARNING",
     )
     turn = threading.Lock()
@@ -44,8 +44,8 @@ def build(desk: Desk) -> MCPServer[Any]:
             with turn:
                 answer = ask()
         except HrmdocError as error:
-            raise ToolError(desk.quotes.line(error.message(), 1000)) from None
-        return text({"note": desk.quotes.note, **answer}, detail)
+            raise ToolError(tools.quotes.line(error.message(), 1000)) from None
+        return text({"note": tools.quotes.note, **answer}, detail)
 
     def tool(description: str, hints: ToolAnnotations = READS) -> Callable[..., Any]:
         return server.tool(description=description + ASIDE, annotations=hints, structured_output=False)
@@ -54,38 +54,38 @@ def build(desk: Desk) -> MCPServer[Any]:
         "Examine all runs below a folder (default: all that may be read), the worst first: verdict and cause."
     )
     def triage(folder: str = "", detail: Detail = "short") -> str:
-        return answered(detail, lambda: desk.triage(folder))
+        return answered(detail, lambda: tools.triage(folder))
 
     @tool("Diagnose one run: verdict, ranked causes with probabilities, findings with evidence, remedies.")
     def analyze(run: str, detail: Detail = "short") -> str:
-        return answered(detail, lambda: desk.analyze(run))
+        return answered(detail, lambda: tools.analyze(run))
 
     @tool(
         "List the metrics of a run, or give the [step, value] points of one (a name or a role: train.loss)."
     )
     def series(run: str, metric: str = "", detail: Detail = "short") -> str:
-        return answered(detail, lambda: desk.series(run, metric, detail))
+        return answered(detail, lambda: tools.series(run, metric, detail))
 
     @tool("Explain a symptom, cause, remedy or signature by its id.")
     def explain(id: str, detail: Detail = "short") -> str:  # noqa: A002 (what all answers call it)
-        return answered(detail, lambda: desk.explain(id, detail))
+        return answered(detail, lambda: tools.explain(id, detail))
 
     @tool(
         "Show the patch that a remedy (default: the first) makes in a run's config as a diff. Writes nothing."
     )
     def preview_patch(run: str, remedy: str = "", detail: Detail = "short") -> str:
-        return answered(detail, lambda: desk.preview(run, remedy, detail))
+        return answered(detail, lambda: tools.preview(run, remedy, detail))
 
     @tool(
         "Write the patch that preview_patch showed, with its proof; refused unless the user allowed it.",
         WRITES,
     )
     def apply_patch(run: str, remedy: str, proof: str) -> str:
-        return answered("short", lambda: desk.apply(run, remedy, proof))
+        return answered("short", lambda: tools.apply(run, remedy, proof))
 
     return server
 
 
-def serve(desk: Desk) -> None:
+def serve(tools: Tools) -> None:
     """Answers on standard input and output until they end."""
-    build(desk).run("stdio")
+    build(tools).run("stdio")

@@ -87,8 +87,8 @@ def _values(context: Context, opened: sqlite3.Connection, trial: str) -> Iterato
     metric = _metric(opened, trial)
     rows = Rows(context, precision=3)
     for place, (step, value, sort) in enumerate(rows_of(opened, query, (trial,), context.path), 1):
-        told = value if typed and sort == "FINITE" else _SPECIAL.get(str(sort), value)
-        rows.add({"step": step, metric: math.nan if told is None else told}, place)
+        stated = value if typed and sort == "FINITE" else _SPECIAL.get(str(sort), value)
+        rows.add({"step": step, metric: math.nan if stated is None else stated}, place)
     yield from rows.points()
     yield from rows.rest()
 
@@ -111,15 +111,15 @@ def _columns(opened: sqlite3.Connection) -> list[Any]:
 def _settings(context: Context, opened: sqlite3.Connection, trial: str) -> Iterator[Fact]:
     """What was chosen for the trial; of a choice the store keeps the number."""
     query = "SELECT param_name, param_value, distribution_json FROM trial_params WHERE trial_id = ?"
-    for name, value, told in opened.execute(query, (trial,)):
-        plain = plain_value(_meant(value, told))
+    for name, value, stated in opened.execute(query, (trial,)):
+        plain = plain_value(_meant(value, stated))
         if isinstance(name, str) and plain is not None:
             yield Fact(name, plain, "config", context.path)
 
 
-def _meant(value: Any, told: Any) -> Any:
+def _meant(value: Any, stated: Any) -> Any:
     try:
-        distribution = json_text.loads(str(told).encode())
+        distribution = json_text.loads(str(stated).encode())
     except ValueError:
         return value
     choices = part(distribution, "attributes", "choices")

@@ -51,13 +51,13 @@ def _points(metric: Any) -> Iterator[Row]:
         return
     for kind in ("gauge", "sum"):
         for point in _list(part(metric, kind), "dataPoints"):
-            told = {
+            labels = {
                 part(one, "key"): next(iter(value.values()), None)
                 for one in _list(point, "attributes")
                 if isinstance(value := part(one, "value"), dict) and isinstance(part(one, "key"), str)
             }
-            step = next((told.pop(key) for key in _STEPS if key in told), None)
-            of = ",".join(f"{key}={value}" for key, value in sorted(told.items()) if isinstance(value, str))
+            step = next((labels.pop(key) for key in _STEPS if key in labels), None)
+            of = ",".join(f"{key}={value}" for key, value in sorted(labels.items()) if isinstance(value, str))
             nanos = number(part(point, "timeUnixNano"))
             yield {
                 "step": number(step),

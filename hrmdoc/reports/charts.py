@@ -13,7 +13,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.record.series import Series
 from hrmdoc.reports.curve import Line, Mark, svg
 from hrmdoc.reports.layout import safe
-from hrmdoc.reports.terminal_curves import CURVES, number, told
+from hrmdoc.reports.terminal_curves import CURVES, number, symptoms_of
 from hrmdoc.reports.twins import Companion
 from hrmdoc.reports.verdict import SEVEREST
 
@@ -84,10 +84,10 @@ def _chosen(analysis: Analysis) -> list[Series]:
     others = [one for one in analysis.run.series.values() if one.key.metric in named and len(one)]
     metrics = {one.key.metric for one in found}
     for one in others:
-        if one.key.metric not in metrics and told(analysis, one):
+        if one.key.metric not in metrics and symptoms_of(analysis, one):
             metrics.add(one.key.metric)
             found.append(one)
-    return sorted(found, key=lambda one: not told(analysis, one))
+    return sorted(found, key=lambda one: not symptoms_of(analysis, one))
 
 
 def _throughout(series: Series) -> str:
@@ -117,7 +117,7 @@ def _ends(series: Series) -> str:
 
 
 def _legend(analysis: Analysis, series: Series) -> Iterator[tuple[Legend, int]]:
-    worst = sorted(told(analysis, series), key=lambda one: SEVEREST.index(analysis.severity(one)))
+    worst = sorted(symptoms_of(analysis, series), key=lambda one: SEVEREST.index(analysis.severity(one)))
     for index, symptom in enumerate(sorted(worst[:MARKS], key=lambda one: one.first_step or 0), 1):
         step = symptom.first_step or 0
         when = f"from {symptom.unit} {step:,}" + (", over" if symptom.state == "resolved" else "")

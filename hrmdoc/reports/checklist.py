@@ -93,9 +93,9 @@ def _knowable(symptom: Symptom, book: Rulebook) -> bool:
 
 def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:
     severity = analysis.severity(symptom)
-    told = Text(symptom.title, style="bold").append(f"  {symptom.id}", style="not bold dim")
+    headline = Text(symptom.title, style="bold").append(f"  {symptom.id}", style="not bold dim")
     console.print()
-    put(console, told, lead=Text(f" {ICONS[severity]} ", style=COLOURS[severity]))
+    put(console, headline, lead=Text(f" {ICONS[severity]} ", style=COLOURS[severity]))
     where = place(symptom.file, symptom.line)
     if symptom.evidence or where:
         put(console, Text(safe(symptom.evidence)).append(f"  {where}".rstrip(), style="dim"), lead="   ")

@@ -87,7 +87,7 @@ def svg(
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" tabindex="0" '
         f'data-first="{first:.0f}" data-last="{last:.0f}" data-log="{int(frame.up.logarithmic)}" '
-        f'aria-label="{escape(told(title, shown[0], unit), quote=True)}">',
+        f'aria-label="{escape(described(title, shown[0], unit), quote=True)}">',
         *_grid(frame, unit),
         *(part for line in reversed(shown) for part in _drawn(line, frame)),
         *_marks([mark for mark in marks if first <= mark.step <= last], frame),
@@ -98,7 +98,7 @@ def svg(
     return "".join(parts)
 
 
-def told(title: str, line: Line, unit: str) -> str:
+def described(title: str, line: Line, unit: str) -> str:
     """The curve in a sentence, for those who do not see it."""
     finite = np.isfinite(line.values)
     if not finite.any():
@@ -196,7 +196,7 @@ def _hover(lines: Sequence[Line], frame: _Frame, unit: str) -> Iterator[str]:
     line = lines[0]
     order = np.argsort(line.steps, kind="stable")
     steps, values = line.steps[order], line.values[order]
-    chosen = _telling(steps, values, frame)
+    chosen = _characteristic(steps, values, frame)
     low = HEIGHT - BOTTOM
     edges = [LEFT, *((frame.x(steps[a]) + frame.x(steps[b])) / 2 for a, b in pairwise(chosen)), WIDTH - RIGHT]
     for index, (left, right) in zip(chosen, pairwise(edges), strict=True):
@@ -216,7 +216,7 @@ def _hover(lines: Sequence[Line], frame: _Frame, unit: str) -> Iterator[str]:
         )
 
 
-def _telling(steps: IntArray, values: FloatArray, frame: _Frame) -> list[int]:
+def _characteristic(steps: IntArray, values: FloatArray, frame: _Frame) -> list[int]:
     """At most `HOVER` points, of each column the one that stands out: not finite, or farthest from the
     middle."""
     if len(steps) <= HOVER:

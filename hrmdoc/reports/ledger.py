@@ -282,8 +282,8 @@ def _waited(analysis: Analysis, series: Series) -> list[Loss]:
         "from the last point to the last line",
     )
     waits = [wait for s in analysis.present if isinstance(wait := s.values.get("ran_ms"), int)]
-    told = max(waits, default=0) / 1000.0
-    if told > seconds:
-        seconds, basis = told, "by the word of the watchdog that ended it"
+    timeout = max(waits, default=0) / 1000.0
+    if timeout > seconds:
+        seconds, basis = timeout, "by the word of the watchdog that ended it"
     step = int(series.steps[-1])
     return [Loss("waiting before it broke off", seconds, step, basis, "wait")] if seconds else []

@@ -123,17 +123,19 @@ def chapter(analysis: Analysis) -> Chapter:
 def _timeline(analysis: Analysis) -> Iterable[Happening]:
     for event in analysis.run.events:
         detail = spoken(event.detail)
-        told = f"{event.kind}: {safe(detail, 160)}" if detail else event.kind
-        yield Happening(_order(event.time, event.step), _step(event.step), _clock(event.time), told, "event")
+        words = f"{event.kind}: {safe(detail, 160)}" if detail else event.kind
+        yield Happening(_order(event.time, event.step), _step(event.step), _clock(event.time), words, "event")
     for symptom in analysis.present:
         severity = analysis.severity(symptom)
         if severity == "info":
             continue
         at = math.nan if symptom.first_time is None else symptom.first_time
-        told = (
+        words = (
             f"{symptom.title or symptom.id}: {safe(symptom.evidence)}" if symptom.evidence else symptom.title
         )
-        yield Happening(_order(at, symptom.first_step), _step(symptom.first_step), _clock(at), told, severity)
+        yield Happening(
+            _order(at, symptom.first_step), _step(symptom.first_step), _clock(at), words, severity
+        )
         if symptom.state == "resolved":
             step = symptom.last_step
             yield Happening(
@@ -169,13 +171,13 @@ def spoken(detail: str) -> str:
         return detail
     if isinstance(data.get("message"), str):
         return str(data["message"])
-    told = [
+    words = [
         (key, value)
         for key, value in data.items()
         if key != "event" and value is not None and not isinstance(value, dict | list)
     ]
     return ", ".join(
-        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in words
     )
 
 

@@ -34,9 +34,9 @@ def show_runs(rows: Sequence[Row], console: Console, *, quiet: bool = False) -> 
     """Prints the table, with the verdict of the worst run at both ends; `quiet`: that verdict alone."""
     ranked = sorted(rows, key=lambda one: (SEVEREST.index(one.verdict), one.path))
     counts = Counter(one.verdict for one in rows)
-    told = ", ".join(f"{counts[name]} {spelt(name).lower()}" for name in SEVEREST if counts[name])
+    verdicts = ", ".join(f"{counts[name]} {spelt(name).lower()}" for name in SEVEREST if counts[name])
     headline = Text(f"{ICONS[worst(rows)]} {spelt(worst(rows))}  ", style=COLOURS[worst(rows)])
-    headline.append(f"{len(rows)} runs: {told}", style="not dim bold")
+    headline.append(f"{len(rows)} runs: {verdicts}", style="not dim bold")
     put(console, headline)
     if quiet:
         return

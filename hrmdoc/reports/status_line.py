@@ -35,12 +35,12 @@ def _progress(analysis: Analysis) -> list[str]:
         return [f"{lines:,} lines, no metric yet" if lines else "nothing written yet"]
     planned = analysis.situation.facts.get("run.total_steps")
     step, total = int(series.steps[-1]), int(planned) if isinstance(planned, int | float) else 0
-    told = [f"step {step:,}" + (f" of {total:,}" if total else "")]
+    words = [f"step {step:,}" + (f" of {total:,}" if total else "")]
     pace = speed(series)
     if not math.isfinite(pace):
-        return told
-    told.append(f"{pace:.3g} steps/s" if pace >= 0.1 else f"{1 / pace:.3g} s a step")
-    return told + ([f"{duration((total - step) / pace)} left"] if total > step else [])
+        return words
+    words.append(f"{pace:.3g} steps/s" if pace >= 0.1 else f"{1 / pace:.3g} s a step")
+    return words + ([f"{duration((total - step) / pace)} left"] if total > step else [])
 
 
 def speed(series: Series) -> float:

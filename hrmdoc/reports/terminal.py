@@ -174,15 +174,15 @@ def _bullet(severity: str) -> Text:
 
 def _found(symptom: Symptom, room: int, *, verbose: bool) -> Text:
     said = safe(symptom.evidence or symptom.title)
-    told = Text(symptom.id, style="bold").append(
+    headline = Text(symptom.id, style="bold").append(
         f"  {said if verbose else cut(said, 2 * room - 40)}", style="not bold"
     )
     if symptom.state == "resolved":
-        told.append("  (over)", style="not bold dim")
+        headline.append("  (over)", style="not bold dim")
     where = place(symptom.file, symptom.line)
     if not where and symptom.first_step is not None and symptom.unit not in said:
         where = f"from {symptom.unit} {symptom.first_step}"
-    return told.append(f"  {where}", style="not bold dim") if where else told
+    return headline.append(f"  {where}", style="not bold dim") if where else headline
 
 
 def _needs(analysis: Analysis, missing: Sequence[Symptom]) -> str:
@@ -203,8 +203,8 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
         put(console, Text(", ".join(checked(analysis)), style="dim"), lead=Text("Checked: ", style="dim"))
     missing = [s for s in analysis.not_evaluated if not any("another kind" in name for name in s.missing)]
     if missing and analysis.verdict != "no_data":
-        told = _needs(analysis, missing)
-        put(console, Text(told, style="dim"))
+        headline = _needs(analysis, missing)
+        put(console, Text(headline, style="dim"))
     if verbose:
         for symptom in missing:
             lead = Text(f"   {symptom.id:<32}  ", style="dim")

@@ -51,19 +51,19 @@ def show_curves(analysis: Analysis, console: Console) -> None:
             .append(("  " if bars else "") + ends(series), style="dim")
         )
         console.print(line, soft_wrap=True)
-        for symptom in told(analysis, series)[:MARKED] if bars else ():
+        for symptom in symptoms_of(analysis, series)[:MARKED] if bars else ():
             console.print(_mark(symptom, series, names + 4, room, width(console)), soft_wrap=True)
 
 
 def chosen(analysis: Analysis) -> list[Series]:
     """The curves to show, in the order in which people look: those with findings before the others."""
     found = [series for role in CURVES if (series := analysis.run.best(role)) is not None]
-    marked = [series for series in found if told(analysis, series)][:MOST]
+    marked = [series for series in found if symptoms_of(analysis, series)][:MOST]
     others = [series for series in found if series not in marked]
     return sorted([*marked, *others[: MOST - len(marked)]], key=found.index)
 
 
-def told(analysis: Analysis, series: Series) -> list[Symptom]:
+def symptoms_of(analysis: Analysis, series: Series) -> list[Symptom]:
     """What was found in this metric and has a place on its curve, the earliest first."""
     found = [
         symptom

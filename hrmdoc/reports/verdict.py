@@ -189,12 +189,12 @@ def of_ranks(analysis: Analysis) -> str:
     )
     if analysis.verdict not in SICK or not several:
         return ""
-    told, named = [], ""
+    parts, named = [], ""
     if first is not None:
         named = str(first.value)
         where = place(first.file, first.line)
         verb = "failed first" if run.fact("ranks.silent") is None else "fell silent first"
-        told.append(f"rank {named} {verb}" + (f" ({where})" if where else ""))
+        parts.append(f"rank {named} {verb}" + (f" ({where})" if where else ""))
     lists = {
         "ranks.silent": "silent while others miss a peer: rank",
         "ranks.behind": "behind the others: rank",
@@ -202,10 +202,10 @@ def of_ranks(analysis: Analysis) -> str:
     }
     for key, words in lists.items():
         fact = run.fact(key)
-        told += (
+        parts += (
             [f"{words} {cut(str(fact.value), 40)}"] if fact is not None and str(fact.value) != named else []
         )
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def checked(analysis: Analysis) -> list[str]:

@@ -77,13 +77,13 @@ def verdict(
         hung: it was ended because it stood still.
         history: the attempts before this one, the oldest first.
     """
-    found = _alone(analysis, _told(analysis) if status is None else status, hung=hung)
+    found = _alone(analysis, _stated(analysis) if status is None else status, hung=hung)
     if found.failure and not found.interrupted and (again := _loop(found, history)):
         return again
     return found
 
 
-def _told(analysis: Analysis) -> int | None:
+def _stated(analysis: Analysis) -> int | None:
     """The exit status that the scheduler tells of, None where it tells of none."""
     stated = analysis.run.fact("run.exit_status")
     return stated.value if stated is not None and isinstance(stated.value, int) else None
@@ -176,8 +176,8 @@ def last_step(analysis: Analysis) -> int | None:
 
 def _deciding(analysis: Analysis) -> Hypothesis | None:
     """The first cause that has a say in it: one that ends runs, and is probable enough."""
-    told = (one for one in analysis.diagnosis.hypotheses if one.probability >= LEAST)
-    return next((one for one in told if _means(analysis, one) != "harmless"), None)
+    likely = (one for one in analysis.diagnosis.hypotheses if one.probability >= LEAST)
+    return next((one for one in likely if _means(analysis, one) != "harmless"), None)
 
 
 def _means(analysis: Analysis, cause: Hypothesis) -> Restart:

@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from hrmdoc.errors import HrmdocError
 from hrmdoc.reports.charts import View
 from hrmdoc.reports.layout import safe
-from hrmdoc.web import changes, desk, pages, playbooks
+from hrmdoc.web import changes, pages, playbooks, run_page
 from hrmdoc.web.board import Board, Entry
 from hrmdoc.web.guard import Guard, form_token, same
 from hrmdoc.web.workers import WorkerDiedError, Workers
@@ -66,7 +66,7 @@ class Site:
         over = [one for key in named if (one := self.board.entries.get(key)) is not None][:MOST_BESIDE]
         beside = tuple(one.key for one in over)
         version = self.board.version
-        drawn = desk.Request(
+        drawn = run_page.Request(
             entry.key,
             entry.group,
             entry.stamp,
@@ -77,7 +77,7 @@ class Site:
             beside,
             asked.get("scale", ""),
         )
-        middle = await self._worked(desk.draw, drawn, self.board.roots)
+        middle = await self._worked(run_page.draw, drawn, self.board.roots)
         page = pages.render(
             "run.html.j2",
             entry=entry,
@@ -120,8 +120,8 @@ class Site:
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: which runs changed since the version that the page has."""
-        told = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        since = int(told) if told.isascii() and told.isdigit() and len(told) < 16 else -1
+        stated = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        since = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 16 else -1
 
         async def changed() -> AsyncIterator[dict[str, str]]:
             async for version, keys in self.board.news(since):
@@ -180,7 +180,7 @@ def application(site: Site) -> Guard:
     async def following(app: Starlette) -> AsyncIterator[None]:
         del app
         task = asyncio.create_task(site.board.keep())
-        warm = asyncio.create_task(site.drawers.call(desk.warm))
+        warm = asyncio.create_task(site.drawers.call(run_page.warm))
         yield
         for one in (task, warm):
             one.cancel()
@@ -217,8 +217,8 @@ def _window(first: str, last: str) -> tuple[float, float] | None:
         window = (float(first or 0), float(last or 2**53))
     except ValueError:
         return None
-    told = bool(first or last) and all(map(math.isfinite, window)) and abs(window[1]) <= 2**53
-    return window if told and window[0] < window[1] else None
+    stated = bool(first or last) and all(map(math.isfinite, window)) and abs(window[1]) <= 2**53
+    return window if stated and window[0] < window[1] else None
 
 
 def _scale(name: str) -> bool | None:

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.verdict import SEVEREST
-from hrmdoc.web.looks import Row, is_live, look
 from hrmdoc.web.roots import Roots, key_of
+from hrmdoc.web.rows import Row, is_live, row_of
 from hrmdoc.web.workers import WorkerDiedError, Workers
 
 POLL_S = 0.5
@@ -23,19 +23,19 @@ SEARCH_S = 10.0
 SETTLE_S = 1.5
 """Seconds at least between two searches: some programs replace a file in their folder each second."""
 SPARE = 1.0
-"""A run is looked at again after this many times what the look before took."""
+"""A run is examined again after this many times what the examination before took."""
 Stamp = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(slots=True)
 class Entry:
-    """One run. `stamp`: how its files stand; `looked`: how they stood at the last look."""
+    """One run. `stamp`: how its files stand; `examined`: how they stood when it was examined last."""
 
     key: str
     name: str
     group: RunGroup
     stamp: Stamp = ()
-    looked: Stamp | None = None
+    examined: Stamp | None = None
     row: Row | None = None
     at: float = 0.0
     busy: bool = False
@@ -74,7 +74,7 @@ class Board:
 
     @property
     def waiting(self) -> int:
-        """How many runs were never looked at yet."""
+        """How many runs were never examined yet."""
         return sum(one.row is None for one in self.entries.values())
 
     async def keep(self) -> None:
@@ -132,19 +132,19 @@ class Board:
     @staticmethod
     def _is_due(entry: Entry, now: float) -> bool:
         fell_silent = entry.row is not None and entry.row.live and not is_live(entry.group)
-        if entry.busy or (entry.stamp == entry.looked and not fell_silent):
+        if entry.busy or (entry.stamp == entry.examined and not fell_silent):
             return False
         return entry.row is None or now - entry.at >= SPARE * entry.row.cost
 
     async def _look(self, entry: Entry) -> None:
         stamp = entry.stamp
         try:
-            row = await self.workers.call(look, entry.group, self.roots)
+            row = await self.workers.call(row_of, entry.group, self.roots)
         except WorkerDiedError as error:
             row = Row("no_data", error.what, cost=60.0)
         finally:
             entry.busy = False
-        entry.row, entry.looked, entry.at = row, stamp, time.monotonic()
+        entry.row, entry.examined, entry.at = row, stamp, time.monotonic()
         self._tell(entry.key)
         self._dispatch()
 

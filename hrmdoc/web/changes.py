@@ -9,10 +9,10 @@ from hrmdoc.errors import HrmdocError, PatchError
 from hrmdoc.readers import RunGroup
 from hrmdoc.remedies import store
 from hrmdoc.remedies.choice import check_rerun
-from hrmdoc.web.desk import proof, writable, written
 from hrmdoc.web.guard import same
-from hrmdoc.web.looks import examine
 from hrmdoc.web.roots import Roots
+from hrmdoc.web.rows import examine
+from hrmdoc.web.run_page import proof, writable, written
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Entry:
     """One line. `tone`: a severity, `healthy` for what is over or helped, `event` for the rest."""
 
     at: float
@@ -27,7 +27,7 @@ class Told:
     tone: str
 
 
-def history(run: str) -> list[Told]:
+def history(run: str) -> list[Entry]:
     """The last lines, the oldest first; what is no incident or action is passed over."""
     folder = kept_in(Path(run))
     incidents = _lines(folder / "incidents.jsonl", _incident)
@@ -35,13 +35,13 @@ def history(run: str) -> list[Told]:
     return sorted([*incidents, *actions], key=lambda one: one.at)[-MOST:]
 
 
-def _lines(path: Path, form: Any) -> Iterator[Told]:
+def _lines(path: Path, form: Any) -> Iterator[Entry]:
     for entry in Journal(path).entries():
         at, step = entry.get("at"), entry.get("step")
         if isinstance(at, int | float) and 0 < at < 1e11:
             clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
             what, tone = form(entry)
-            yield Told(at, clock, f"step {step:,}" if isinstance(step, int) else "", safe(what, 240), tone)
+            yield Entry(at, clock, f"step {step:,}" if isinstance(step, int) else "", safe(what, 240), tone)
 
 
 def _incident(entry: dict[str, Any]) -> tuple[str, str]:
@@ -49,14 +49,14 @@ def _incident(entry: dict[str, Any]) -> tuple[str, str]:
     if change == "resolved":
         return f"over: {title}", "healthy"
     severity = str(entry.get("severity"))
-    told = f"{change}: {title}" + (f": {entry['evidence']}" if entry.get("evidence") else "")
-    return told, severity if severity in SEVERITIES else "event"
+    words = f"{change}: {title}" + (f": {entry['evidence']}" if entry.get("evidence") else "")
+    return words, severity if severity in SEVERITIES else "event"
 
 
 def _action(entry: dict[str, Any]) -> tuple[str, str]:
     status, why = str(entry.get("status", "")), str(entry.get("why") or "")
-    told = f"{status}: {entry.get('title') or entry.get('remedy', '')}: {entry.get('what', '')}"
-    return told + (f" ({why})" if why else ""), "healthy" if status in (
+    words = f"{status}: {entry.get('title') or entry.get('remedy', '')}: {entry.get('what', '')}"
+    return words + (f" ({why})" if why else ""), "healthy" if status in (
         "done",
         "written",
         "helped",

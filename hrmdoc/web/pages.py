@@ -17,7 +17,7 @@ from hrmdoc.web.board import Board, Entry
 
 HERE = Path(__file__).parent
 WAITING = "waiting"
-"""What stands in a verdict's place for a run that was not looked at yet."""
+"""What stands in a verdict's place for a run that was not examined yet."""
 
 
 def environment() -> Environment:

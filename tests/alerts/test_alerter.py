@@ -20,27 +20,27 @@ from tests.alerts.conftest import NAN, SPIKE, Hook, over
 KEEP = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read())"
 
 
-def told(targets: Alerts, *incidents: Incident, run: str = "runs/a") -> list[str]:
+def sent(targets: Alerts, *incidents: Incident, run: str = "runs/a") -> list[str]:
     """Tells of incidents and ends; what was said of failures."""
     said: list[str] = []
     alerter = Alerter(targets, say=said.append).start()
     alerter.follow(run)
-    alerter.tell(incidents or [SPIKE])
+    alerter.notify(incidents or [SPIKE])
     alerter.close(20)
     return said
 
 
 def test_what_is_below_the_minimum_is_not_sent(hook: Hook) -> None:
-    assert told(Alerts(webhook=hook.address, minimum="critical"), SPIKE, NAN) == []
+    assert sent(Alerts(webhook=hook.address, minimum="critical"), SPIKE, NAN) == []
     assert [body["symptom"] for body in hook.bodies] == ["loss-nonfinite"]
 
 
 def test_nobody_is_told_where_no_target_is_named() -> None:
-    assert told(Alerts()) == []
+    assert sent(Alerts()) == []
 
 
 def test_a_webhook_gets_the_incident_with_its_run(hook: Hook) -> None:
-    assert told(Alerts(webhook=hook.address)) == []
+    assert sent(Alerts(webhook=hook.address)) == []
     (body,) = hook.bodies
     assert (body["schema"], body["symptom"], body["step"]) == ("hrmdoc.incident/1", "loss-spike", 40)
     assert body["run"] == body["link"] == str(Path("runs/a").absolute())
@@ -50,12 +50,12 @@ def test_a_webhook_gets_the_incident_with_its_run(hook: Hook) -> None:
 
 def test_a_command_gets_the_incident_on_standard_input(tmp_path: Path) -> None:
     kept = tmp_path / "kept file.json"
-    assert told(Alerts(command=shlex.join([sys.executable, "-c", KEEP, str(kept)]))) == []
+    assert sent(Alerts(command=shlex.join([sys.executable, "-c", KEEP, str(kept)]))) == []
     assert json.loads(kept.read_bytes())["evidence"] == SPIKE.evidence
 
 
 def test_the_end_is_told_too_and_each_change_by_itself_to_the_plain_targets(hook: Hook) -> None:
-    told(Alerts(webhook=hook.address), SPIKE, NAN, over(SPIKE))
+    sent(Alerts(webhook=hook.address), SPIKE, NAN, over(SPIKE))
     assert [(body["symptom"], body["status"]) for body in hook.bodies if body["symptom"] == "loss-spike"] == [
         ("loss-spike", "firing"),
         ("loss-spike", "resolved"),
@@ -64,7 +64,7 @@ def test_the_end_is_told_too_and_each_change_by_itself_to_the_plain_targets(hook
 
 def test_a_storm_is_one_message(hook: Hook) -> None:
     route = Route("webhook", url=hook.address)
-    told(Alerts(route=(route,)), SPIKE, NAN)
+    sent(Alerts(route=(route,)), SPIKE, NAN)
     (body,) = hook.bodies
     assert (body["symptom"], [one["symptom"] for one in body["also"]]) == ("loss-nonfinite", ["loss-spike"])
     assert "also: loss-spike (warning)" in body["text"]
@@ -72,9 +72,9 @@ def test_a_storm_is_one_message(hook: Hook) -> None:
 
 def test_a_watch_that_starts_again_tells_nothing_twice_and_the_end_by_the_same_key(hook: Hook) -> None:
     targets = Alerts(route=(Route("webhook", url=hook.address),))
-    told(targets, NAN)
-    told(targets, NAN)
-    told(targets, over(NAN))
+    sent(targets, NAN)
+    sent(targets, NAN)
+    sent(targets, over(NAN))
     first, second = hook.bodies
     assert (first["status"], second["status"]) == ("firing", "resolved")
     assert first["key"] == second["key"]
@@ -82,8 +82,8 @@ def test_a_watch_that_starts_again_tells_nothing_twice_and_the_end_by_the_same_k
 
 def test_another_run_is_told_by_itself(hook: Hook) -> None:
     targets = Alerts(route=(Route("webhook", url=hook.address),))
-    told(targets, NAN)
-    told(targets, NAN, run="runs/b")
+    sent(targets, NAN)
+    sent(targets, NAN, run="runs/b")
     assert [Path(body["run"]).name for body in hook.bodies] == ["a", "b"]
 
 
@@ -91,19 +91,19 @@ def test_what_was_open_is_over_once_the_command_was_started_again(hook: Hook) ->
     alerter = Alerter(Alerts(route=(Route("webhook", url=hook.address, wait_s=0),))).start()
     alerter.follow("o.log", [NAN])
     alerter.follow("o-2.log", again=True)
-    alerter.tell([NAN])
+    alerter.notify([NAN])
     alerter.follow("o-2.log", again=True)
     alerter.close(20)
-    told = [(Path(body["run"]).name, body["status"]) for body in hook.bodies]
-    assert told == [("o.log", "firing"), ("o.log", "resolved"), ("o-2.log", "firing")]
+    sent = [(Path(body["run"]).name, body["status"]) for body in hook.bodies]
+    assert sent == [("o.log", "firing"), ("o.log", "resolved"), ("o-2.log", "firing")]
 
 
 def test_what_one_watch_could_not_send_the_next_one_sends_whatever_it_watches(hook: Hook) -> None:
     targets = Alerts(webhook=hook.address)
     hook.status = 503
-    assert any("not delivered yet" in words for words in told(targets, NAN))
+    assert any("not delivered yet" in words for words in sent(targets, NAN))
     hook.status = 204
-    told(targets, SPIKE, run="runs/b")
+    sent(targets, SPIKE, run="runs/b")
     assert [body["symptom"] for body in hook.bodies] == ["loss-nonfinite", "loss-spike"]
 
 
@@ -111,7 +111,7 @@ def test_what_one_watch_could_not_send_the_next_one_sends_whatever_it_watches(ho
     "command", ["no-such-program-anywhere", f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'"]
 )
 def test_a_command_that_fails_is_told_of_once_and_stops_nothing(command: str) -> None:
-    said = told(Alerts(command=command), SPIKE, NAN)
+    said = sent(Alerts(command=command), SPIKE, NAN)
     assert len([words for words in said if "it is tried again" in words]) == 1
     assert "2 not delivered yet" in said[-1]
 
@@ -120,7 +120,7 @@ def test_a_command_that_fails_is_told_of_once_and_stops_nothing(command: str) ->
     "address", ["http://127.0.0.1:port/", "http://[/", "http://127.0.0.1:1/", "http://a b/"]
 )
 def test_a_webhook_that_cannot_be_reached_is_told_of_and_stops_nothing(address: str) -> None:
-    assert "not delivered yet" in told(Alerts(webhook=address))[-1]
+    assert "not delivered yet" in sent(Alerts(webhook=address))[-1]
 
 
 def test_a_webhook_that_does_not_speak_http_is_told_of() -> None:
@@ -136,7 +136,7 @@ def test_a_webhook_that_does_not_speak_http_is_told_of() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=answer, daemon=True).start()
-        said = told(Alerts(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/"))
+        said = sent(Alerts(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/"))
         server.shutdown(socket.SHUT_RDWR)
     assert "what?" in said[0]
 

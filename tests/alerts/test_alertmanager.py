@@ -38,7 +38,7 @@ def test_an_incident_shows_reaches_the_receiver_is_renewed_and_resolves(tmp_path
     with alertmanager(tmp_path, hook.address) as address:
         alerter = Alerter(Alerts(route=(Route("alertmanager", url=address),))).start()
         alerter.follow("runs/a")
-        alerter.tell([NAN, SPIKE])
+        alerter.notify([NAN, SPIKE])
         until(lambda: set(active(address)) == {"loss-nonfinite", "loss-spike"})
         shown = active(address)["loss-nonfinite"]
         assert (shown["labels"]["severity"], shown["annotations"]["summary"]) == (
@@ -48,12 +48,12 @@ def test_an_incident_shows_reaches_the_receiver_is_renewed_and_resolves(tmp_path
         time.sleep(0.01)
         alerter.workers[0]._show_open(600)
         until(lambda: active(address)["loss-nonfinite"]["endsAt"] > shown["endsAt"])
-        alerter.tell([over(NAN, time.time())])
+        alerter.notify([over(NAN, time.time())])
         until(lambda: set(active(address)) == {"loss-spike"})
         until(lambda: "resolved" in {body["status"] for body in hook.bodies})
         alerter.close()
         assert active(address)["loss-spike"]["endsAt"] > shown["endsAt"]  # nobody renews it from here on
-    told = [(one["labels"]["alertname"], body["status"]) for body in hook.bodies for one in body["alerts"]]
-    assert ("loss-nonfinite", "firing") in told
-    assert ("loss-nonfinite", "resolved") in told
-    assert ("loss-spike", "resolved") not in told
+    sent = [(one["labels"]["alertname"], body["status"]) for body in hook.bodies for one in body["alerts"]]
+    assert ("loss-nonfinite", "firing") in sent
+    assert ("loss-nonfinite", "resolved") in sent
+    assert ("loss-spike", "resolved") not in sent

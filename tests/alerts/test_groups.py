@@ -16,7 +16,7 @@ PLACE = Place("/runs/a", "node-1", "/runs/a")
 NOON = 1_700_049_600.0  # 2023-11-15 12:00 UTC
 
 
-class Told:
+class Sent:
     """One route that is told of incidents at invented times."""
 
     def __init__(self, **route: object) -> None:
@@ -40,55 +40,55 @@ class Told:
 
 
 def test_others_may_join_before_the_first_message_and_later_ones_wait_for_the_window() -> None:
-    told = Told()
-    assert told.at(0, SPIKE) == []
-    assert told.at(4, replace(SPIKE, symptom="grad-spike")) == []
-    assert told.at(5) == [("firing", "warning", ["loss-spike", "grad-spike"])]
-    assert told.at(60, replace(SPIKE, symptom="lr-extreme")) == []
-    assert told.at(304) == []
-    assert told.at(305) == [("firing", "warning", ["loss-spike", "grad-spike", "lr-extreme"])]
-    assert told.at(1000) == []
+    sent = Sent()
+    assert sent.at(0, SPIKE) == []
+    assert sent.at(4, replace(SPIKE, symptom="grad-spike")) == []
+    assert sent.at(5) == [("firing", "warning", ["loss-spike", "grad-spike"])]
+    assert sent.at(60, replace(SPIKE, symptom="lr-extreme")) == []
+    assert sent.at(304) == []
+    assert sent.at(305) == [("firing", "warning", ["loss-spike", "grad-spike", "lr-extreme"])]
+    assert sent.at(1000) == []
 
 
 def test_what_is_worse_does_not_wait_for_the_window() -> None:
-    told = Told()
-    told.at(0, SPIKE)
-    told.at(5)
-    assert told.at(10, NAN) == []
-    assert told.at(15) == [("firing", "critical", ["loss-nonfinite", "loss-spike"])]
+    sent = Sent()
+    sent.at(0, SPIKE)
+    sent.at(5)
+    assert sent.at(10, NAN) == []
+    assert sent.at(15) == [("firing", "critical", ["loss-nonfinite", "loss-spike"])]
 
 
 def test_incidents_of_another_cause_are_another_message_and_those_without_one_join_the_newest() -> None:
-    told = Told(wait_s=0)
+    sent = Sent(wait_s=0)
     rate = replace(NAN, cause="learning-rate-too-high", probability=0.7)
     data = replace(SPIKE, symptom="a", cause="bad-data-batch")
-    assert [names for *_, names in told.at(0, rate, data)] == [["loss-nonfinite"], ["a"]]
-    assert told.at(301, replace(SPIKE, symptom="b", cause="unknown", at=SPIKE.at + 301))[0][2] == ["b"]
-    assert told.at(302, replace(SPIKE, symptom="c", at=SPIKE.at + 302)) == []
-    assert told.at(700)[0][2] == ["b", "c"]
+    assert [names for *_, names in sent.at(0, rate, data)] == [["loss-nonfinite"], ["a"]]
+    assert sent.at(301, replace(SPIKE, symptom="b", cause="unknown", at=SPIKE.at + 301))[0][2] == ["b"]
+    assert sent.at(302, replace(SPIKE, symptom="c", at=SPIKE.at + 302)) == []
+    assert sent.at(700)[0][2] == ["b", "c"]
 
 
 def test_what_no_cause_explains_waits_for_one_that_is_explained_in_the_same_storm() -> None:
-    told = Told()
-    told.at(0, SPIKE)
-    told.at(1, replace(NAN, cause="bad-data-batch"))
-    assert told.at(5) == [("firing", "critical", ["loss-nonfinite", "loss-spike"])]
+    sent = Sent()
+    sent.at(0, SPIKE)
+    sent.at(1, replace(NAN, cause="bad-data-batch"))
+    assert sent.at(5) == [("firing", "critical", ["loss-nonfinite", "loss-spike"])]
 
 
 def test_the_end_is_told_once_all_of_a_group_is_over() -> None:
-    told = Told(wait_s=0)
-    told.at(0, SPIKE, NAN)
-    assert told.at(10, over(NAN)) == []
-    assert told.at(20, over(SPIKE)) == [("resolved", "critical", ["loss-nonfinite", "loss-spike"])]
-    assert told.groups.groups == {}
-    assert told.at(30, over(SPIKE)) == []
+    sent = Sent(wait_s=0)
+    sent.at(0, SPIKE, NAN)
+    assert sent.at(10, over(NAN)) == []
+    assert sent.at(20, over(SPIKE)) == [("resolved", "critical", ["loss-nonfinite", "loss-spike"])]
+    assert sent.groups.groups == {}
+    assert sent.at(30, over(SPIKE)) == []
 
 
 def test_what_came_back_is_told_anew() -> None:
-    told = Told(wait_s=0)
-    told.at(0, NAN)
-    told.at(10, over(NAN))
-    assert told.at(11, replace(NAN, change="reopened", at=NAN.at + 70)) == [
+    sent = Sent(wait_s=0)
+    sent.at(0, NAN)
+    sent.at(10, over(NAN))
+    assert sent.at(11, replace(NAN, change="reopened", at=NAN.at + 70)) == [
         ("firing", "critical", ["loss-nonfinite"])
     ]
 
@@ -97,62 +97,62 @@ def test_what_came_back_is_told_anew() -> None:
     ("target", "messages"), [("webhook", ["firing", "resolved"]), ("apprise", ["resolved"])]
 )
 def test_what_came_and_went_before_it_was_told_is_told_all_the_same(target: str, messages: list[str]) -> None:
-    told = Told(target=target)
-    told.at(0, NAN)
-    told.at(2, over(NAN))
-    assert [status for status, *_ in told.at(5)] == messages
-    assert told.groups.groups == {}
+    sent = Sent(target=target)
+    sent.at(0, NAN)
+    sent.at(2, over(NAN))
+    assert [status for status, *_ in sent.at(5)] == messages
+    assert sent.groups.groups == {}
 
 
 def test_the_end_of_what_nobody_was_told_of_is_not_told() -> None:
-    told = Told(minimum="critical")
-    assert told.at(0, SPIKE) == []
-    assert told.at(9, over(SPIKE), flush=True) == []
+    sent = Sent(minimum="critical")
+    assert sent.at(0, SPIKE) == []
+    assert sent.at(9, over(SPIKE), flush=True) == []
 
 
 def test_a_route_without_recovery_forgets_what_is_over() -> None:
-    told = Told(wait_s=0, recovery=False)
-    told.at(0, NAN)
-    assert told.at(9, over(NAN)) == []
-    assert told.groups.groups == {}
+    sent = Sent(wait_s=0, recovery=False)
+    sent.at(0, NAN)
+    assert sent.at(9, over(NAN)) == []
+    assert sent.groups.groups == {}
 
 
 def test_quiet_hours_hold_back_what_is_less_than_critical_until_they_end() -> None:
-    told = Told(wait_s=0, quiet=["11:00-13:00"], zone="UTC")
-    assert told.at(0, replace(SPIKE, cause="bad-data-batch")) == []
-    critical = told.at(1, replace(NAN, cause="other"))
+    sent = Sent(wait_s=0, quiet=["11:00-13:00"], zone="UTC")
+    assert sent.at(0, replace(SPIKE, cause="bad-data-batch")) == []
+    critical = sent.at(1, replace(NAN, cause="other"))
     assert critical == [("firing", "critical", ["loss-nonfinite"])]
-    assert told.at(3599) == []
-    assert told.at(3600) == [("firing", "warning", ["loss-spike"])]
+    assert sent.at(3599) == []
+    assert sent.at(3600) == [("firing", "warning", ["loss-spike"])]
 
 
 @pytest.mark.parametrize(("hours", "quiet"), [("22:00-07:00", False), ("22:00-12:01", True)])
 def test_quiet_hours_may_cross_midnight(hours: str, quiet: bool) -> None:
-    assert (Told(wait_s=0, quiet=[hours], zone="UTC").at(0, SPIKE) == []) is quiet
+    assert (Sent(wait_s=0, quiet=[hours], zone="UTC").at(0, SPIKE) == []) is quiet
 
 
 def test_an_end_of_the_watch_tells_at_once_what_waited_for_others() -> None:
-    assert len(Told().at(0, SPIKE, flush=True)) == 1
+    assert len(Sent().at(0, SPIKE, flush=True)) == 1
 
 
 def test_a_clock_that_was_set_back_lets_nothing_wait_for_longer() -> None:
-    told = Told()
-    told.at(0, SPIKE)
-    assert len(told.at(-86_400)) == 1
+    sent = Sent()
+    sent.at(0, SPIKE)
+    assert len(sent.at(-86_400)) == 1
 
 
 def test_a_change_of_severity_ends_one_alert_of_an_alertmanager_and_begins_another() -> None:
-    told = Told(target="alertmanager", minimum="info")
-    assert told.at(0, SPIKE) == [("firing", "warning", ["loss-spike"])]
-    found = told.at(1, replace(SPIKE, change="changed", severity="critical"))
+    sent = Sent(target="alertmanager", minimum="info")
+    assert sent.at(0, SPIKE) == [("firing", "warning", ["loss-spike"])]
+    found = sent.at(1, replace(SPIKE, change="changed", severity="critical"))
     assert sorted(found) == [("firing", "critical", ["loss-spike"]), ("resolved", "warning", ["loss-spike"])]
 
 
 def test_what_is_known_already_is_no_news() -> None:
-    told = Told(wait_s=0)
-    told.at(0, NAN)
-    assert not told.groups.take(NAN, PLACE, NOON + 1)
-    kept = msgspec.json.decode(msgspec.json.encode(told.groups.groups), type=dict[str, Group])
-    again = Groups(told.route, kept)
+    sent = Sent(wait_s=0)
+    sent.at(0, NAN)
+    assert not sent.groups.take(NAN, PLACE, NOON + 1)
+    kept = msgspec.json.decode(msgspec.json.encode(sent.groups.groups), type=dict[str, Group])
+    again = Groups(sent.route, kept)
     assert not again.take(NAN, PLACE, NOON + 2)
     assert list(again.due(NOON + 1000, PLACE)) == []

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from hrmdoc.alerts.message import Message
-from hrmdoc.alerts.targets import command, tell
+from hrmdoc.alerts.targets import command, send
 from hrmdoc.alerts.targets.access import Access, scrubbed
 from hrmdoc.alerts.trial import acknowledgement
 from hrmdoc.routes import Route, shown
@@ -129,7 +129,7 @@ def test_pagerduty_gets_events_of_its_schema_that_share_a_key(hook: Hook, key: s
     long = msgspec.structs.replace(message(link=link), incidents=(replace(NAN, title="x" * 3000),))
     seen = acknowledgement("hrmdoc-1", 1.7e9)
     for one in (message(link=link), long, seen, message("resolved", link)):
-        assert tell(one, route, "").why == ""
+        assert send(one, route, "").why == ""
     for body in hook.bodies:
         jsonschema.validate(body, EVENT)
     assert [body["event_action"] for body in hook.bodies] == ["trigger", "trigger", "acknowledge", "resolve"]
@@ -140,8 +140,8 @@ def test_pagerduty_gets_events_of_its_schema_that_share_a_key(hook: Hook, key: s
 def test_an_alertmanager_gets_alerts_of_its_schema_whose_labels_stay(hook: Hook) -> None:
     hook.status = 200
     route = Route("alertmanager", "am", url=hook.address)
-    assert tell(message(), route, "").why == ""
-    assert tell(message("resolved", "/runs/a"), route, "").why == ""
+    assert send(message(), route, "").why == ""
+    assert send(message("resolved", "/runs/a"), route, "").why == ""
     first, last = hook.bodies
     for body in hook.bodies:
         jsonschema.validate(body, ALERTS)
@@ -162,7 +162,7 @@ def test_slack_gets_text_of_its_schema_in_which_a_log_calls_nobody(
         message(), incidents=(replace(NAN, evidence="<!here> @channel <@U012AB3CD> *bold*"),)
     )
     route = Route("apprise", "chat", url="slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#runs")
-    assert tell(loud, route, "").why == ""
+    assert send(loud, route, "").why == ""
     (body,) = hook.bodies
     jsonschema.validate(body, SLACK)
     text = json.dumps(body, ensure_ascii=False)
@@ -172,7 +172,7 @@ def test_slack_gets_text_of_its_schema_in_which_a_log_calls_nobody(
 
 def test_an_address_that_apprise_does_not_know_is_said_without_it() -> None:
     pytest.importorskip("apprise", reason="the extra `alerts` is not installed")
-    answer = tell(message(), Route("apprise", "chat", url="nosuch://tokentoken"), "")
+    answer = send(message(), Route("apprise", "chat", url="nosuch://tokentoken"), "")
     assert "apprise" in answer.why
     assert "tokentoken" not in answer.why
 
@@ -183,7 +183,7 @@ def test_a_webhook_gets_its_token_and_a_name_by_which_it_knows_a_repetition(
     (tmp_path / "token").write_text("s3cret-token\n")
     (tmp_path / "address").write_text(hook.address)
     route = Route("webhook", "hook", url_file="address", token_file="token")
-    assert tell(message(), route, str(tmp_path / "hrmdoc.toml")).why == ""
+    assert send(message(), route, str(tmp_path / "hrmdoc.toml")).why == ""
     (_, headers, _) = hook.requests[0]
     assert (headers["Authorization"], headers["Idempotency-Key"]) == ("Bearer s3cret-token", "hrmdoc-1-0")
 
@@ -193,13 +193,13 @@ def test_a_webhook_gets_its_token_and_a_name_by_which_it_knows_a_repetition(
 )
 def test_what_a_refusal_means(hook: Hook, status: int, lasting: bool) -> None:
     hook.status, hook.answer, hook.headers = status, b"no \x1b[31mway", {"Retry-After": "7"}
-    answer = tell(message(), Route("webhook", "hook", url=hook.address), "")
+    answer = send(message(), Route("webhook", "hook", url=hook.address), "")
     assert (answer.why, answer.lasting, answer.after_s) == (f"HTTP {status}: no way", lasting, 7.0)
 
 
 def test_a_redirection_is_not_followed_so_that_no_token_goes_elsewhere(hook: Hook) -> None:
     hook.status, hook.headers = 302, {"Location": hook.address + "/elsewhere"}
-    answer = tell(message(), Route("webhook", "hook", url=hook.address), "")
+    answer = send(message(), Route("webhook", "hook", url=hook.address), "")
     assert "redirects" in answer.why
     assert hook.asked == 1
 
@@ -207,7 +207,7 @@ def test_a_redirection_is_not_followed_so_that_no_token_goes_elsewhere(hook: Hoo
 def test_a_secret_is_never_said(hook: Hook, key: str) -> None:
     hook.status, hook.answer = 403, f"key {KEY} at {hook.address}/T0K3NT0K3N is unknown".encode()
     route = Route("pagerduty", "pager", url=hook.address + "/T0K3NT0K3N", token_env=key)
-    why = tell(message(), route, "").why
+    why = send(message(), route, "").why
     assert "403" in why
     assert KEY not in why
     assert "T0K3N" not in why
@@ -227,7 +227,7 @@ def test_a_secret_is_never_said(hook: Hook, key: str) -> None:
     ],
 )
 def test_what_cannot_be_looked_up_is_said_and_raises_nothing(route: Route, said: str) -> None:
-    answer = tell(message(), route, "")
+    answer = send(message(), route, "")
     assert said in answer.why
     assert answer.why
 
@@ -237,7 +237,7 @@ def test_a_command_that_does_not_end_is_killed_with_what_it_started(
 ) -> None:
     monkeypatch.setattr(command, "TIMEOUT_S", 0.3)
     script = f"sleep 60 & echo $! > {tmp_path}/child; wait"
-    answer = tell(message(), Route("command", "c", command=f"sh -c '{script}'"), "")
+    answer = send(message(), Route("command", "c", command=f"sh -c '{script}'"), "")
     assert "did not end within" in answer.why
     child = int((tmp_path / "child").read_text())
     for _ in range(100):

@@ -18,7 +18,7 @@ from tests.alerts.conftest import NAN, SPIKE, over
 PLACE = Place("/runs/a", "node-1", "/runs/a")
 
 
-class Told:
+class Sent:
     """A worker by an invented clock, and what its target was told."""
 
     def __init__(self, folder: Path, target: str = "webhook", **route: object) -> None:
@@ -44,10 +44,10 @@ class Told:
 
 
 def test_of_two_watches_of_a_run_one_tells_and_the_other_goes_on_when_it_has_ended(tmp_path: Path) -> None:
-    first, second = Told(tmp_path, wait_s=0), Told(tmp_path, wait_s=0)
-    for told in (first, second):
-        told.worker.take([NAN])
-        told.worker.work()
+    first, second = Sent(tmp_path, wait_s=0), Sent(tmp_path, wait_s=0)
+    for sent in (first, second):
+        sent.worker.take([NAN])
+        sent.worker.work()
     assert (len(first.took), len(second.took)) == (1, 0)
     second.worker.take([over(NAN)])
     first.worker.follow(Path("/runs/b"), PLACE)
@@ -59,14 +59,14 @@ def test_of_two_watches_of_a_run_one_tells_and_the_other_goes_on_when_it_has_end
 def test_what_was_to_wait_for_others_when_a_watch_was_killed_is_told_by_the_next_of_any_run(
     tmp_path: Path,
 ) -> None:
-    killed = Told(tmp_path)
+    killed = Sent(tmp_path)
     killed.worker.take([SPIKE])
     killed.worker.work()
     assert killed.took == []
     assert killed.worker._ledger is not None
     assert killed.worker._ledger._lock is not None
     killed.worker._ledger._lock.release()  # as the system does
-    after = Told(tmp_path)
+    after = Sent(tmp_path)
     after.worker.follow(Path("/runs/other"), Place("/runs/other", "node-1", ""))
     after.worker.adopt()
     after.worker.work()
@@ -76,23 +76,23 @@ def test_what_was_to_wait_for_others_when_a_watch_was_killed_is_told_by_the_next
 def test_what_is_open_is_renewed_at_an_alertmanager_and_for_long_at_the_end(
     tmp_path: Path,
 ) -> None:
-    told = Told(tmp_path, "alertmanager")
-    told.worker.take([NAN, SPIKE])
-    told.worker.work()
-    assert (len(told.took), told.renewed) == (2, [])
-    told.worker.take([over(SPIKE)])
-    told.now += RENEW_S
-    told.worker.work()
-    told.worker.work()
-    assert told.renewed == [("critical", LASTS_S)]
-    told.worker.start()
-    told.worker.end()
-    told.worker.join(20)
-    assert told.renewed[1:] == [("critical", LEFT_S)]
+    sent = Sent(tmp_path, "alertmanager")
+    sent.worker.take([NAN, SPIKE])
+    sent.worker.work()
+    assert (len(sent.took), sent.renewed) == (2, [])
+    sent.worker.take([over(SPIKE)])
+    sent.now += RENEW_S
+    sent.worker.work()
+    sent.worker.work()
+    assert sent.renewed == [("critical", LASTS_S)]
+    sent.worker.start()
+    sent.worker.end()
+    sent.worker.join(20)
+    assert sent.renewed[1:] == [("critical", LEFT_S)]
 
 
 def test_what_a_target_was_told_of_a_run_that_ended_sick_is_forgotten_in_the_end(tmp_path: Path) -> None:
-    ended = Told(tmp_path, wait_s=0)
+    ended = Sent(tmp_path, wait_s=0)
     ended.worker.take([NAN])
     ended.worker.work()
     ended.worker.follow(Path("/runs/b"), PLACE)
@@ -106,26 +106,26 @@ def test_what_a_target_was_told_of_a_run_that_ended_sick_is_forgotten_in_the_end
 
 
 def test_a_fault_of_our_own_ends_no_thread_and_is_said_once(tmp_path: Path) -> None:
-    told = Told(tmp_path, wait_s=0)
-    put, faults = told.worker.outbox.send_due, iter([True, True])
+    sent = Sent(tmp_path, wait_s=0)
+    put, faults = sent.worker.outbox.send_due, iter([True, True])
 
     def faulty(*words: Any, **more: Any) -> bool:
         if next(faults, False):
             raise ZeroDivisionError("token=hf_abcdefghijklmnopqrstuv")
         return put(*words, **more)
 
-    told.worker.outbox.send_due = faulty  # type: ignore[method-assign]
-    told.worker.take([NAN])
-    told.worker._surely(told.worker.work)
-    told.worker._surely(told.worker.work)
-    told.worker._surely(told.worker.work)
-    assert (len(told.took), len(told.said)) == (1, 1)
-    assert "ZeroDivisionError" in told.said[0]
-    assert "hf_abc" not in told.said[0]
+    sent.worker.outbox.send_due = faulty  # type: ignore[method-assign]
+    sent.worker.take([NAN])
+    sent.worker._surely(sent.worker.work)
+    sent.worker._surely(sent.worker.work)
+    sent.worker._surely(sent.worker.work)
+    assert (len(sent.took), len(sent.said)) == (1, 1)
+    assert "ZeroDivisionError" in sent.said[0]
+    assert "hf_abc" not in sent.said[0]
 
 
 def test_a_target_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
-    told, hangs = Told(tmp_path, wait_s=0), threading.Event()
+    sent, hangs = Sent(tmp_path, wait_s=0), threading.Event()
     entered = threading.Event()
 
     def hang(_: Message) -> Answer:
@@ -133,25 +133,25 @@ def test_a_target_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
         hangs.wait(30)
         return Answer()
 
-    told.worker._deliver = hang
-    told.worker.take([NAN])
-    told.worker.start()
+    sent.worker._deliver = hang
+    sent.worker.take([NAN])
+    sent.worker.start()
     assert entered.wait(20)
-    told.worker.take([SPIKE])  # returns though the target hangs
-    told.worker.end()
-    told.worker.join(0.05)
-    assert [one.incidents[0] for _, one in told.worker.outbox.waiting()] == [NAN]
+    sent.worker.take([SPIKE])  # returns though the target hangs
+    sent.worker.end()
+    sent.worker.join(0.05)
+    assert [one.incidents[0] for _, one in sent.worker.outbox.waiting()] == [NAN]
     hangs.set()
-    told.worker.join(20)
+    sent.worker.join(20)
 
 
 def test_failing_and_working_again_is_said_once_each(tmp_path: Path) -> None:
-    told = Told(tmp_path, wait_s=0)
-    told.answer = Answer("HTTP 503")
-    told.worker.take([NAN])
+    sent = Sent(tmp_path, wait_s=0)
+    sent.answer = Answer("HTTP 503")
+    sent.worker.take([NAN])
     for _ in range(5):
-        told.worker.work()
-        told.now += 200
-    told.answer = Answer()
-    told.worker.work()
-    assert told.said == ["webhook: HTTP 503; it is tried again", "webhook: works again"]
+        sent.worker.work()
+        sent.now += 200
+    sent.answer = Answer()
+    sent.worker.work()
+    assert sent.said == ["webhook: HTTP 503; it is tried again", "webhook: works again"]

@@ -15,15 +15,15 @@ from hrmdoc import readers
 from hrmdoc.fleet.engines import Limits
 from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.work import Done, Wish
+from hrmdoc.fleet.work import Done, Request
 from hrmdoc.settings import Settings
 from tests.fleet.runs_of import write_run
 
-WISH = Wish(Settings(), {})
+REQUEST = Request(Settings(), {})
 
 
 @pytest.fixture
-def ward(tmp_path: Path) -> Path:
+def fleet(tmp_path: Path) -> Path:
     for number in range(6):
         write_run(tmp_path / "runs" / f"run_{number}", sick=number == 3)
     return tmp_path / "runs"
@@ -33,20 +33,20 @@ def summaries(found: Iterator[Done]) -> dict[str, Summary]:
     return {Path(done.summary.path).name: done.summary for done in found}
 
 
-def test_one_process_and_several_say_the_same(ward: Path) -> None:
-    groups = readers.runs_below(ward)
-    here = summaries(done for group in groups for done in examined([group], WISH))
-    there = summaries(examined(groups, WISH, jobs=2))
+def test_one_process_and_several_say_the_same(fleet: Path) -> None:
+    groups = readers.runs_below(fleet)
+    here = summaries(done for group in groups for done in examined([group], REQUEST))
+    there = summaries(examined(groups, REQUEST, jobs=2))
     assert here == there
     assert [there[f"run_{number}"].verdict for number in (0, 3)] == ["healthy", "critical"]
 
 
-def test_a_summary_is_small_and_says_what_when_and_how_much(ward: Path) -> None:
-    (done,) = examined([group for group in readers.runs_below(ward) if group.folder.endswith("_3")], WISH)
+def test_a_summary_is_small_and_says_what_when_and_how_much(fleet: Path) -> None:
+    (done,) = examined([group for group in readers.runs_below(fleet) if group.folder.endswith("_3")], REQUEST)
     found = done.summary
     assert len(pickle.dumps(done)) < 50_000
     assert (found.step, found.last_step, found.account.lost_steps) == (210, 400, 190)
-    assert found.likeness.endswith("/loss-nonfinite")
+    assert found.failure_mode.endswith("/loss-nonfinite")
     assert found.cause is not None
     assert found.incidents[0].opened == found.since
     assert found.settings["optimizer.lr"] == 3e-4
@@ -78,21 +78,21 @@ class Deadly:
         (Deadly(bytearray, 1 << 40), "without a word"),  # more memory than a process may have
     ],
 )
-def test_a_run_that_ends_its_process_costs_its_own_row_alone(ward: Path, run: Any, said: str) -> None:
-    groups = readers.runs_below(ward)
-    found = summaries(examined([run, *groups, run], WISH, jobs=2))
+def test_a_run_that_ends_its_process_costs_its_own_row_alone(fleet: Path, run: Any, said: str) -> None:
+    groups = readers.runs_below(fleet)
+    found = summaries(examined([run, *groups, run], REQUEST, jobs=2))
     assert said in found.pop("deadly").fault
     assert sorted(found) == [f"run_{number}" for number in range(6)]
     assert all(one.points for one in found.values())
 
 
-def test_a_process_that_has_grown_is_replaced(ward: Path) -> None:
-    groups = readers.runs_below(ward)
-    assert len(summaries(examined(groups, WISH, jobs=1, limits=Limits(recycle=1)))) == 6
+def test_a_process_that_has_grown_is_replaced(fleet: Path) -> None:
+    groups = readers.runs_below(fleet)
+    assert len(summaries(examined(groups, REQUEST, jobs=1, limits=Limits(recycle=1)))) == 6
 
 
-def test_a_run_that_takes_too_long_is_ended_and_the_rest_goes_on(ward: Path) -> None:
-    groups = readers.runs_below(ward)
-    found = summaries(examined(groups, WISH, jobs=1, limits=Limits(seconds=0.001, seconds_a_byte=0.0)))
+def test_a_run_that_takes_too_long_is_ended_and_the_rest_goes_on(fleet: Path) -> None:
+    groups = readers.runs_below(fleet)
+    found = summaries(examined(groups, REQUEST, jobs=1, limits=Limits(seconds=0.001, seconds_a_byte=0.0)))
     assert len(found) == 6
     assert all("took more than" in one.fault for one in found.values())

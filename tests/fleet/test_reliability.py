@@ -74,16 +74,16 @@ def test_a_host_whose_runs_fail_is_an_offender() -> None:
 
 
 @pytest.fixture
-def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for number in range(4):
         write_run(tmp_path / "runs" / f"run_{number}", oom=number == 2)
     return tmp_path
 
 
-def test_a_review_has_its_figures_first_and_each_run_behind_them(ward: Path) -> None:
+def test_a_review_has_its_figures_first_and_each_run_behind_them(fleet: Path) -> None:
     assert main(["report", "runs", "-o", "review.html"]) == 0
-    page = (ward / "review.html").read_text()
+    page = (fleet / "review.html").read_text()
     places = [page.index(text) for text in ("ETTR", "What to do", "By cause", "Incidents", 'id="run')]
     assert places == sorted(places)
     assert page.count('<article class="run"') == 4
@@ -92,22 +92,22 @@ def test_a_review_has_its_figures_first_and_each_run_behind_them(ward: Path) -> 
     assert "400 of 1,600" in page
 
 
-def test_many_runs_are_written_as_few_are(ward: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_runs_are_written_as_few_are(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hrmdoc.cli.report.FEW", 1)
     assert main(["report", "runs", "-o", "review.html"]) == 0
-    assert (ward / "review.html").read_text().count('<article class="run"') == 4
+    assert (fleet / "review.html").read_text().count('<article class="run"') == 4
 
 
-def test_json_holds_figures_and_runs(ward: Path) -> None:
+def test_json_holds_figures_and_runs(fleet: Path) -> None:
     assert main(["report", "runs", "-o", "review.json"]) == 0
-    found = json.loads((ward / "review.json").read_text())
+    found = json.loads((fleet / "review.json").read_text())
     assert found["schema"] == "hrmdoc.review/1"
     assert found["reliability"]["lost_steps"] == 400
     assert len(found["runs"]) == 4
 
 
 def test_a_pdf_without_a_browser_is_refused_with_what_to_do(
-    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(review, "BROWSERS", ("no-such-browser",))
     assert main(["report", "runs", "-o", "review.pdf"]) == 2
@@ -116,6 +116,6 @@ def test_a_pdf_without_a_browser_is_refused_with_what_to_do(
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_pdf_is_printed_by_the_browser(ward: Path) -> None:
+def test_a_pdf_is_printed_by_the_browser(fleet: Path) -> None:
     assert main(["report", "runs", "-o", "review.pdf"]) == 0
-    assert (ward / "review.pdf").read_bytes().startswith(b"%PDF")
+    assert (fleet / "review.pdf").read_bytes().startswith(b"%PDF")

@@ -13,7 +13,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import Asked, Triage
-from hrmdoc.fleet.work import Wish
+from hrmdoc.fleet.work import Request
 from hrmdoc.readers.sources import remote
 from hrmdoc.readers.sources.find import Listing
 from hrmdoc.settings import Settings
@@ -21,7 +21,7 @@ from tests.fleet.runs_of import write_run
 
 pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'hrmdoc[remote]'")
 server = pytest.importorskip("moto.server", reason="moto's S3 server is not installed")
-WISH = Wish(Settings(), {})
+REQUEST = Request(Settings(), {})
 
 
 @pytest.fixture
@@ -38,20 +38,20 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     files = fsspec.filesystem("s3", skip_instance_cache=True)
     fsspec.filesystem("s3").clear_instance_cache()
-    files.makedirs("ward", exist_ok=True)
+    files.makedirs("fleet", exist_ok=True)
     for name in ("run_0", "run_1", "run_2"):
         write_run(tmp_path / name, sick=name == "run_1")
         (tmp_path / name / "plot.png").write_bytes(b"\x89PNG")
         for file in (tmp_path / name).iterdir():
-            files.pipe_file(f"ward/runs/{name}/{file.name}", file.read_bytes())
-    yield "s3://ward/runs"
+            files.pipe_file(f"bucket/runs/{name}/{file.name}", file.read_bytes())
+    yield "s3://bucket/runs"
     started.stop()
     fsspec.filesystem("s3").clear_instance_cache()
 
 
 def test_runs_in_a_bucket_are_those_of_the_folder(bucket: str, tmp_path: Path) -> None:
-    found = {done.summary.path: done.summary for done in examined(readers.runs_below(bucket), WISH)}
-    here = [done.summary for done in examined(readers.runs_below(tmp_path), WISH)]
+    found = {done.summary.path: done.summary for done in examined(readers.runs_below(bucket), REQUEST)}
+    here = [done.summary for done in examined(readers.runs_below(tmp_path), REQUEST)]
     assert sorted(found) == [f"{bucket}/run_{number}" for number in range(3)]
     told = [(run.verdict, run.headline, run.account, run.settings) for _, run in sorted(found.items())]
     assert told == [
@@ -62,25 +62,25 @@ def test_runs_in_a_bucket_are_those_of_the_folder(bucket: str, tmp_path: Path) -
 def test_another_process_reads_them_too_and_patterns_are_resolved(bucket: str) -> None:
     groups = readers.runs_below(f"{bucket}/run_*")
     assert len(groups) == 3
-    verdicts = sorted(done.summary.verdict for done in examined(groups, WISH, jobs=1))
+    verdicts = sorted(done.summary.verdict for done in examined(groups, REQUEST, jobs=1))
     assert verdicts == ["critical", "healthy", "healthy"]
 
 
 def test_a_second_look_costs_the_listing_alone(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look() -> int:
+    def known_again() -> int:
         store = Store(tmp_path / "cache.sqlite")
         try:
-            return Triage([bucket], WISH, store).look(Asked(), lambda _: lambda _: None).known
+            return Triage([bucket], REQUEST, store).run(Asked(), lambda _: lambda _: None).known
         finally:
             store.close()
 
-    assert look() == 0
+    assert known_again() == 0
     monkeypatch.setattr(
         remote, "heads", lambda *_: iter(()) if not list(_[0]) else pytest.fail("a head was read")
     )
-    assert look() == 3
+    assert known_again() == 3
 
 
 def test_an_object_is_read_in_pieces_to_its_listed_end(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_an_object_is_read_in_pieces_to_its_listed_end(bucket: str, monkeypatch:
 
 def test_what_is_not_there_and_what_cannot_be_reached_is_said(bucket: str) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
-        readers.runs_below("s3://ward/nothing", how=Listing())
+        readers.runs_below("s3://bucket/nothing", how=Listing())
     with pytest.raises(InputError, match="s3://elsewhere/runs"):
         readers.runs_below("s3://elsewhere/runs")
     assert os.environ["AWS_ENDPOINT_URL"]

@@ -1,4 +1,4 @@
-"""A ward at a glance: what stands first, what is folded, what changed, and what a second look costs."""
+"""A fleet at a glance: what stands first, what is folded, what changed, and what a second pass costs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from hrmdoc import readers
 from hrmdoc.cli.main import main
 from hrmdoc.fleet import examine, store
-from hrmdoc.fleet.triage import Asked, Triage, Ward
-from hrmdoc.fleet.work import Wish
+from hrmdoc.fleet.triage import Asked, Fleet, Triage
+from hrmdoc.fleet.work import Request
 from hrmdoc.readers.sources import find
 from hrmdoc.settings import Settings
 from tests.fleet.runs_of import write_run
@@ -35,7 +35,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ward(apart: Path) -> Path:
+def fleet(apart: Path) -> Path:
     for number in range(8):
         write_run(apart / "runs" / f"run_{number}", lr=0.5 if number > 3 else 3e-4, sick=number > 3)
     write_run(apart / "runs" / "run_8", oom=True)
@@ -52,16 +52,16 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Shown:
     return run
 
 
-def look(*paths: Path, asked: Asked | None = None) -> Ward:
+def triage(*paths: Path, asked: Asked | None = None) -> Fleet:
     kept = store.Store()
     try:
-        triage = Triage([str(path) for path in paths], Wish(Settings(), {}), kept)
-        return triage.look(asked or Asked(), lambda _: lambda _: None)
+        work = Triage([str(path) for path in paths], Request(Settings(), {}), kept)
+        return work.run(asked or Asked(), lambda _: lambda _: None)
     finally:
         kept.close()
 
 
-def test_the_worst_stand_first_and_the_alike_are_folded(ward: Path, shown: Shown) -> None:
+def test_the_worst_stand_first_and_the_alike_are_folded(fleet: Path, shown: Shown) -> None:
     text = shown("runs")
     lines = text.splitlines()
     assert lines[0].startswith("✗ CRITICAL  9 runs: 5 critical, 4 healthy")
@@ -74,7 +74,7 @@ def test_the_worst_stand_first_and_the_alike_are_folded(ward: Path, shown: Shown
     assert "run_0" in shown("runs", "--verbose")
 
 
-def test_json_and_csv_hold_every_run(ward: Path, shown: Shown) -> None:
+def test_json_and_csv_hold_every_run(fleet: Path, shown: Shown) -> None:
     found = json.loads(shown("--json", "runs"))
     assert found["schema"] == "hrmdoc.triage/1"
     assert [one["verdict"] for one in found["runs"]] == ["critical"] * 5 + ["healthy"] * 4
@@ -84,28 +84,28 @@ def test_json_and_csv_hold_every_run(ward: Path, shown: Shown) -> None:
     assert (oom["lost_steps"], oom["state"], oom["last_step"]) == ("400", "crashed", "400")
 
 
-def test_a_setting_that_separates_is_named_and_chance_is_not(ward: Path, shown: Shown) -> None:
+def test_a_setting_that_separates_is_named_and_chance_is_not(fleet: Path, shown: Shown) -> None:
     for number in range(9, 30):
-        write_run(ward / f"run_{number}", lr=0.5 if number % 3 else 3e-4, sick=number % 3 > 0)
+        write_run(fleet / f"run_{number}", lr=0.5 if number % 3 else 3e-4, sick=number % 3 > 0)
     text = shown("runs")
     assert "optimizer.lr = 0.5 (or learning_rate: the runs do not tell): 18 of 18 sick, else 1 of 12" in text
     assert "batch" not in text
 
 
-def test_groups_are_by_cause_host_or_any_setting(ward: Path, shown: Shown) -> None:
+def test_groups_are_by_cause_host_or_any_setting(fleet: Path, shown: Shown) -> None:
     rows = [line.split() for line in shown("runs", "--group-by", "learning_rate").splitlines()[1:]]
     assert [row[:4] for row in rows] == [["0.5", "4", "4", "100%"], ["0.0003", "5", "1", "20%"]]
     assert "no run has the setting 'learning_rat'" not in shown("runs", "--group-by", "cause")
 
 
-def test_an_unknown_setting_names_the_nearest(ward: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_setting_names_the_nearest(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["triage", "runs", "--group-by", "learning_rat"]) == 2
     assert "did you mean 'learning_rate'?" in capsys.readouterr().err
 
 
-def test_filters_show_what_was_asked_for(ward: Path, shown: Shown) -> None:
-    os.utime(ward / "run_8" / "train.log", (1.7e9, 1.7e9))
-    os.utime(ward / "run_8" / "config.yaml", (1.7e9, 1.7e9))
+def test_filters_show_what_was_asked_for(fleet: Path, shown: Shown) -> None:
+    os.utime(fleet / "run_8" / "train.log", (1.7e9, 1.7e9))
+    os.utime(fleet / "run_8" / "config.yaml", (1.7e9, 1.7e9))
     assert len(shown("--csv", "--verdict", "healthy", "runs").splitlines()) == 5
     assert "run_8" not in shown("--csv", "--since", "1d", "runs")
     causes = {
@@ -117,9 +117,9 @@ def test_filters_show_what_was_asked_for(ward: Path, shown: Shown) -> None:
 
 
 def test_a_second_look_opens_no_file_and_examines_nothing(
-    ward: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = look(ward)
+    first = triage(fleet)
     assert first.known == 0
 
     def refuse(*_: Any, **__: Any) -> Any:
@@ -128,19 +128,19 @@ def test_a_second_look_opens_no_file_and_examines_nothing(
     monkeypatch.setattr(find, "_read_head", refuse)
     monkeypatch.setattr(examine, "examine", refuse)
     monkeypatch.setattr(examine, "engine", refuse)
-    second = look(ward)
+    second = triage(fleet)
     assert second.known == 9
     assert second.runs == first.runs
 
 
-def test_a_changed_file_is_examined_again_and_the_change_is_told(ward: Path) -> None:
-    assert look(ward).changes is None
-    write_run(ward / "run_0", sick=True)
-    write_run(ward / "run_4", lr=0.5)
-    write_run(ward / "run_9")
-    for file in (ward / "run_5").iterdir():
+def test_a_changed_file_is_examined_again_and_the_change_is_told(fleet: Path) -> None:
+    assert triage(fleet).changes is None
+    write_run(fleet / "run_0", sick=True)
+    write_run(fleet / "run_4", lr=0.5)
+    write_run(fleet / "run_9")
+    for file in (fleet / "run_5").iterdir():
         file.unlink()
-    found = look(ward)
+    found = triage(fleet)
     assert found.known == 6
     assert found.changes is not None
     named = {
@@ -150,44 +150,44 @@ def test_a_changed_file_is_examined_again_and_the_change_is_told(ward: Path) -> 
     assert named == {"sick": ["run_0"], "recovered": ["run_4"], "new": ["run_9"], "gone": ["run_5"]}
 
 
-def test_other_settings_ask_anew(ward: Path) -> None:
-    look(ward)
+def test_other_settings_ask_anew(fleet: Path) -> None:
+    triage(fleet)
     kept = store.Store()
-    groups = readers.runs_below(ward)
+    groups = readers.runs_below(fleet)
     plain, other = (
-        store.keys(groups, Wish(Settings(fail_on=level), {})) for level in ("warning", "critical")
+        store.keys(groups, Request(Settings(fail_on=level), {})) for level in ("warning", "critical")
     )
     assert len(kept.results(plain)) == 9
     assert kept.results(other) == {}
 
 
-def test_a_cache_that_is_damaged_or_cannot_be_written_costs_time_alone(ward: Path, tmp_path: Path) -> None:
-    look(ward)
+def test_a_cache_that_is_damaged_or_cannot_be_written_costs_time_alone(fleet: Path, tmp_path: Path) -> None:
+    triage(fleet)
     (tmp_path / "cache" / "fleet.sqlite").write_bytes(b"no database" * 999)
-    assert len(look(ward).runs) == 9
-    assert look(ward).known == 9
+    assert len(triage(fleet).runs) == 9
+    assert triage(fleet).known == 9
 
 
 def test_a_run_that_vanishes_while_it_is_listed_is_a_row_and_no_error(
-    ward: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     below = readers.runs_below
 
     def listed(*words: Any, **more: Any) -> Any:
         groups = below(*words, **more)
-        (ward / "run_2" / "train.log").unlink()
-        write_run(ward / "run_10")
+        (fleet / "run_2" / "train.log").unlink()
+        write_run(fleet / "run_10")
         return groups
 
     monkeypatch.setattr("hrmdoc.fleet.triage.runs_below", listed)
-    found = {Path(run.path).name: run for run in look(ward).runs}
+    found = {Path(run.path).name: run for run in triage(fleet).runs}
     assert len(found) == 9
     assert found["run_2"].verdict == "no_data"
     assert found["run_3"].verdict == "healthy"
 
 
 def test_what_was_done_before_an_interrupt_is_not_done_again(
-    ward: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examined = examine.examined
 
@@ -200,8 +200,8 @@ def test_what_was_done_before_an_interrupt_is_not_done_again(
     with monkeypatch.context() as once:
         once.setattr("hrmdoc.fleet.triage.examined", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            look(ward)
-    assert look(ward).known == 5
+            triage(fleet)
+    assert triage(fleet).known == 5
 
 
 def test_the_trials_of_a_hydra_sweep_and_of_an_optuna_study_are_told_apart_by_their_settings(
@@ -234,4 +234,4 @@ def test_three_hundred_runs(apart: Path, shown: Shown) -> None:
     found = json.loads(shown("--json", "many"))
     assert len(found["runs"]) == 300
     assert sum(run["verdict"] == "critical" for run in found["runs"]) == 30
-    assert found["likenesses"][0]["sick"] == 30
+    assert found["failure_modes"][0]["sick"] == 30

@@ -18,9 +18,9 @@ from mcp import Client, StdioServerParameters
 
 from hrmdoc.errors import ActionError, HrmdocError, PatchError, UsageError
 from hrmdoc.mcp_server.bounded import LIMITS, Detail, text
-from hrmdoc.mcp_server.desk import Desk
 from hrmdoc.mcp_server.quotes import Quotes
 from hrmdoc.mcp_server.server import build
+from hrmdoc.mcp_server.tools import Tools
 from hrmdoc.web.roots import Roots
 from tests.reports.runs_of import write_run
 
@@ -59,31 +59,33 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(runs: Path) -> Desk:
-    return Desk(Roots.of([str(runs)]))
+def tools(runs: Path) -> Tools:
+    return Tools(Roots.of([str(runs)]))
 
 
-def allowing(runs: Path, home: Path, policy: str) -> Desk:
+def allowing(runs: Path, home: Path, policy: str) -> Tools:
     (home / "config" / "hrmdoc").mkdir(parents=True)
     (home / "config" / "hrmdoc" / "hrmdoc.toml").write_text(policy)
-    return Desk(Roots.of([str(runs)]), allow_apply=True)
+    return Tools(Roots.of([str(runs)]), allow_apply=True)
 
 
-def called(desk: Desk, *calls: tuple[str, dict[str, Any]]) -> list[tuple[bool, str]]:
+def called(tools: Tools, *calls: tuple[str, dict[str, Any]]) -> list[tuple[bool, str]]:
     """Each answer with whether it is an error, as the SDK's client gets it from a server in this process."""
 
     async def ask() -> list[tuple[bool, str]]:
-        async with Client(build(desk)) as client:
+        async with Client(build(tools)) as client:
             answers = [await client.call_tool(name, words) for name, words in calls]
         return [(bool(one.is_error), one.content[0].text) for one in answers]  # type: ignore[union-attr]
 
     return asyncio.run(ask())
 
 
-def unquoted(desk: Desk, told: str) -> str:
+def unquoted(tools: Tools, told: str) -> str:
     """An answer without what stands between its marks."""
-    mark = desk.quotes.mark
-    return re.sub(rf"<data-{mark}>.*?</data-{mark}>", "", told.replace(desk.quotes.note, ""), flags=re.DOTALL)
+    mark = tools.quotes.mark
+    return re.sub(
+        rf"<data-{mark}>.*?</data-{mark}>", "", told.replace(tools.quotes.note, ""), flags=re.DOTALL
+    )
 
 
 def test_a_real_client_over_stdio_gets_diagnoses(runs: Path) -> None:
@@ -110,11 +112,11 @@ def test_a_real_client_over_stdio_gets_diagnoses(runs: Path) -> None:
 
 @pytest.mark.parametrize("detail", LIMITS)
 def test_orders_in_a_log_stand_between_marks_that_it_cannot_know(
-    desk: Desk, runs: Path, detail: Detail
+    tools: Tools, runs: Path, detail: Detail
 ) -> None:
     run = next(one.name for one in runs.iterdir() if ORDER in one.name)
     answers = called(
-        desk,
+        tools,
         ("triage", {"detail": detail}),
         ("analyze", {"run": run, "detail": detail}),
         ("series", {"run": run, "detail": detail}),
@@ -125,16 +127,16 @@ def test_orders_in_a_log_stand_between_marks_that_it_cannot_know(
     )
     assert sum(ORDER in told for _, told in answers) >= 4
     for wrong, told in answers:
-        assert ORDER not in unquoted(desk, told)
-        assert "IGNORE ALL" not in unquoted(desk, told)
+        assert ORDER not in unquoted(tools, told)
+        assert "IGNORE ALL" not in unquoted(tools, told)
         assert len(told.encode()) <= LIMITS[detail] + 60 * wrong
 
 
-def test_a_run_is_named_as_it_was_told_with_or_without_the_marks(desk: Desk) -> None:
-    rows = json.loads(called(desk, ("triage", {}))[0][1])["runs"]
+def test_a_run_is_named_as_it_was_told_with_or_without_the_marks(tools: Tools) -> None:
+    rows = json.loads(called(tools, ("triage", {}))[0][1])["runs"]
     sick = next(one["run"] for one in rows if "sick" in one["run"])
-    assert sick.startswith(f"<data-{desk.quotes.mark}>")
-    assert desk.analyze(sick)["verdict"] == desk.analyze("sick")["verdict"] == "critical"
+    assert sick.startswith(f"<data-{tools.quotes.mark}>")
+    assert tools.analyze(sick)["verdict"] == tools.analyze("sick")["verdict"] == "critical"
 
 
 def test_text_that_guesses_a_mark_does_not_end_its_quotation() -> None:
@@ -146,63 +148,63 @@ def test_text_that_guesses_a_mark_does_not_end_its_quotation() -> None:
 
 
 @pytest.mark.parametrize("path", ["..", "/etc", "../here", "sick/../..", "linked", "nowhere", "a\0b"])
-def test_nothing_outside_of_the_roots_is_read(desk: Desk, runs: Path, apart: Path, path: str) -> None:
+def test_nothing_outside_of_the_roots_is_read(tools: Tools, runs: Path, apart: Path, path: str) -> None:
     write_run(apart / "here" / "private", lr=0.8, sick_from=200)
     (runs / "linked").symlink_to(apart / "here" / "private")
     with pytest.raises(UsageError, match="no such run below"):
-        desk.analyze(path)
+        tools.analyze(path)
     with pytest.raises(UsageError):
-        desk.triage(path)
+        tools.triage(path)
 
 
-def test_a_file_that_a_link_leads_outside_to_is_not_read(desk: Desk, runs: Path, apart: Path) -> None:
+def test_a_file_that_a_link_leads_outside_to_is_not_read(tools: Tools, runs: Path, apart: Path) -> None:
     (apart / "secret.jsonl").write_text('{"step": 1, "loss": 2.0}\n' * 9)
     (runs / "trap").mkdir()
     (runs / "trap" / "metrics.jsonl").symlink_to(apart / "secret.jsonl")
     with pytest.raises(HrmdocError):
-        desk.analyze("trap")
-    assert "trap" not in json.dumps(desk.triage(""))
+        tools.analyze("trap")
+    assert "trap" not in json.dumps(tools.triage(""))
 
 
-def test_points_are_bounded_and_keep_the_extremes(desk: Desk) -> None:
-    told = desk.series("sick", "train.loss", "short")
+def test_points_are_bounded_and_keep_the_extremes(tools: Tools) -> None:
+    told = tools.series("sick", "train.loss", "short")
     values = [value for _, value in told["points"]]
     assert len(values) <= 42 < told["points_of"]
     assert "nan" in values
     assert max(one for one in values if isinstance(one, float)) == told["range"][1]
 
 
-def test_a_patch_is_refused_unless_the_server_may_write(desk: Desk, runs: Path) -> None:
+def test_a_patch_is_refused_unless_the_server_may_write(tools: Tools, runs: Path) -> None:
     before = (runs / "sick" / "config.yaml").read_bytes()
-    shown = desk.preview("sick", "", "short")
+    shown = tools.preview("sick", "", "short")
     assert "learning_rate" in shown["diff"]
     assert "--allow-apply" in shown["apply"]
     with pytest.raises(ActionError, match="nothing was written"):
-        desk.apply("sick", shown["remedy"], shown["proof"])
+        tools.apply("sick", shown["remedy"], shown["proof"])
     assert (runs / "sick" / "config.yaml").read_bytes() == before
 
 
 def test_the_policy_rules_what_may_be_written(runs: Path, apart: Path) -> None:
-    desk = allowing(runs, apart, "")
-    shown = desk.preview("sick", "", "short")
+    tools = allowing(runs, apart, "")
+    shown = tools.preview("sick", "", "short")
     assert "without asking, nothing is allowed" in shown["apply"]
     with pytest.raises(ActionError):
-        desk.apply("sick", shown["remedy"], shown["proof"])
+        tools.apply("sick", shown["remedy"], shown["proof"])
 
 
 def test_a_person_is_not_passed_by(runs: Path, apart: Path) -> None:
-    desk = allowing(runs, apart, '[policy]\nauto = ["safe", "guarded"]\nask = ["safe", "guarded"]\n')
-    assert "a person" in desk.preview("sick", "", "short")["apply"]
+    tools = allowing(runs, apart, '[policy]\nauto = ["safe", "guarded"]\nask = ["safe", "guarded"]\n')
+    assert "a person" in tools.preview("sick", "", "short")["apply"]
 
 
 def test_an_allowed_patch_is_written_as_it_was_shown_and_recorded(runs: Path, apart: Path) -> None:
-    desk = allowing(runs, apart, '[policy]\nauto = ["safe", "guarded"]\n')
-    shown = desk.preview("sick", "", "short")
+    tools = allowing(runs, apart, '[policy]\nauto = ["safe", "guarded"]\n')
+    shown = tools.preview("sick", "", "short")
     assert shown["apply"].startswith("allowed")
     with pytest.raises(PatchError, match="not the patch that was shown"):
-        desk.apply("sick", shown["remedy"], "0" * 16)
+        tools.apply("sick", shown["remedy"], "0" * 16)
     assert "0.8" in (runs / "sick" / "config.yaml").read_text()
-    desk.apply("sick", shown["remedy"], shown["proof"])
+    tools.apply("sick", shown["remedy"], shown["proof"])
     assert "learning_rate: 0.8" not in (runs / "sick" / "config.yaml").read_text()
     assert any("by an assistant" in one.read_text() for one in apart.rglob("actions.jsonl"))
 

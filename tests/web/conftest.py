@@ -54,14 +54,14 @@ def runs(tmp_path: Path) -> Path:
 def settled(board: Board) -> Board:
     """The board once every run was looked at."""
 
-    async def look() -> None:
+    async def examine_all() -> None:
         for _ in range(50):
             await board.step()
             await asyncio.gather(*board._tasks)
             if board.entries and not board.waiting:
                 return
 
-    asyncio.run(look())
+    asyncio.run(examine_all())
     return board
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hrmdoc.web.board import Board
-from hrmdoc.web.looks import Row, look
 from hrmdoc.web.roots import Roots
+from hrmdoc.web.rows import Row, row_of
 from hrmdoc.web.workers import WorkerDiedError
 from tests.reports.runs_of import write_run
 from tests.web.conftest import Here, settled
@@ -24,12 +24,12 @@ def again(board: Board) -> Board:
     for entry in board.entries.values():
         entry.at = -1e9
 
-    async def look() -> None:
+    async def examine_all() -> None:
         for _ in range(4):
             await board.step()
             await asyncio.gather(*board._tasks)
 
-    asyncio.run(look())
+    asyncio.run(examine_all())
     return board
 
 
@@ -81,7 +81,7 @@ def test_a_run_that_falls_silent_is_looked_at_again(runs: Path, monkeypatch: pyt
     healthy = next(one for one in board.entries.values() if one.name == "healthy")
     assert healthy.row is not None
     assert healthy.row.live
-    monkeypatch.setattr("hrmdoc.web.looks.LIVE_S", -1.0)
+    monkeypatch.setattr("hrmdoc.web.rows.LIVE_S", -1.0)
     again(board)
     assert not healthy.row.live
 
@@ -110,8 +110,8 @@ def test_a_fault_of_the_doctor_is_a_row_and_no_end(runs: Path, monkeypatch: Any)
     def broken(*_: object) -> None:
         raise ZeroDivisionError("so it is")
 
-    monkeypatch.setattr("hrmdoc.web.looks.examine", broken)
+    monkeypatch.setattr("hrmdoc.web.rows.examine", broken)
     roots = Roots.of([str(runs)])
-    row = look(roots.runs()[0], roots)
+    row = row_of(roots.runs()[0], roots)
     assert row.verdict == "no_data"
     assert "ZeroDivisionError" in row.said

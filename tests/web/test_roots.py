@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import UsageError
-from hrmdoc.web.looks import examine
 from hrmdoc.web.roots import Roots, key_of
+from hrmdoc.web.rows import examine
 from tests.reports.runs_of import write_run
 
 

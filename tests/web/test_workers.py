@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from hrmdoc.web import desk
+from hrmdoc.web import run_page
 from hrmdoc.web.app import Site
 from hrmdoc.web.workers import TooLongError, within
 from tests.web.conftest import key
@@ -46,7 +46,7 @@ def test_a_run_that_cannot_be_drawn_is_said_so_on_its_page(
     def breaks(*_: object) -> str:
         raise error
 
-    monkeypatch.setattr(desk, "draw", breaks)
+    monkeypatch.setattr(run_page, "draw", breaks)
     answer = client.get(f"/runs/{key(site, 'sick')}")
     assert answer.status_code == 503
     assert "it took too long" in answer.text

@@ -182,8 +182,10 @@ class Training:
         self.run.scalars.write([Row(step, time.time(), shown)])
         self.run.heartbeat(step)
         if step % LOG_EVERY == 0:
-            told = " ".join(f"{name} {value:g}" for name, value in shown.items() if name[:6] != "unseen")
-            self.run.log(f"step {step}/{self.settings.steps} {told}")
+            shown_values = " ".join(
+                f"{name} {value:g}" for name, value in shown.items() if name[:6] != "unseen"
+            )
+            self.run.log(f"step {step}/{self.settings.steps} {shown_values}")
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:

@@ -12,15 +12,15 @@ from hrmdoc.errors import ConfigError
 from hrmdoc.routes import Route
 
 _TELL: dict[str, Callable[[Message, Access], Answer]] = {
-    "alertmanager": alertmanager.tell,
-    "apprise": apprise.tell,
-    "command": command.tell,
-    "pagerduty": pagerduty.tell,
-    "webhook": webhook.tell,
+    "alertmanager": alertmanager.send,
+    "apprise": apprise.send,
+    "command": command.send,
+    "pagerduty": pagerduty.send,
+    "webhook": webhook.send,
 }
 
 
-def tell(message: Message, route: Route, origin: str) -> Answer:
+def send(message: Message, route: Route, origin: str) -> Answer:
     """Tells the target of a route; no secret stands in the answer.
 
     Args:

@@ -19,7 +19,7 @@ LEFT_S = 86_400.0
 """What is open when the watch ends stays open for so long."""
 
 
-def tell(message: Message, access: Access, lasts_s: float = LASTS_S) -> Answer:
+def send(message: Message, access: Access, lasts_s: float = LASTS_S) -> Answer:
     """Posts the incidents as alerts."""
     url = access.url.rstrip("/") + "/api/v2/alerts"
     body = [alert(one, message, lasts_s) for one in message.incidents]

@@ -21,7 +21,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec("apprise") is not None
 
 
-def tell(message: Message, access: Access) -> Answer:
+def send(message: Message, access: Access) -> Answer:
     """Sends the text as text: nothing in it is taken for markup."""
     if not is_installed():
         return Answer(MISSING)

@@ -16,7 +16,7 @@ from hrmdoc.alerts.targets.access import Access
 TIMEOUT_S = 10.0
 
 
-def tell(message: Message, access: Access) -> Answer:
+def send(message: Message, access: Access) -> Answer:
     """Runs the command; it has taken the message when it ends with 0. One that does not end is killed with
     all that it started."""
     words = shlex.split(access.command)

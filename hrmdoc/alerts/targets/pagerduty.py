@@ -18,7 +18,7 @@ SUMMARY = 1024
 """Characters that a summary may have."""
 
 
-def tell(message: Message, access: Access) -> Answer:
+def send(message: Message, access: Access) -> Answer:
     """Sends one event."""
     return post(access.url or URL, event(message, access.token), {})
 

@@ -30,10 +30,10 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def post(url: str, body: Any, headers: dict[str, str]) -> Answer:
     """Posts `body` as JSON; any 2xx means that it was taken."""
-    told = {"Content-Type": "application/json", "User-Agent": "hrmdoc", **headers}
+    sent = {"Content-Type": "application/json", "User-Agent": "hrmdoc", **headers}
     try:
         data = json.dumps(body).encode()
-        request = urllib.request.Request(url, data=data, headers=told, method="POST")  # noqa: S310 (checked)
+        request = urllib.request.Request(url, data=data, headers=sent, method="POST")  # noqa: S310 (checked)
         if request.type not in ("http", "https"):
             return Answer("its address is no http or https address")
         with urllib.request.build_opener(_Stay).open(request, timeout=TIMEOUT_S) as answer:

@@ -8,7 +8,7 @@ from hrmdoc.alerts.targets.access import Access
 from hrmdoc.alerts.targets.web import bearer, post
 
 
-def tell(message: Message, access: Access) -> Answer:
+def send(message: Message, access: Access) -> Answer:
     """Posts the message."""
     headers = {"Idempotency-Key": message.id, **bearer(access.token)}
     return post(access.url, message.plain(), headers)

@@ -99,7 +99,7 @@ def beating_by_environment(settings: Settings) -> Iterator[None]:
 
 
 @contextmanager
-def telling(
+def reporting(
     settings: Settings,
     metrics: str | None = None,
     metrics_file: Path | None = None,
@@ -124,7 +124,7 @@ def telling(
 
     def observe(watch: Watch, update: Update) -> None:
         alerter.follow(watch.following, watch.incidents.latest.values(), again=restarts)
-        alerter.tell(update.changes)
+        alerter.notify(update.changes)
         if shown is not None:
             shown.see(watch, update)
 

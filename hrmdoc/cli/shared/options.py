@@ -111,13 +111,13 @@ def reading(total: int) -> Iterator[Callable[[str, int], None] | None]:
         return
     read: dict[str, int] = {}
 
-    def told(file: str, done: int) -> None:
+    def report(file: str, done: int) -> None:
         read[file] = done
         share = min(1.0, sum(read.values()) / total)
         shown.update(f"reading {clean(file, 60)}: {share:.0%} of {total / 1e6:,.0f} MB")
 
     with console(err=True).status(f"reading {total / 1e6:,.0f} MB …") as shown:
-        yield told
+        yield report
 
 
 def fail_on_option(function: F) -> F:

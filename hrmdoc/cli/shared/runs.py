@@ -99,13 +99,13 @@ class Runs:
         from hrmdoc import settings
         from hrmdoc.cli.shared.options import progress
         from hrmdoc.fleet.examine import examined
-        from hrmdoc.fleet.work import Wish
+        from hrmdoc.fleet.work import Request
 
         self._name_problems()
-        wish = Wish(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd())
-        self.settings = wish.settings
+        request = Request(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd())
+        self.settings = request.settings
         with progress("examined", len(self.groups)) as advance:
-            for done in examined(self.groups, wish):
+            for done in examined(self.groups, request):
                 group = self.groups[done.number]
                 advance(group.folder)
                 yield group, done

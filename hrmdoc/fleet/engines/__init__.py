@@ -9,7 +9,7 @@ from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 
-from hrmdoc.fleet.work import Done, Item, Wish
+from hrmdoc.fleet.work import Done, Item, Request
 
 Name = Literal["local", "ray"]
 NAMES: tuple[Name, ...] = ("local", "ray")
@@ -37,7 +37,7 @@ class Limits(Struct, frozen=True):
 class Engine(Protocol):
     """A module that examines runs."""
 
-    def run(self, items: Sequence[Item], wish: Wish, jobs: int, limits: Limits) -> Iterator[Done]:
+    def run(self, items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
         """Each run once, in the order in which they are done."""
         ...
 

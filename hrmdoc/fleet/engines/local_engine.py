@@ -20,19 +20,19 @@ from multiprocessing.process import BaseProcess
 
 from hrmdoc.fleet.engines import Limits
 from hrmdoc.fleet.summary import failed
-from hrmdoc.fleet.work import Done, Item, Wish, examine, prepared
+from hrmdoc.fleet.work import Done, Item, Request, examine, prepared
 from hrmdoc.text.clean import duration
 
 _LEAST_MEMORY = 2 << 30
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-_wished: list[Wish] = []
+_requested: list[Request] = []
 """In a process of a pool: what is asked of every run."""
 
 
-def run(items: Sequence[Item], wish: Wish, jobs: int, limits: Limits) -> Iterator[Done]:
+def run(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
     """Examines every run; one that ends its process, or takes too long, is told as such."""
     waiting = deque(items)
-    lanes = [_Lane(wish, limits, _share(limits, jobs)) for _ in range(max(1, min(jobs, len(items))))]
+    lanes = [_Lane(request, limits, _share(limits, jobs)) for _ in range(max(1, min(jobs, len(items))))]
     busy: dict[Future[Done], _Lane] = {}
     try:
         with _one_thread_each():
@@ -54,8 +54,8 @@ def run(items: Sequence[Item], wish: Wish, jobs: int, limits: Limits) -> Iterato
 class _Lane:
     """A process, and the run that it is at."""
 
-    def __init__(self, wish: Wish, limits: Limits, memory: int) -> None:
-        self._wish, self._limits, self._memory = wish, limits, memory
+    def __init__(self, request: Request, limits: Limits, memory: int) -> None:
+        self._request, self._limits, self._memory = request, limits, memory
         self._pool: ProcessPoolExecutor | None = None
         self._process: BaseProcess | None = None
         self._item: Item | None = None
@@ -68,7 +68,7 @@ class _Lane:
                 1,
                 mp_context=_context(),
                 initializer=_started,
-                initargs=(self._wish, self._memory, dict(os.environ)),
+                initargs=(self._request, self._memory, dict(os.environ)),
             )
         self._item, self._begun = item, time.monotonic()
         future = self._pool.submit(_examined, item, self._limits.time_for(item))
@@ -149,7 +149,7 @@ def _one_thread_each() -> Iterator[None]:
             os.environ.pop(_BLAS_THREADS, None)
 
 
-def _started(wish: Wish, memory: int, environment: dict[str, str]) -> None:
+def _started(request: Request, memory: int, environment: dict[str, str]) -> None:
     """Prepares a process for its runs. An interrupt of the user is the parent's to handle; the environment is
     that of now, not of when the server that forks was started."""
     import gc
@@ -165,14 +165,14 @@ def _started(wish: Wish, memory: int, environment: dict[str, str]) -> None:
     os.environ.update(environment)
     gc.set_threshold(200_000)
     warnings.simplefilter("ignore")
-    prepared(wish.settings)
-    _wished[:] = [wish]
+    prepared(request.settings)
+    _requested[:] = [request]
 
 
 def _examined(item: Item, seconds: float) -> Done:
     """Examines a run; the system ends the process when its time is over, whatever it is at then."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        return examine(item, _wished[0])
+        return examine(item, _requested[0])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)

@@ -14,7 +14,7 @@ from typing import Any
 from hrmdoc.errors import UsageError
 from hrmdoc.fleet.engines import Limits
 from hrmdoc.fleet.summary import failed
-from hrmdoc.fleet.work import Done, Item, Wish, examine
+from hrmdoc.fleet.work import Done, Item, Request, examine
 from hrmdoc.text.clean import duration
 
 _AHEAD = 2
@@ -24,7 +24,7 @@ _RECYCLE = 500
 """Runs after which Ray replaces a process, which gives its memory back."""
 
 
-def run(items: Sequence[Item], wish: Wish, jobs: int, limits: Limits) -> Iterator[Done]:
+def run(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
     """Examines every run; one that ends its worker, or takes too long, is told as such.
 
     Raises:
@@ -33,7 +33,7 @@ def run(items: Sequence[Item], wish: Wish, jobs: int, limits: Limits) -> Iterato
     ray, started = _connected(jobs)
     try:
         task = ray.remote(max_retries=0, max_calls=_RECYCLE, num_cpus=1)(examine)
-        asked = ray.put(wish)
+        asked = ray.put(request)
         waiting, under_way = deque(items), dict[Any, tuple[Item, float]]()
         most = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", jobs)))
         while waiting or under_way:

@@ -27,8 +27,8 @@ def _clock(curve: Curve) -> FloatArray:
 def _lasting(curve: Curve, inside: NDArray[np.bool_], outside: NDArray[np.bool_]) -> FloatArray:
     """Seconds since it went inside without having been outside, as of each point; 0 where it is outside."""
     clock, places = _clock(curve), np.arange(len(curve.values))
-    told = (inside | outside) & np.isfinite(clock)
-    last_told = np.maximum.accumulate(np.where(told, places, -1))
+    timed = (inside | outside) & np.isfinite(clock)
+    last_told = np.maximum.accumulate(np.where(timed, places, -1))
     within = np.where(last_told >= 0, inside[last_told], False)
     enters = within & ~np.concatenate([[False], within[:-1]])
     began = np.maximum.accumulate(np.where(enters, places, 0))

@@ -39,7 +39,7 @@ def nobody_asks(file: str, done: int) -> None:
 
 
 def read_into(
-    run: Run, sources: Iterable[Source], wanted: Wanted = nothing_wanted, told: Progress = nobody_asks
+    run: Run, sources: Iterable[Source], wanted: Wanted = nothing_wanted, progress: Progress = nobody_asks
 ) -> None:
     """Reads every source to its end and adds the records to `run`.
 
@@ -53,7 +53,7 @@ def read_into(
     for source in sources:
         before = run.version
         damages = len(run.damages)
-        for record in _records(source, wanted, run, told):
+        for record in _records(source, wanted, run, progress):
             run.add(record)
         useful = run.version - before - (len(run.damages) - damages)
         readable += bool(useful)
@@ -67,7 +67,7 @@ def read_into(
         )
 
 
-def _records(source: Source, wanted: Wanted, run: Run, told: Progress) -> Iterator[Record]:
+def _records(source: Source, wanted: Wanted, run: Run, progress: Progress) -> Iterator[Record]:
     """Records of one source."""
     try:
         with _opened(source) as file:
@@ -88,7 +88,7 @@ def _records(source: Source, wanted: Wanted, run: Run, told: Progress) -> Iterat
                 yield from budget.limited(session.feed(block))
                 run.line_count += session.lines - before
                 done += len(block)
-                told(source.path, done)
+                progress(source.path, done)
                 block = file.read(_LARGER_BLOCKS.get(source.reader, BLOCK))
                 if source.path == STDIN:
                     budget.more(len(block))

@@ -295,15 +295,15 @@ def _in_storage(path: str, search: _Search) -> Iterator[Source]:
     entries = [one for one in remote.listed(path) if (one.path,) not in search.seen]
     search.seen.update((one.path,) for one in entries)
     heads = search.how.heads
-    told = {
+    known_heads = {
         one.path: known
         for one in entries
         if heads is not None and (known := heads.known(one.path, one.identity))
     }
-    fetched = dict(remote.heads([one for one in entries if one.path not in told], HEAD))
+    fetched = dict(remote.heads([one for one in entries if one.path not in known_heads], HEAD))
     for entry in entries:
-        if entry.path in told:
-            yield from _no_database(_source(entry, *told[entry.path]), search)
+        if entry.path in known_heads:
+            yield from _no_database(_source(entry, *known_heads[entry.path]), search)
         elif isinstance(head := fetched[entry], Exception):
             search.noted.append(Damage(entry.path, None, f"cannot be read: {head}", incomplete=True))
         else:

@@ -68,7 +68,7 @@ def resolved(path: str) -> list[str]:
     if not any(mark in path for mark in "*?["):
         return [path]
     files = store(path)
-    with _told(path):
+    with _stated(path):
         return sorted(files.unstrip_protocol(one) for one in files.glob(path)) or [path]
 
 
@@ -80,7 +80,7 @@ def listed(path: str) -> list[Entry]:
         InputError: there is none, or the store refuses.
     """
     files = store(path)
-    with _told(path):
+    with _stated(path):
         files.invalidate_cache()
         found = files.find(path, detail=True)
         if not found and files.exists(path):
@@ -88,7 +88,7 @@ def listed(path: str) -> list[Entry]:
     if not found:
         raise InputError("no such file or folder", file=path)
     root = files.unstrip_protocol(files._strip_protocol(path)).rstrip("/")
-    entries = (_entry(files.unstrip_protocol(name), told) for name, told in found.items())
+    entries = (_entry(files.unstrip_protocol(name), details) for name, details in found.items())
     wanted = [one for one in entries if one.path == root or _may_be_record(one.path[len(root) + 1 :])]
     return sorted(_without_old_checkpoints(wanted), key=lambda one: names.natural(one.path))
 
@@ -99,7 +99,7 @@ def head(path: str, most: int) -> bytes:
     Raises:
         OSError: the store refuses.
     """
-    with _told(path, as_os_error=True):
+    with _stated(path, as_os_error=True):
         return bytes(store(path).cat_file(path, start=0, end=most))
 
 
@@ -145,7 +145,7 @@ class _Stream(io.RawIOBase):
         view = memoryview(into).cast("B")
         if not self._piece and self._at < self._size:
             end = min(self._at + PIECE, self._size)
-            with _told(self._path, as_os_error=True):
+            with _stated(self._path, as_os_error=True):
                 self._piece = memoryview(self._store.cat_file(self._path, start=self._at, end=end))
             self._at = end
         count = min(len(view), len(self._piece))
@@ -154,7 +154,7 @@ class _Stream(io.RawIOBase):
         return count
 
 
-class _told:  # noqa: N801 (reads as a statement)
+class _stated:  # noqa: N801 (reads as a statement)
     """Stores raise whatever their libraries do; who asks is told in our words."""
 
     def __init__(self, path: str, *, as_os_error: bool = False) -> None:
@@ -176,13 +176,13 @@ class _told:  # noqa: N801 (reads as a statement)
         raise InputError("no such file or folder" if missing else f"cannot be read: {what}", file=self._path)
 
 
-def _entry(path: str, told: Mapping[str, Any]) -> Entry:
-    moments = (told.get(key) for key in ("LastModified", "mtime", "updated", "last_modified", "created"))
+def _entry(path: str, details: Mapping[str, Any]) -> Entry:
+    moments = (details.get(key) for key in ("LastModified", "mtime", "updated", "last_modified", "created"))
     mtime = next((found for one in moments if (found := _seconds(one))), 0.0)
-    if isinstance(commit := told.get("last_commit"), Mapping):
+    if isinstance(commit := details.get("last_commit"), Mapping):
         mtime = _seconds(commit.get("date")) or mtime
-    size = int(told.get("size") or 0)
-    tag = next((str(told[key]) for key in _ETAGS if told.get(key)), "")
+    size = int(details.get("size") or 0)
+    tag = next((str(details[key]) for key in _ETAGS if details.get(key)), "")
     return Entry(path, size, mtime, f"{size}-{tag or mtime}")
 
 

@@ -13,8 +13,8 @@ from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Record
 
 Row = Mapping[str, Any]
-Told = Iterable[Record | Row]
-Read = Callable[[Context, Any, int], Told]
+Found = Iterable[Record | Row]
+Read = Callable[[Context, Any, int], Found]
 _NONE = object()
 
 
@@ -53,11 +53,11 @@ class ObjectSession(LineSession):
             if message is _NONE:
                 yield from self._unread.at(place, "the line is no JSON and was left out")
                 continue
-            for told in self._read(self._context, message, place):
-                if isinstance(told, Mapping):
-                    self._rows.add(told, place)
+            for found in self._read(self._context, message, place):
+                if isinstance(found, Mapping):
+                    self._rows.add(found, place)
                 else:
-                    yield told
+                    yield found
         yield from self._overlong()
         yield from self._rows.points()
 

@@ -37,8 +37,8 @@ def _suite(root: ET.Element, result: Result, fail_on: str) -> None:
         ET.SubElement(suite, "testcase", classname=_xml(result.name), name=result.verdict)
     if result.open:
         case = ET.SubElement(suite, "testcase", classname=_xml(result.name), name="not evaluated")
-        told = f"{len(result.open)} rules lack what they need"
-        ET.SubElement(case, "skipped", message=told).text = ", ".join(result.open)
+        open_rules = f"{len(result.open)} rules lack what they need"
+        ET.SubElement(case, "skipped", message=open_rules).text = ", ".join(result.open)
         counts["skipped"] += 1
     suite.set("tests", str(len(suite)))
     for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):

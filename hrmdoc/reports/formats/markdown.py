@@ -44,8 +44,8 @@ def _section(result: Result) -> Iterator[str]:
         yield markdown_safe(result.headline)
     yield ""
     if result.causes:
-        told = ", ".join(f"{markdown_safe(title)} ({share:.0%})" for title, share in result.causes)
-        yield f"Probable causes: {told}\n"
+        named = ", ".join(f"{markdown_safe(title)} ({share:.0%})" for title, share in result.causes)
+        yield f"Probable causes: {named}\n"
     if result.remedy:
         yield f"What helps: {markdown_safe(result.remedy)}\n"
 

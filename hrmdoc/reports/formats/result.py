@@ -56,8 +56,8 @@ class Finding:
 
     def fingerprint(self, run: str) -> str:
         """The same for the same finding tomorrow, wherever its line has gone by then."""
-        told = "\0".join((run, self.id, self.file, self.metric))
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        identity = "\0".join((run, self.id, self.file, self.metric))
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,11 @@ def _driver(rules: Sequence[Finding]) -> dict[str, Any]:
 def _invocation(results: Sequence[Result], unread: Sequence[Finding]) -> dict[str, Any]:
     """Whether all could be judged, and what could not be read."""
     judged = all(result.verdict not in ("no_data", "incomplete") for result in results)
-    told = [
-        {"level": _LEVELS[one.severity], "message": {"text": _told(one)}, **_located(one.file, one.line)}
+    stated = [
+        {"level": _LEVELS[one.severity], "message": {"text": _message(one)}, **_located(one.file, one.line)}
         for one in unread
     ]
-    return {"executionSuccessful": judged, "toolExecutionNotifications": told}
+    return {"executionSuccessful": judged, "toolExecutionNotifications": stated}
 
 
 def _result(result: Result, one: Finding, number: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _result(result: Result, one: Finding, number: int) -> dict[str, Any]:
         "ruleId": one.id,
         "ruleIndex": number,
         "level": _LEVELS[one.severity],
-        "message": {"text": _told(one)},
+        "message": {"text": _message(one)},
         **_located(one.file, one.line),
         "partialFingerprints": {"hrmdoc/v1": one.fingerprint(result.path)},
         "properties": _properties(result, one),
@@ -78,7 +78,7 @@ def _result(result: Result, one: Finding, number: int) -> dict[str, Any]:
 
 
 def _properties(result: Result, one: Finding) -> dict[str, Any]:
-    told = {
+    stated = {
         "run": result.name,
         "metric": one.metric,
         "step": one.step,
@@ -86,10 +86,10 @@ def _properties(result: Result, one: Finding) -> dict[str, Any]:
         "causes": [{"title": title, "probability": share} for title, share in result.causes],
         "remedy": result.remedy,
     }
-    return {key: value for key, value in told.items() if value not in (None, "", [])}
+    return {key: value for key, value in stated.items() if value not in (None, "", [])}
 
 
-def _told(one: Finding) -> str:
+def _message(one: Finding) -> str:
     """What shows, without the links that viewers would make of brackets in it."""
     return one.said.replace("](", "] (")
 

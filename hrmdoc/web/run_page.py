@@ -22,10 +22,10 @@ from hrmdoc.reports.review import chapter
 from hrmdoc.reports.twins import companion_of
 from hrmdoc.reports.verdict import likely
 from hrmdoc.web.history import history
-from hrmdoc.web.looks import examine
 from hrmdoc.web.pages import environment
 from hrmdoc.web.playbooks import address
 from hrmdoc.web.roots import Roots
+from hrmdoc.web.rows import examine
 
 KEPT = 4
 """Analyses that are kept: a run, those laid over it, and the one before."""

@@ -22,14 +22,14 @@ from hrmdoc.record.records import Damage
 from hrmdoc.remedies.files import digest
 from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.rulebook import current
-from hrmdoc.web.looks import examine
 from hrmdoc.web.roots import Roots
+from hrmdoc.web.rows import examine
 
 POINTS: dict[Detail, int] = {"short": 40, "more": 200, "full": 1000}
 
 
 @dataclass(slots=True)
-class Desk:
+class Tools:
     """Answers what tools ask.
 
     Args:
@@ -45,17 +45,17 @@ class Desk:
         """All runs below a folder, or below the roots."""
         from hrmdoc.fleet.store import Store
         from hrmdoc.fleet.triage import Asked, Triage
-        from hrmdoc.fleet.work import Wish
+        from hrmdoc.fleet.work import Request
 
         paths = (self._inside(folder),) if self.quotes.bare(folder) else self.roots.paths
-        wish = Wish(settings.load(Path.cwd()), {}, "", os.getcwd())
+        request = Request(settings.load(Path.cwd()), {}, "", os.getcwd())
         store = Store(kept=True)
         try:
-            work = Triage(paths, wish, store, within=self._held)
-            found = work.look(Asked((), (), float("-inf")), lambda _: lambda _: None)
+            work = Triage(paths, request, store, within=self._held)
+            found = work.run(Asked((), (), float("-inf")), lambda _: lambda _: None)
         finally:
             store.close()
-        return answers.ward(found, (self.roots.name(run.path) for run in found.runs), self.quotes)
+        return answers.fleet(found, (self.roots.name(run.path) for run in found.runs), self.quotes)
 
     def analyze(self, run: str) -> dict[str, Any]:
         """The diagnosis of one run."""
@@ -71,11 +71,11 @@ class Desk:
             names = [one.key.metric for one in known]
             raise UsageError(f"no metric {wanted!r}", hint=did_you_mean(wanted, names) or "ask without one")
         best = max(named, key=len)
-        told = answers.points(best, POINTS[detail])
+        answer = answers.points(best, POINTS[detail])
         return {
             **answers.metrics([best], self.quotes)[0],
             "points_of": len(best),
-            "points": told,
+            "points": answer,
         }
 
     def explain(self, name: str, detail: Detail) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Desk:
         offer, cause = self._offer(analysis, remedy)
         assert offer.patch is not None
         files = [str(edit.path) for edit in offer.patch.edits]
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "remedy": offer.remedy.id,
             "title": offer.remedy.title,
             "why": offer.remedy.why,
@@ -108,7 +108,7 @@ class Desk:
             "proof": proof(offer),
         }
         why = refused(offer, cause, analysis, self.roots, allowed=self.allow_apply)
-        return {**told, "apply": f"refused: {why}" if why else "allowed; pass `proof` on"}
+        return {**answer, "apply": f"refused: {why}" if why else "allowed; pass `proof` on"}
 
     def apply(self, run: str, remedy: str, shown: str) -> dict[str, Any]:
         """Writes a patch that was shown, where that was allowed.

@@ -31,8 +31,8 @@ class Row:
     Attributes:
         said: the verdict in a sentence; `cause`: who is most probably to blame; `remedy`: what to do first.
         step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24.
-        live: whether it was going on when it was looked at.
-        cost: seconds that the look took.
+        live: whether it was going on when it was examined.
+        cost: seconds that the examination took.
     """
 
     verdict: str
@@ -47,7 +47,7 @@ class Row:
     cost: float = 0.0
 
 
-def look(group: RunGroup, roots: Roots) -> Row:
+def row_of(group: RunGroup, roots: Roots) -> Row:
     """Examines one run and sums it up; never raises."""
     began, live = time.perf_counter(), is_live(group)
     try:

@@ -16,7 +16,7 @@ AT_LEAST: dict[Level | None, tuple[str, ...]] = {
 """By the level that a policy names, the severities that it means."""
 
 
-def told(incident: Incident) -> str:
+def line_of(incident: Incident) -> str:
     """An incident in one line, as a log shows it."""
     place = "" if incident.step is None else f" at step {incident.step}"
     if not incident.is_open:
