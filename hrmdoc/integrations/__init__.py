@@ -1,8 +1,8 @@
 """hrmdoc inside a training run, one file a framework. Importing this package imports none of them.
 
 `hrmdoc.Monitor` (monitor.py) is the core: it takes metrics from the loop, examines them in a thread of its
-own (examiner.py) on the path that `watch` takes, and tells incidents by policy (wording.py), to W&B, MLflow and
-TensorBoard too (boards.py).
+own (examiner.py) on the path that `watch` takes, and reports incidents by policy (wording.py), to W&B, MLflow
+and TensorBoard too (boards.py).
 """
 
 from __future__ import annotations
