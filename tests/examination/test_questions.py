@@ -94,7 +94,7 @@ def test_ranks_are_compared_with_their_median() -> None:
 
 
 OF_NO_SERIES = {"count", "finite", "timed", "present", "seen", "episodes", "peak", "began"}
-OF_TERMS = {"never_finite", "idle_beside_others"}
+OF_TERMS = {"never_finite", "idle_beside_others", "falls_beside"}
 
 
 @pytest.mark.parametrize("name", sorted({*measures.all_functions()} - OF_NO_SERIES - OF_TERMS))

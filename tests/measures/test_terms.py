@@ -63,3 +63,13 @@ def test_a_guessed_term_of_zeros_beside_a_moving_loss_is_not_the_loss() -> None:
 def test_a_known_loss_of_zeros_is_the_loss() -> None:
     known = run_of(loss=[0.0] * 4, free_loss=FALLS)
     assert terms.idle_beside_others(known, "train.loss") is None
+
+
+def test_a_guessed_term_that_falls_speaks_for_one_that_stands() -> None:
+    stands = [0.5, 0.51, 0.5, 0.5]
+    assert name_of(terms.falls_beside(run_of(full_loss=stands, hard_loss=FALLS), "train.loss")) == "hard_loss"
+    assert terms.falls_beside(run_of(full_loss=stands, hard_loss=stands), "train.loss") is None
+
+
+def test_a_known_loss_that_stands_is_not_excused_by_one_of_its_terms() -> None:
+    assert terms.falls_beside(run_of(loss=[0.5, 0.51, 0.5, 0.5], hard_loss=FALLS), "train.loss") is None

@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from hrmdoc.measures.function import function
+from hrmdoc.measures.pyramid import edges
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 
 FEWEST = 3
 """Points of a term before anything is said about it."""
+FALLEN = 1 / 3
+"""Share of its level that a term has lost before it counts as falling."""
 
 
 @function("run")
@@ -41,6 +44,28 @@ def idle_beside_others(run: Run, role: str) -> Series | None:
         return None
     losses = (s for s in run.series.values() if "loss" in s.key.metric.lower() and len(s) >= FEWEST)
     return best if any(_moves(series.values) for series in losses) else None
+
+
+@function("run")
+def falls_beside(run: Run, role: str) -> Series | None:
+    """Another series that the role was guessed for and that has lost a third of its level, while the best one
+    is watched.
+
+    Of several terms, none of which is named as the whole, one that stands says nothing of learning: a triplet
+    loss averaged over the hard triplets alone stands while their number falls.
+    """
+    found = run.with_role(role)
+    if not found or not found[0].role.guessed:
+        return None
+    return next((s for s in found[1:] if s.role.guessed and _falls(s.values)), None)
+
+
+def _falls(values: FloatArray) -> bool:
+    finite = values[np.isfinite(values)]
+    if len(finite) < FEWEST:
+        return False
+    opening, end = edges(finite)
+    return opening > 0 and end < (1 - FALLEN) * opening
 
 
 def _moves(values: FloatArray) -> bool:

@@ -56,3 +56,9 @@ def test_a_nan_between_two_names_without_signs_is_a_value(read: Any) -> None:
     assert [step for step, value in points(run, "loss") if math.isnan(value)] == [7]
     assert points(run, "grad_norm") == [(6, 2.0), (7, math.inf)]
     assert {key.metric for key in run.series} == {"loss", "grad_norm", "lr"}
+
+
+def test_a_line_of_metrics_may_be_set_in_stars_and_a_list_may_not(read: Any) -> None:
+    run = read("**Epoch: 003/020 | Test. Acc.: 97.43% | Loss: 0.0829\n* Epoch: 4 of the paper had loss 7\n")
+    assert {key.metric for key in run.series} == {"test_Acc", "test_Loss"}
+    assert points(run, "test_Acc") == [(3, 97.43)]

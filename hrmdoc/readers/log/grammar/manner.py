@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hrmdoc.readers.log.grammar.naming import FIRST_WORDS, UNIT
 from hrmdoc.readers.log.grammar.plan import Counter, Measure
-from hrmdoc.readers.log.grammar.words import measures, split_of
+from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
 from hrmdoc.text import patterns
 
 _CALL = patterns.lazy(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
@@ -94,4 +94,9 @@ def leading(gaps: Gaps) -> bool:
     if sum(len(_OPTION.findall(gap)) for gap in gaps) > 1 or _CALL.match(gaps[0]):
         return False
     short = len(gaps[0]) <= _LONGEST_BEGINNING and sum(map(len, gaps)) <= _LONGEST
-    return short and not gaps[0].startswith(("*", "- **", "$"))
+    return short and (not gaps[0].startswith(("*", "- **", "$")) or _emphasised(gaps[0]))
+
+
+def _emphasised(gap: str) -> bool:
+    """Whether stars stand before what counts, as in `**Epoch: 3/20 | Test acc: 97.4`, and before no list."""
+    return gap.startswith("*") and counter_kind(gap.strip(" *:#[=")) is not None
