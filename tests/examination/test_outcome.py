@@ -88,3 +88,14 @@ def test_runs_of_two_series_that_differ_in_number_are_told_apart(tmp_path: Path)
     log = tmp_path / "train.log"
     log.write_text("".join(launches))
     assert "eval-erratic" not in _levels(analyze(log))
+
+
+def test_a_log_that_begins_at_a_checkpoint_says_nothing_of_what_was_gained_before(tmp_path: Path) -> None:
+    def found(first: int) -> set[str]:
+        log = tmp_path / f"from{first}.log"
+        losses = 0.461 + 0.0005 * np.sin(2.4 * np.arange(43))
+        log.write_text("".join(f"Epoch {first + i} | Loss: {loss:.6f}\n" for i, loss in enumerate(losses)))
+        return set(_levels(analyze(log)))
+
+    assert "loss-plateau" in found(1)
+    assert "loss-plateau" not in found(8)

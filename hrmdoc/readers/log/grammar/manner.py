@@ -99,4 +99,5 @@ def leading(gaps: Gaps) -> bool:
 
 def _emphasised(gap: str) -> bool:
     """Whether stars stand before what counts, as in `**Epoch: 3/20 | Test acc: 97.4`, and before no list."""
-    return gap.startswith("*") and counter_kind(gap.strip(" *:#[=")) is not None
+    word = gap.strip(" *:#[=")
+    return gap.startswith("*") and " " not in word and counter_kind(word) is not None
