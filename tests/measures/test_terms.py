@@ -67,7 +67,12 @@ def test_a_known_loss_of_zeros_is_the_loss() -> None:
 
 def test_a_guessed_term_that_falls_speaks_for_one_that_stands() -> None:
     stands = [0.5, 0.51, 0.5, 0.5, 0.5]
-    assert name_of(terms.falls_beside(run_of(full_loss=stands, hard_loss=[0.9, 0.8, 0.3, 0.2, 0.1]), "train.loss")) == "hard_loss"
+    assert (
+        name_of(
+            terms.falls_beside(run_of(full_loss=stands, hard_loss=[0.9, 0.8, 0.3, 0.2, 0.1]), "train.loss")
+        )
+        == "hard_loss"
+    )
     assert terms.falls_beside(run_of(full_loss=stands, hard_loss=stands), "train.loss") is None
 
 
