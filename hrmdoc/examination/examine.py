@@ -90,6 +90,7 @@ class Examination:
             self._plan.groups,
             closed,
             {key: fact for key, fact in canonical.items() if fact.file},
+            [self.book.typical["outcome"]] if "outcome" in self.book.typical else (),
         )
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}

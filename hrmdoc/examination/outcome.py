@@ -6,17 +6,11 @@ run is away from its best, live as well: what is judged is what there is so far.
 
 from __future__ import annotations
 
-import numpy as np
-
 from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.outcome import Goal, Outcome, outcome
-from hrmdoc.measures.pyramid import middle
+from hrmdoc.roles.typical import typical_facts
 
-EXCUSED = 0.6
-"""A rise of the evaluation loss up to which a score at its best excuses it."""
-SOLVED = 0.97
-"""Share of its ceiling from which a score leaves next to nothing to learn."""
-_CEILINGS = (1.0, 100.0)
+MEASURED = ("gain", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -36,28 +30,29 @@ def ended_well(scene: Scene, role: str) -> bool:
     """
     side = "eval" if role.startswith("eval.") else "train"
     losses = [judged for name in _LOSSES[side] if (judged := of_role(scene, name)) is not None]
-    if not losses or losses[0].fine:
+    if not losses or says(scene, losses[0], "well"):
         return bool(losses) or scores_well(scene)
-    if losses[0].rise > EXCUSED and side == "eval":
-        return False
-    elsewhere = None if side == "eval" else of_role(scene, "eval.loss")
-    return (elsewhere is None or elsewhere.fine) and scores_well(scene)
+    if side == "eval":
+        return says(scene, losses[0], "excusable") and scores_well(scene)
+    elsewhere = of_role(scene, "eval.loss")
+    return (elsewhere is None or says(scene, elsewhere, "well")) and scores_well(scene)
 
 
 def scores_well(scene: Scene) -> bool:
     """Whether every score of the evaluation, or the reward, ends well; not where there is none."""
     scores = [judged for name, goal in _SCORES.items() if (judged := of_role(scene, name, goal)) is not None]
-    return bool(scores) and all(judged.fine for judged in scores)
+    return bool(scores) and all(says(scene, judged, "well") for judged in scores)
 
 
 def solved(scene: Scene) -> bool:
     """Whether a score of the last run, of the evaluation where there is one, stands near its ceiling."""
-    series = scene.run.best("eval.accuracy") or scene.run.best("train.accuracy")
-    if series is None or not len(series):
-        return False
-    values = series.values[np.isfinite(series.values)]
-    ceiling = _CEILINGS[len(values) > 0 and float(values.max()) > _CEILINGS[0]]
-    return len(values) > 0 and SOLVED <= middle(values[-3:]) / ceiling <= 1
+    return bool(scene.facts.get("run.solved"))
+
+
+def says(scene: Scene, judged: Outcome, what: str) -> bool:
+    """What `rules/typical/outcome.yaml` says of an outcome."""
+    measured = {f"outcome.{name}": getattr(judged, name) for name in MEASURED}
+    return bool(typical_facts({**scene.facts, **measured}, scene.usual).get(f"outcome.{what}"))
 
 
 def of_role(scene: Scene, role: str, goal: Goal = "min") -> Outcome | None:

@@ -12,6 +12,7 @@ from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, rewinds
 from hrmdoc.record.records import Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
+from hrmdoc.rulebook.schema.typical import Typical
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class Finding:
 @dataclass(slots=True)
 class Scene:
     """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other
-    symptoms' findings and which of them form a group."""
+    symptoms' findings and which of them form a group. `usual`: the tables that say which outcome is well."""
 
     run: Run
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class Scene:
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     closed: bool = False
     places: Mapping[str, Fact] = field(default_factory=dict)
+    usual: Sequence[Typical] = ()
     _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 

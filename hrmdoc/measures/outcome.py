@@ -22,16 +22,6 @@ RECENT = 8
 """Points at either end that count by themselves where they leave the scatter."""
 NOISES = 3.0
 """Distance in units of the noise below which two levels are the same."""
-LATE = 0.125
-"""A best level within this last share of a series is one that it still improves on."""
-KEPT = 0.95
-"""Share of the gain from which it counts as kept, whatever remains of the distance."""
-NEAR = 0.1
-"""Relative distance to the best below which the end is near it, if half of the gain is there."""
-THROWN = 0.1
-"""Share of the last points far behind the opening from which the run is not over its excursions."""
-WASTED = 0.3
-"""Share of the run spent on what had been gained before, from which compute was wasted."""
 
 Goal = Literal["min", "max"]
 
@@ -85,15 +75,6 @@ class Outcome:
         if self.best:
             return gap / abs(self.best)
         return math.inf if gap > 0 else 0.0
-
-    @property
-    def fine(self) -> bool:
-        """Whether something was gained, is there at the end, and took no great part of the run to regain."""
-        beyond = NOISES * self.noise
-        if self.gain <= beyond or self.thrown >= THROWN or self.wasted >= WASTED:
-            return False
-        near = self.distance <= NOISES or (self.rise <= NEAR and self.kept >= 0.5)
-        return near or self.kept >= KEPT or (self.since <= LATE and self.kept >= 0.9)
 
 
 def outcome(values: FloatArray, goal: Goal = "min") -> Outcome | None:

@@ -109,3 +109,57 @@ def test_a_cross_entropy_has_no_unit_of_its_own() -> None:
 
 def test_a_sum_over_pixels_is_so_many_times_larger_than_a_mean() -> None:
     assert loss_unit("unknown", "100~2x50") == 8.0
+
+
+def observed(facts: dict[str, Any], grads: str = "", **series: str) -> dict[str, Any]:
+    run = Run("case", role_of=lambda metric: RoleGuess(metric))
+    for role, notation in {**series, **({"grad_norm": grads} if grads else {})}.items():
+        values = series_from(notation, seed=role)
+        times, steps = np.full(len(values), np.nan), np.arange(len(values))
+        name = role if role == "grad_norm" else role.replace("_", ".")
+        run.add(Points(name, steps, values, times, "case.log", precision=3))
+    return derived(run, {"run.kind": "sft", **facts}, rulebook.load())
+
+
+@pytest.mark.parametrize(
+    ("facts", "phase"),
+    [
+        ({"run.total_steps": 1000}, "early"),
+        ({"run.total_steps": 200}, "middle"),
+        ({"run.total_steps": 101}, "end"),
+        ({"run.total_steps": 101, "schedule.warmup_steps": 99}, "warmup"),
+        ({"run.total_steps": "auto"}, None),
+        ({}, None),
+    ],
+)
+def test_a_phase_is_told_by_steps_and_plan(facts: dict[str, Any], phase: str | None) -> None:
+    assert observed(facts, train_loss="2x100").get("run.phase") == phase
+
+
+@pytest.mark.parametrize(
+    ("grads", "where"),
+    [
+        ("1x50", "forward"),
+        ("1x49 30x1", "backward"),
+        ("1x49 nanx1", "backward"),
+        ("0x50", "forward"),
+        ("1x3", None),
+    ],
+)
+def test_the_pass_that_broke_is_told_by_the_gradient_before(grads: str, where: str | None) -> None:
+    assert observed({}, grads, train_loss="2x50 nanx5").get("run.nonfinite_from") == where
+
+
+def test_between_two_points_gradients_may_explode_unseen() -> None:
+    assert "run.nonfinite_from" not in observed({}, "1x40", train_loss="2x50 nanx5")
+
+
+def test_what_is_only_observed_is_no_fact() -> None:
+    assert not [name for name in observed({}, train_loss="2x100") if name.startswith("observed.")]
+
+
+def test_never_resumed_is_told_of_a_log_from_the_beginning_alone() -> None:
+    assert observed({}, train_loss="2x100")["run.resumes"] == 0
+    run = Run("case", role_of=lambda metric: RoleGuess(metric))
+    run.add(Points("train.loss", np.arange(500, 600), np.ones(100), np.full(100, np.nan), "x", precision=3))
+    assert "run.resumes" not in derived(run, {"run.kind": "sft"}, rulebook.load())

@@ -34,16 +34,19 @@ def never_finite(run: Run, role: str) -> Series | None:
 
 
 @function("run")
-def idle_beside_others(run: Run, role: str) -> Series | None:
+def idle_beside_others(run: Run, role: str, moves: float = 0.1) -> Series | None:
     """A series that the role was guessed for and that is zero throughout while another loss moves.
 
     It is a term without weight, and not the loss.
+
+    Args:
+        moves: from which share of its height the range of another loss is no noise.
     """
     best = run.best(role)
     if best is None or not best.role.guessed or best.values.any():
         return None
     losses = (s for s in run.series.values() if "loss" in s.key.metric.lower() and len(s) >= FEWEST)
-    return best if any(_moves(series.values) for series in losses) else None
+    return best if any(_range(series.values) > moves for series in losses) else None
 
 
 @function("run")
@@ -68,6 +71,8 @@ def _falls(values: FloatArray) -> bool:
     return opening > 0 and end < (1 - FALLEN) * opening
 
 
-def _moves(values: FloatArray) -> bool:
+def _range(values: FloatArray) -> float:
+    """From the lowest to the highest value, as a share of the largest; 0 of fewer than two."""
     finite = values[np.isfinite(values)]
-    return len(finite) > 1 and float(np.ptp(finite)) > 0.1 * float(np.abs(finite).max())
+    height = float(np.abs(finite).max()) if len(finite) > 1 else 0.0
+    return float(np.ptp(finite)) / height if height > 0 else 0.0
