@@ -259,6 +259,10 @@ class AnalysisSession:
         notes = absent_metrics(self.run) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
+    def match_lines(self) -> tuple[int, int]:
+        """How many symptoms have log lines that match so far, and how many lines those are."""
+        return self._examination.match_lines()
+
     def understand(self) -> None:
         """Gives the metrics of a run that has ended the roles that its framework gives their names; no rule
         is looked at."""

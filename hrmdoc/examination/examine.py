@@ -156,6 +156,13 @@ class Examination:
             return False
         return solved(scene) if rule.alarms == "unsolved" else ended_well(scene, finding.role)
 
+    def match_lines(self) -> tuple[int, int]:
+        """Takes in the log lines that came since the last call: how many symptoms have matches now, and how
+        many those are."""
+        if self._lines_taken != len(self.run.lines):
+            self._match_lines()
+        return len(self._matches), sum(map(len, self._matches.values()))
+
     def _match_lines(self) -> None:
         for line in self.run.lines[self._lines_taken :]:
             for match in self._signatures.match(line):

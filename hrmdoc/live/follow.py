@@ -1,45 +1,28 @@
-"""Follows the files of a live run: what was appended is read from where the last read ended.
+"""Follows the files of a live run; new ones are looked for now and then.
 
-A file that shrank or was replaced is read from its start; a format that is rewritten rather than appended to
-is read again when it changes; new files are looked for now and then. Where a folder holds several runs, the
-newest is followed. Polling sizes works on every file system; events only wake it sooner.
+Where a folder holds several runs, the newest is followed. Polling sizes works on every file system; events
+only wake it sooner.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import BinaryIO
 
 from hrmdoc import readers
 from hrmdoc.errors import InputError
+from hrmdoc.live.growing import BEGIN, Growing, open_regular
 from hrmdoc.readers import Source
-from hrmdoc.readers.support.base import Opened
 from hrmdoc.record.records import Damage
 from hrmdoc.record.run import Run
 
-BLOCK = 1 << 20
-_BEGIN = 512
-"""First bytes of a file that stay the same while it is only appended to."""
 LOOK_FOR_NEW_EVERY = 1.0
-"""Seconds between two searches for new files."""
-
-
-@dataclass(slots=True)
-class _Followed:
-    source: Source
-    session: Opened
-    whole: bool
-    inode: int = 0
-    offset: int = 0
-    stamp: tuple[int, ...] = ()
-    gone: bool = field(default=False)
-    begin: bytes = b""
+"""Seconds between two searches for new files, where a folder got or lost one."""
+SEARCHES = 10
+"""And where none did, so many times as long: one may have come into a folder that held none."""
+FRESH_S = 2.0
+"""Seconds for which the time of a folder that just changed says nothing about the next change."""
 
 
 class Follower:
@@ -50,21 +33,29 @@ class Follower:
         run: where the records go.
         wanted: literal search of the signature matcher.
 
+        group: the files, where the caller looks for new ones; then `paths` are not searched.
+
     Attributes:
         folder: the folder of the run that is followed, where the path that was named holds several; else "".
         other_runs: a line that names the others, or "".
         outrun: another run has begun there since.
     """
 
-    def __init__(self, paths: Iterable[str], run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
+    def __init__(
+        self,
+        paths: Iterable[str],
+        run: Run,
+        wanted: Callable[[bytes], Iterable[int]],
+        group: readers.RunGroup | None = None,
+    ) -> None:
         self._paths = list(paths)
         self._run = run
         self._wanted = wanted
-        self._files: dict[str, _Followed] = {}
-        self._looked = -LOOK_FOR_NEW_EVERY
-        self._noted: set[tuple[str, str]] = set()
+        self.group = group
+        self._files: dict[str, Growing] = {}
+        self._looked = self._searched = -SEARCHES * LOOK_FOR_NEW_EVERY
+        self._stamps: dict[str, int] = {}
         self._known: set[str] = set()
-        self._renamed: dict[int, bytes] = {}
         self.folder = ""
         self.other_runs = ""
         self.outrun = False
@@ -76,10 +67,16 @@ class Follower:
 
     @property
     def folders(self) -> set[str]:
-        """Where something may happen: the folders of the files that are followed, and those that the user
-        named."""
+        """Where something may happen: the folders that the user named, those of the files that are followed,
+        and all between."""
         named = {path if os.path.isdir(path) else os.path.dirname(path) for path in self._paths}
-        return {os.path.abspath(folder) for folder in named | {os.path.dirname(path) for path in self._files}}
+        found = {os.path.abspath(folder) for folder in named}
+        for home in {os.path.abspath(os.path.dirname(path)) for path in self._files}:
+            between = [home]
+            while between[-1] not in found and len(between[-1]) > 1:
+                between.append(os.path.dirname(between[-1]))
+            found.update(between if between[-1] in found else [home])
+        return found
 
     def find(self) -> None:
         """Looks for files, reads nothing yet.
@@ -87,8 +84,14 @@ class Follower:
         Raises:
             InputError: a path that the user named does not exist.
         """
-        self._looked = time.monotonic()
+        self._looked = self._searched = time.monotonic()
+        if self.group is not None:
+            self._take(self._parts(self.group))
+            return
+        self._stamps = {folder: _changed(folder) for folder in self.folders}
         self._discover()
+        for folder in self.folders - self._stamps.keys():
+            self._stamps[folder] = 0
 
     def poll(self) -> bool:
         """Reads what is new; whether there was anything.
@@ -96,17 +99,29 @@ class Follower:
         Raises:
             InputError: a path that the user named does not exist.
         """
-        if time.monotonic() - self._looked >= LOOK_FOR_NEW_EVERY:
-            self.find()
+        now = time.monotonic()
+        if self.group is None and now - self._looked >= LOOK_FOR_NEW_EVERY:
+            self._looked = now
+            if now - self._searched >= SEARCHES * LOOK_FOR_NEW_EVERY or self._has_new():
+                self.find()
         before = self._run.version
-        for followed in self._files.values():
-            self._read(followed)
+        for file in self._files.values():
+            file.read()
         return self._run.version != before
+
+    @property
+    def gone(self) -> bool:
+        """Whether none of its files is there any more."""
+        return bool(self._files) and all(file.gone for file in self._files.values())
 
     def close(self) -> None:
         """The run has ended: what was held back is taken in."""
-        for followed in self._files.values():
-            self._run.extend(followed.session.close())
+        for file in self._files.values():
+            file.close()
+
+    def _has_new(self) -> bool:
+        """Whether a folder got or lost an entry since the last search."""
+        return any(_changed(folder) != before or not before for folder, before in self._stamps.items())
 
     def _discover(self) -> None:
         problems: list[Damage] = []
@@ -118,7 +133,10 @@ class Follower:
             if not self._files:
                 raise
             return
-        for source in self._of_one_run(found):
+        self._take(self._of_one_run(found))
+
+    def _take(self, sources: Sequence[Source]) -> None:
+        for source in sources:
             if source.path not in self._files and not self._is_renamed(source.path):
                 self._supersede(source)
                 self._files[source.path] = self._open(source)
@@ -153,125 +171,32 @@ class Follower:
                 self._run.forget(source.logger, path)
                 del self._files[path]
 
-    def _open(self, source: Source) -> _Followed:
+    def _open(self, source: Source) -> Growing:
         if source.reader not in self._run.formats:
             self._run.formats.append(source.reader)
-        session = readers.open_source(source, self._wanted)
-        return _Followed(source, session, whole=readers.reader(source.reader).WHOLE)
-
-    def _read(self, followed: _Followed) -> None:
-        path = followed.source.path
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            if not followed.gone:
-                followed.gone = True
-                self._note(path, f"has vanished: {error.strerror}")
-            if not followed.whole:  # its writer may keep it under its new name
-                self._read_renamed(followed)
-            return
-        if not stat.S_ISREG(status.st_mode):
-            self._note(path, "is no regular file any more and is not read")
-            return
-        followed.gone = False
-        stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if followed.whole else ())
-        if stamp == followed.stamp and status.st_ino == followed.inode:
-            return
-        if followed.inode and (
-            followed.whole or status.st_ino != followed.inode or status.st_size < followed.offset
-        ):
-            self._restart(followed)
-        followed.inode, followed.stamp = status.st_ino, stamp
-        try:
-            with _open_regular(path) as file:
-                begin = file.read(_BEGIN)
-                if not begin.startswith(followed.begin):
-                    self._replace(followed)
-                followed.begin = begin
-                self._take_from(followed, file)
-        except OSError as error:
-            self._note(path, f"cannot be read: {error.strerror}")
-        if followed.whole:
-            self._run.extend(followed.session.close())
-
-    def _restart(self, followed: _Followed) -> None:
-        """The file is another one now: a rewritten format replaces its points, a rotated or truncated log
-        goes on."""
-        if followed.whole:
-            self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
-        else:
-            self._read_renamed(followed)
-            followed.begin = b""  # what was emptied in place goes on, and takes no point of before back
-            self._run.extend(followed.session.close())
-        followed.session = readers.open_source(followed.source, self._wanted)
-        followed.offset = 0
-
-    def _read_renamed(self, followed: _Followed) -> None:
-        """Reads what was appended to a log between the last poll and its rotation, where it still lies in the
-        folder under another name."""
-        path = followed.source.path
-        with suppress(OSError), os.scandir(os.path.dirname(path) or ".") as entries:
-            for entry in entries:
-                if entry.inode() == followed.inode and entry.path != path:
-                    with _open_regular(entry.path) as file:
-                        self._take_from(followed, file)
-                    self._renamed.setdefault(followed.inode, followed.begin)
-                    followed.begin = b""  # the new file goes on; it takes no point of the old one back
-                    return
+        return Growing(source, self._run, self._wanted)
 
     def _is_renamed(self, path: str) -> bool:
         """Whether this is a log that was followed by its former name, and was read by that."""
-        known = dict(self._renamed)
-        known.update((one.inode, one.begin) for one in self._files.values() if one.begin and not one.whole)
+        known: dict[int, bytes] = {}
+        for one in self._files.values():
+            known |= one.renamed
+            if one.begin and not one.whole:
+                known[one.inode] = one.begin
         try:
             begin = known.get(os.stat(path).st_ino)
             if not begin:
                 return False
-            with _open_regular(path) as file:
-                return file.read(_BEGIN).startswith(begin)
+            with open_regular(path) as file:
+                return file.read(BEGIN).startswith(begin)
         except OSError:
             return False
 
-    def _take_from(self, followed: _Followed, file: BinaryIO) -> None:
-        """Reads a file on from where the last read ended."""
-        file.seek(followed.offset)
-        while block := file.read(BLOCK):
-            followed.offset += len(block)
-            before = followed.session.lines
-            self._run.extend(followed.session.feed(block))
-            self._run.line_count += followed.session.lines - before
 
-    def _replace(self, followed: _Followed) -> None:
-        """The file was written anew in place, as a table is whose header got another column: its points are
-        read again."""
-        self._run.forget(followed.source.logger or followed.source.path, followed.source.path)
-        followed.session = readers.open_source(followed.source, self._wanted)
-        followed.offset = 0
-
-    def _note(self, path: str, what: str) -> None:
-        if (path, what) not in self._noted:
-            self._noted.add((path, what))
-            self._run.add(Damage(path, None, what))
-
-
-def _open_regular(path: str) -> BinaryIO:
-    """The file for reading; a pipe or device that has taken its place meanwhile neither blocks nor floods.
-
-    Raises:
-        OSError: it cannot be read, or is no regular file.
-    """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    return open(descriptor, "rb")
-
-
-def _journal(path: str) -> tuple[int, ...]:
-    """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there
-    is none."""
+def _changed(folder: str) -> int:
+    """When it last got or lost an entry; 0 where that is not known, or was a moment ago."""
     try:
-        status = os.stat(path + "-wal")
+        at = os.stat(folder).st_mtime_ns
     except OSError:
-        return ()
-    return status.st_size, status.st_mtime_ns
+        return 0
+    return at if abs(time.time() - at / 1e9) > FRESH_S else 0

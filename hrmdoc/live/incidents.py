@@ -85,6 +85,15 @@ class IncidentLog:
         """Incidents that are open now, the earliest first."""
         return sorted((one for one in self.latest.values() if one.is_open), key=lambda one: one.at)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a warning shows that has not lasted long enough yet."""
+        return bool(self._waiting)
+
+    def close(self) -> None:
+        """Leaves the history to other processes."""
+        self._journal.close()
+
     def due(self, now: float) -> bool:
         """Whether a warning has lasted long enough to be reported."""
         return any(now - since >= self.settle for since in self._waiting.values())

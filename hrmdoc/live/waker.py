@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
-BURST_S = 0.1
+BURST_S = 0.15
 
 
 class Waker:
@@ -24,19 +24,28 @@ class Waker:
         import logging
         from threading import Event
 
-        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog import events
         from watchdog.observers import Observer
 
         self._changed = changed = Event()
         self._folders: set[str] = set()
         logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
 
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: FileSystemEvent) -> None:
-                if event.event_type in ("created", "modified", "moved", "deleted"):
-                    changed.set()
+        class Handler(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
+                del event
+                changed.set()
 
         self._handler = Handler()
+        self._wanted: list[type[events.FileSystemEvent]] = [
+            events.FileCreatedEvent,
+            events.FileModifiedEvent,
+            events.FileMovedEvent,
+            events.FileDeletedEvent,
+            events.DirCreatedEvent,
+            events.DirMovedEvent,
+        ]
+        """Not that a file is opened and closed, which the watch itself does at each read."""
         self._observer: BaseObserver | None = None
         with suppress(OSError, RuntimeError):  # no instance or thread is left: waiting alone finds everything
             observer = Observer()
@@ -51,10 +60,10 @@ class Waker:
             self._folders.add(folder)
             # Polling alone finds everything, within its interval; not every name of a folder is UTF-8.
             with suppress(OSError, RuntimeError, UnicodeError):
-                self._observer.schedule(self._handler, folder)
+                self._observer.schedule(self._handler, folder, event_filter=self._wanted)
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Returns when something changed, at the latest after `seconds`; never before 0.1 s, so that bursts
+        """Returns when something changed, at the latest after `seconds`; never before 0.15 s, so that bursts
         are read at once.
 
         `stopped` is asked twice a second: a signal handler may not set what this thread waits for.

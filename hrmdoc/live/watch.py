@@ -4,6 +4,7 @@ summary."""
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -11,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.beats import target
 from hrmdoc.live.follow import Follower
 from hrmdoc.live.heartbeats import Heartbeats
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.monitoring import Monitoring
+from hrmdoc.live.novelty import Novelty
+from hrmdoc.live.pace import Pace, Urgency
 from hrmdoc.live.pulse import Pulse
 from hrmdoc.live.room import free_space
 from hrmdoc.live.state import state_folder
@@ -24,13 +27,12 @@ from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
+from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import Fact, Tick
 from hrmdoc.settings import Settings
 
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is reported."""
-EXAMINE_AT_LEAST_EVERY = 5.0
-"""Seconds after which a quiet run is examined all the same: silence is a symptom too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,9 @@ class Watch:
         act: whether remedies are applied as far as the policy in the settings allows it.
         measure: seconds between two samples of the machine; None: it is not measured.
         pid: the process of the run, where the caller knows it.
+        group: the files of the run, where the caller looks for new ones.
+        prepared: settings and rules that were loaded before, as for many runs.
+        keep: where what was found is kept, instead of beside the run or in the user's state folder.
     """
 
     def __init__(
@@ -73,16 +78,25 @@ class Watch:
         act: bool = False,
         measure: float | None = None,
         pid: Callable[[], int | None] | None = None,
+        group: RunGroup | None = None,
+        prepared: Prepared | None = None,
+        keep: Path | None = None,
     ) -> None:
         self.path = path
         self._also = also
         self._interval = interval
-        self._options: dict[str, Any] = {"settings": settings, "facts": facts, "metric_roles": metric_roles}
+        self._options: dict[str, Any] = {
+            "settings": settings,
+            "facts": facts,
+            "metric_roles": metric_roles,
+            "prepared": prepared,
+        }
+        self._group, self._keep = group, keep
         self._now, self._steady = now, steady
         self._remember = remember
         self._acts = act
         self._measure, self._pid = measure, pid
-        self._stop = self._ended = False
+        self._stop = self._ended = self._moved = False
         self._end_facts: list[Fact] = []
         self._admit()
 
@@ -91,7 +105,7 @@ class Watch:
         self._real = Path(self.path).resolve()
         self.session = AnalysisSession(self.path, **self._options)
         self._follower = Follower(
-            [str(self._real), *self._also], self.session.run, self.session.matcher.wanted
+            [str(self._real), *self._also], self.session.run, self.session.matcher.wanted, self._group
         )
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
@@ -99,10 +113,11 @@ class Watch:
         self._heartbeats = self._named_heartbeats(followed)
         beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
         self.pulse = Pulse(self.session.run, self._files, self._now, self._steady, beaten)
-        self.folder = state_folder(followed) if self._remember else None
+        self.folder = (self._keep or state_folder(followed)) if self._remember else None
         kept = self.folder / "incidents.jsonl" if self.folder else None
         self.incidents = IncidentLog(kept, SETTLE_S, self.session.book)
-        self._waker = Waker()
+        self._novelty = Novelty(self.session.run, self.session.match_lines)
+        self._pace = Pace()
         self._monitoring = self._measuring(followed)
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
@@ -142,42 +157,90 @@ class Watch:
     def updates(self, *, once: bool = False) -> Iterable[Update]:
         """One `Update` each time something changed or the clock asks for it; the last one is of the closed
         run."""
-        examined, last_version, cost = -EXAMINE_AT_LEAST_EVERY, -1, 0.0
-        while not self._stop:
-            moved = self._has_moved()
-            self._poll()
-            started, run = self._steady(), self.session.run
-            due = run.version != last_version and started - examined >= min(1.5, 20 * cost)
-            if (
-                due
-                or moved
-                or once
-                or self.incidents.due(self._now())
-                or started - examined >= EXAMINE_AT_LEAST_EVERY
-            ):
-                began = time.perf_counter()
-                update = self._examine(moved=moved)
-                cost = time.perf_counter() - began
-                examined, last_version = started, run.version
-                yield update
-            if once or any(event.kind == "end" for event in run.events):
-                break
-            self._waker.listen(self._follower.folders)
-            self._waker.wait(self._interval, lambda: self._stop)
-        self._follower.find()
-        self._poll()
-        if self._monitoring is not None:
-            self._monitoring.last()
-        self._follower.close()
-        self.session.run.extend(self._end_facts)
-        yield self._examine(closed=True)
-        self._close()
+        waker = Waker()
+        try:
+            while not self._stop:
+                self.poll()
+                if once or self.urgency():
+                    yield self.examine()
+                if once or self.over:
+                    break
+                waker.listen(self._follower.folders)
+                waker.wait(self._interval, lambda: self._stop)
+        finally:
+            waker.close()
+        yield self.finish()
 
-    def _poll(self) -> None:
+    def poll(self) -> None:
+        """Takes in what was written since the last call; waits for nothing."""
+        self._moved = self._has_moved() or self._moved
+        self._take_in()
+
+    def _take_in(self) -> None:
         self._follower.poll()
         if self._monitoring is not None:
             self._monitoring.take()
         self.pulse.feel()
+
+    def urgency(self) -> Urgency:
+        """How much the run is in need of an examination."""
+        run = self.session.run
+        if self._moved or self.incidents.due(self._now()):
+            return Urgency.NEW
+        grown = run.version != self._pace.version
+        new = grown and self._novelty.found()
+        return self._pace.urgency(self._steady(), run.version, self._points if grown else 0, new=new)
+
+    def examine(self) -> Update:
+        """Examines the run as it was read so far."""
+        started, began = self._steady(), time.process_time()
+        update = self._examine(moved=self._moved)
+        self._moved = False
+        cost = time.process_time() - began
+        changed = bool(update.changes or self.incidents.waits)
+        self._pace.examined(started, cost, self.session.run.version, self._points, changed=changed)
+        self._novelty.mark()
+        return update
+
+    @property
+    def over(self) -> bool:
+        """Whether the run said that it has ended."""
+        return any(event.kind == "end" for event in self.session.run.events)
+
+    @property
+    def gone(self) -> bool:
+        """Whether none of its files is there any more."""
+        return self._follower.gone
+
+    def finish(self) -> Update:
+        """Examines the run as one that has ended, and follows it no more."""
+        self._follower.find()
+        self._take_in()
+        if self._monitoring is not None:
+            self._monitoring.last()
+        self._follower.close()
+        self.session.run.extend(self._end_facts)
+        update = self._examine(closed=True)
+        self.close()
+        return update
+
+    def close(self) -> None:
+        """Follows the run no more, and leaves what is kept of it to others."""
+        if self._monitoring is not None:
+            self._monitoring.close()
+        if self._heartbeats is not None:
+            self._heartbeats.close()
+        self.incidents.close()
+
+    @property
+    def _points(self) -> int:
+        """Points of the longest series."""
+        return max(map(len, self.session.run.series.values()), default=0)
+
+    def regroup(self, group: RunGroup) -> None:
+        """The files of the run, as the caller found them anew."""
+        self._group = self._follower.group = group
+        self._follower.find()
 
     @property
     def following(self) -> str:
@@ -190,22 +253,17 @@ class Watch:
     def _has_moved(self) -> bool:
         """Whether the link names another run now, or another one began in the folder; then that one is
         watched."""
+        if self._group is not None:
+            return False
         try:
-            real = Path(self.path).resolve(strict=True)
+            real = os.path.realpath(self.path, strict=True)
         except OSError:
             return False
-        if real == self._real and not self._follower.outrun:
+        if real == str(self._real) and not self._follower.outrun:
             return False
-        self._close()
+        self.close()
         self._admit()
         return True
-
-    def _close(self) -> None:
-        self._waker.close()
-        if self._monitoring is not None:
-            self._monitoring.close()
-        if self._heartbeats is not None:
-            self._heartbeats.close()
 
     def _examine(self, *, closed: bool = False, moved: bool = False) -> Update:
         now = self._now()

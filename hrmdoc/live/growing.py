@@ -1,0 +1,162 @@
+"""One file of a live run: what was appended is read from where the last read ended.
+
+A file that shrank or was replaced is read from its start, what was written to it before a rotation by its new
+name; a format that is rewritten rather than appended to is read again when it changes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import BinaryIO
+
+from hrmdoc import readers
+from hrmdoc.readers import Source
+from hrmdoc.record.records import Damage
+from hrmdoc.record.run import Run
+
+BLOCK = 1 << 20
+BEGIN = 512
+"""First bytes of a file that stay the same while it is only appended to."""
+
+
+class Growing:
+    """A file that is followed.
+
+    Args:
+        source: the file, and who reads it.
+        run: where the records go.
+        wanted: literal search of the signature matcher.
+
+    Attributes:
+        begin: its first bytes.
+        renamed: logs that were read to their end by another name: inode -> first bytes.
+    """
+
+    def __init__(self, source: Source, run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
+        self.source = source
+        self.whole = readers.reader(source.reader).WHOLE
+        self.inode = 0
+        self.begin = b""
+        self.renamed: dict[int, bytes] = {}
+        self._run, self._wanted = run, wanted
+        self._session = readers.open_source(source, wanted)
+        self._offset = 0
+        self._stamp: tuple[int, ...] = ()
+        self._gone = False
+        self._noted: set[str] = set()
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was not there when it was read last."""
+        return self._gone
+
+    def read(self) -> None:
+        """Takes in what is new."""
+        path = self.source.path
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            if not self._gone:
+                self._gone = True
+                self._note(f"has vanished: {error.strerror}")
+            if not self.whole:  # its writer may keep it under its new name
+                self._read_renamed()
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self._note("is no regular file any more and is not read")
+            return
+        self._gone = False
+        stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if self.whole else ())
+        if stamp == self._stamp and status.st_ino == self.inode:
+            return
+        if self.inode and (self.whole or status.st_ino != self.inode or status.st_size < self._offset):
+            self._restart()
+        self.inode, self._stamp = status.st_ino, stamp
+        try:
+            with open_regular(path) as file:
+                begin = file.read(BEGIN)
+                if not begin.startswith(self.begin):
+                    self._replace()
+                self.begin = begin
+                self._take_from(file)
+        except OSError as error:
+            self._note(f"cannot be read: {error.strerror}")
+        if self.whole:
+            self._run.extend(self._session.close())
+
+    def close(self) -> None:
+        """The run has ended: what was held back is taken in."""
+        self._run.extend(self._session.close())
+
+    def _restart(self) -> None:
+        """The file is another one now: a rewritten format replaces its points, a rotated or truncated log
+        goes on."""
+        if self.whole:
+            self._run.forget(self.source.logger or self.source.path, self.source.path)
+        else:
+            self._read_renamed()
+            self.begin = b""  # what was emptied in place goes on, and takes no point of before back
+            self._run.extend(self._session.close())
+        self._session = readers.open_source(self.source, self._wanted)
+        self._offset = 0
+
+    def _read_renamed(self) -> None:
+        """Reads what was appended to a log between the last read and its rotation, where it still lies in the
+        folder under another name."""
+        path = self.source.path
+        with suppress(OSError), os.scandir(os.path.dirname(path) or ".") as entries:
+            for entry in entries:
+                if entry.inode() == self.inode and entry.path != path:
+                    with open_regular(entry.path) as file:
+                        self._take_from(file)
+                    self.renamed.setdefault(self.inode, self.begin)
+                    self.begin = b""  # the new file goes on; it takes no point of the old one back
+                    return
+
+    def _take_from(self, file: BinaryIO) -> None:
+        """Reads a file on from where the last read ended."""
+        file.seek(self._offset)
+        while block := file.read(BLOCK):
+            self._offset += len(block)
+            before = self._session.lines
+            self._run.extend(self._session.feed(block))
+            self._run.line_count += self._session.lines - before
+
+    def _replace(self) -> None:
+        """The file was written anew in place, as a table is whose header got another column: its points are
+        read again."""
+        self._run.forget(self.source.logger or self.source.path, self.source.path)
+        self._session = readers.open_source(self.source, self._wanted)
+        self._offset = 0
+
+    def _note(self, what: str) -> None:
+        if what not in self._noted:
+            self._noted.add(what)
+            self._run.add(Damage(self.source.path, None, what))
+
+
+def open_regular(path: str) -> BinaryIO:
+    """The file for reading; a pipe or device that has taken its place meanwhile neither blocks nor floods.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return open(descriptor, "rb", buffering=0)  # two reads a file: a buffer costs more
+
+
+def _journal(path: str) -> tuple[int, ...]:
+    """Size and time of the journal in which SQLite keeps what is not in the database yet; nothing where there
+    is none."""
+    try:
+        status = os.stat(path + "-wal")
+    except OSError:
+        return ()
+    return status.st_size, status.st_mtime_ns

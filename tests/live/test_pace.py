@@ -1,0 +1,120 @@
+"""When a watched run is examined: at once for what is new, seldom for what is as before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hrmdoc.live.novelty import Novelty
+from hrmdoc.live.pace import QUIET_S, Pace, Urgency
+from hrmdoc.record.records import Event, Points
+from hrmdoc.record.run import Run
+
+RNG = np.random.default_rng(1)
+
+
+def add(run: Run, values: list[float], first: int, metric: str = "loss") -> None:
+    steps = np.arange(first, first + len(values), dtype=np.int64)
+    run.add(Points(metric, steps, np.array(values, float), steps * 1.0, "x.log"))
+
+
+def marked(values: list[float]) -> tuple[Run, Novelty]:
+    """A run with these points that was examined."""
+    run = Run("x")
+    add(run, values, 0)
+    novelty = Novelty(run, lambda: (0, 0))
+    novelty.mark()
+    return run, novelty
+
+
+NOISE = (2 + 0.1 * RNG.standard_normal(200)).tolist()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3.0, 1.0, 0.0, NOISE[-1]])
+def test_a_point_unlike_those_before_it_is_new(value: float) -> None:
+    run, novelty = marked(NOISE)
+    add(run, [value], 200)
+    assert novelty.found()
+    novelty.mark()
+    assert not novelty.found()
+
+
+def test_points_like_those_before_are_nothing_new() -> None:
+    run, novelty = marked(NOISE)
+    for at in range(200, 1200):
+        add(run, [2 + 0.1 * float(RNG.standard_normal())], at)
+        assert not novelty.found()
+
+
+@pytest.mark.parametrize("course", [lambda i: 1e-3 * (1 - i / 2000), lambda i: 1e-3 + 0 * i, float])
+def test_a_schedule_and_a_clock_are_nothing_new(course: object) -> None:
+    values = [course(i) for i in range(300)]  # type: ignore[operator]
+    run, novelty = marked(values[:200])
+    add(run, values[200:], 200)
+    assert not novelty.found()
+
+
+def test_what_is_not_finite_already_is_nothing_new_about_the_next_such_point() -> None:
+    run, novelty = marked([*NOISE, float("nan")])
+    add(run, [float("nan")], 201)
+    assert not novelty.found()
+
+
+def test_a_fall_of_the_steps_a_new_metric_and_an_event_are_new() -> None:
+    run, novelty = marked(NOISE)
+    add(run, [2.0], 10)
+    assert novelty.found()
+    novelty.mark()
+    add(run, [2.0], 0, "other")
+    assert novelty.found()
+    novelty.mark()
+    run.add(Event("checkpoint"))
+    assert novelty.found()
+
+
+def test_the_first_line_of_a_symptom_is_new_and_its_repetition_is_not() -> None:
+    counts = [(0, 0)]
+    novelty = Novelty(Run("x"), lambda: counts[-1])
+    novelty.mark()
+    counts.append((1, 1))
+    assert novelty.found()
+    novelty.mark()
+    counts.append((1, 2))
+    assert not novelty.found()
+    counts.append((2, 3))
+    assert novelty.found()
+
+
+def test_ordinary_rows_wait_for_the_ordinary_examination() -> None:
+    pace = Pace()
+    assert pace.urgency(0.0, 1, 100, new=True)
+    for at in range(10):
+        pace.examined(float(at), 0.009, at, 100, changed=False)
+    assert pace.urgency(9.0 + 0.9 * pace.ordinary, 99, 105, new=False) is Urgency.NONE
+    assert pace.urgency(9.0 + 1.1 * pace.ordinary, 99, 105, new=False) is Urgency.ORDINARY
+
+
+def test_what_is_new_is_examined_at_once_and_closely_watched_from_then_on() -> None:
+    pace = Pace()
+    for at in range(10):
+        pace.examined(float(at), 0.009, at, 100, changed=False)
+    assert pace.urgency(9.5, 99, 101, new=True) is Urgency.NEW
+    pace.examined(9.5, 0.009, 99, 101, changed=False)
+    assert pace.urgency(9.8, 100, 102, new=False) is Urgency.CLOSE
+
+
+def test_what_is_new_again_and_again_and_comes_to_nothing_is_examined_ever_more_seldom() -> None:
+    pace, now, examined = Pace(), 0.0, 0
+    for version in range(2000):
+        now += 0.1
+        if pace.urgency(now, version, 1000, new=True):
+            pace.examined(now, 0.009, version, 1000, changed=False)
+            examined += 1
+    assert examined < now / pace.ordinary + 20
+
+
+def test_a_quiet_run_is_examined_for_its_silence() -> None:
+    pace = Pace()
+    pace.examined(0.0, 0.002, 7, 100, changed=False)
+    assert pace.urgency(QUIET_S - 1, 7, 100, new=False) is Urgency.NONE
+    assert pace.urgency(QUIET_S, 7, 100, new=False) is Urgency.ORDINARY
