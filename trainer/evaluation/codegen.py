@@ -4,10 +4,8 @@ pass."""
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,9 @@ from ..config.schema import EvaluateKeys
 from ..data.bpe import END, Encoding
 from ..data.problems import Problem
 from ..model.hrm import HRM
-from ..sandbox import Limits, Verdict, run, self_test
+from ..sandbox import Limits, Verdict, self_test
 from .generate import Sampling, generate_many
+from .judging import judged
 from .passk import difference, mean_pass_at_k, wilson
 
 USUAL_K = (1, 10, 100)  # of the HumanEval and MBPP literature
@@ -48,16 +47,9 @@ def complete(
     Raises:
         ConfigError: many samples are asked for that would all be the same.
     """
-    heat = keys.temperature if keys.temperature is not None else (HEAT if keys.samples > 1 else 0.0)
-    if heat == 0 and keys.samples > 1:
-        raise ConfigError(
-            f"evaluate.samples={keys.samples} at evaluate.temperature=0 gives the same program "
-            f"{keys.samples} times",
-            hint="evaluate.temperature=0.8, or evaluate.samples=1",
-        )
-    sampling, found = Sampling(heat, keys.top_p), list[Completion]()
+    sampling, found = sampling_of(keys), list[Completion]()
     for place, problem in enumerate(problems):
-        generator = torch.Generator(model.H_init.device).manual_seed(seed * 1_000_003 + place)
+        generator = generator_of(seed, place, model.H_init.device)
         prompt = encoding.encode(problem.prompt)
         for start in range(0, keys.samples, BATCH):
             rows = min(BATCH, keys.samples - start)
@@ -69,27 +61,43 @@ def complete(
     return found
 
 
+def generator_of(seed: int, place: int, device: torch.device) -> torch.Generator:
+    """What draws the programs of the problem at `place`."""
+    return torch.Generator(device).manual_seed(seed * 1_000_003 + place)
+
+
+def sampling_of(keys: EvaluateKeys) -> Sampling:
+    """How tokens are chosen.
+
+    Raises:
+        ConfigError: many samples are asked for that would all be the same.
+    """
+    heat = keys.temperature if keys.temperature is not None else (HEAT if keys.samples > 1 else 0.0)
+    if heat == 0 and keys.samples > 1:
+        raise ConfigError(
+            f"evaluate.samples={keys.samples} at evaluate.temperature=0 gives the same program "
+            f"{keys.samples} times",
+            hint="evaluate.temperature=0.8, or evaluate.samples=1",
+        )
+    return Sampling(heat, keys.top_p)
+
+
 def judge(
     problems: Sequence[Problem], completions: Sequence[Completion], keys: EvaluateKeys, tick: Say
 ) -> list[Verdict]:
-    """Runs each completion with the tests of its problem, in the sandbox, several at a time."""
-    by_task, limits = (
-        {problem.task_id: problem for problem in problems},
-        Limits(keys.timeout_s, keys.memory_mib),
-    )
-
-    def one(completion: Completion) -> Verdict:
-        problem = by_task[completion.task_id]
-        return run(completion.code, problem.setup, problem.tests, limits)
-
-    verdicts = []
-    with ThreadPoolExecutor(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    ) as pool:
-        for verdict in pool.map(one, completions):
-            verdicts.append(verdict)
-            tick(f"{len(verdicts)} of {len(completions)} programs run")
-    return verdicts
+    """Runs each completion with the tests of its problem, in the sandbox, several at a time; in their
+    order."""
+    limits = Limits(keys.timeout_s, keys.memory_mib)
+    answers: dict[int | str, list[str]] = {problem.task_id: [] for problem in problems}
+    for completion in completions:
+        answers[completion.task_id].append(completion.code)
+    verdicts: dict[int | str, Iterator[Verdict]] = {}
+    run = 0
+    for problem, found in zip(problems, judged(problems, list(answers.values()), limits), strict=True):
+        verdicts[problem.task_id] = iter(found)
+        run += len(found)
+        tick(f"{run} of {len(completions)} programs run")
+    return [next(verdicts[completion.task_id]) for completion in completions]
 
 
 def report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +27,7 @@ class Sampling:
 
 
 GREEDY = Sampling()
+NUCLEUS = 512  # tokens among which the nucleus mostly is
 
 
 def generate(
@@ -69,29 +70,63 @@ def generate_many(
     """
     if not model.arch.causal:
         raise ConfigError("only a causal model generates text", hint="train with arch.causal=true")
-    if not prompt:
-        raise ValueError("a prompt needs at least one token")
-    device, training = model.H_init.device, model.training
-    tokens = torch.tensor([list(prompt)], device=device)
     cache = Cache() if cached else None
-    ended = torch.zeros(samples, dtype=torch.bool, device=device)
-    said: list[Tensor] = []
+
+    def read(tokens_BS: Tensor) -> Tensor:
+        return _last_logits(model, tokens_BS, cache)
+
+    room = min(count, model.data.seq_len - len(prompt))
+    training = model.training
     model.eval()
     try:
-        while len(said) < count and tokens.shape[1] < model.data.seq_len:
-            logits = _last_logits(model, tokens, cache)
-            if not said:
-                logits, tokens = logits.expand(samples, -1), tokens.expand(samples, -1)
-                if cache is not None:
-                    cache.expand(samples)
-            token = torch.where(ended, end, _pick(logits, sampling, generator))
-            ended |= token == end
-            if bool(ended.all()):
-                break
-            said.append(token)
-            tokens = torch.cat((tokens, token[:, None]), 1)
+        return draw(
+            *(read, cache.expand if cache is not None else lambda _: None),
+            prompt=torch.tensor([list(prompt)], device=model.H_init.device),
+            count=room,
+            end=end,
+            samples=samples,
+            sampling=sampling,
+            generator=generator,
+        )
     finally:
         model.train(training)
+
+
+def draw(
+    read: Callable[[Tensor], Tensor],
+    widen: Callable[[int], None],
+    *,
+    prompt: Tensor,
+    count: int,
+    end: int,
+    samples: int,
+    sampling: Sampling,
+    generator: torch.Generator | None,
+) -> list[list[int]]:
+    """`samples` continuations of `prompt` [1, S] by any model, each up to `count` tokens and ended before
+    `end`.
+
+    Args:
+        read: logits [B, V] after the last of the tokens [B, S].
+        widen: gives what was kept of the one prompt to each of that many rows; called once, after the first
+            `read`.
+    """
+    if not prompt.shape[1]:
+        raise ValueError("a prompt needs at least one token")
+    tokens = prompt
+    ended = torch.zeros(samples, dtype=torch.bool, device=prompt.device)
+    said: list[Tensor] = []
+    while len(said) < count:
+        logits = read(tokens)
+        if not said:
+            logits, tokens = logits.expand(samples, -1), tokens.expand(samples, -1)
+            widen(samples)
+        token = torch.where(ended, end, _pick(logits, sampling, generator))
+        ended |= token == end
+        if bool(ended.all()):
+            break
+        said.append(token)
+        tokens = torch.cat((tokens, token[:, None]), 1)
     rows = torch.stack(said, 1).tolist() if said else [[] for _ in range(samples)]
     return [row[: row.index(end)] if end in row else row for row in rows]
 
@@ -117,10 +152,19 @@ def _pick(logits_BV: Tensor, sampling: Sampling, generator: torch.Generator | No
     if sampling.temperature <= 0:
         return logits_BV.argmax(-1)
     shares = (logits_BV.float() / sampling.temperature).softmax(-1)
-    if sampling.top_p < 1:
-        ordered, order = shares.sort(-1, descending=True)
-        before = ordered.cumsum(-1) - ordered  # what the likelier ones have together
-        shares = torch.zeros_like(shares).scatter(
-            -1, order, ordered.masked_fill(before >= sampling.top_p, 0.0)
-        )
-    return torch.multinomial(shares, 1, generator=generator)[:, 0]
+    if sampling.top_p >= 1:
+        return torch.multinomial(shares, 1, generator=generator)[:, 0]
+    likely, order = _likeliest(shares, sampling.top_p)
+    before = likely.cumsum(-1) - likely  # what the likelier ones have together
+    nucleus = likely.masked_fill(before >= sampling.top_p, 0.0)
+    return order.gather(-1, torch.multinomial(nucleus, 1, generator=generator))[:, 0]
+
+
+def _likeliest(shares_BV: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
+    """The likeliest tokens, in order, that together have `top_p` in every row. To sort a large vocabulary
+    takes longer than the model itself, so a part is tried first."""
+    if shares_BV.shape[-1] > NUCLEUS:
+        likely, order = shares_BV.topk(NUCLEUS)
+        if bool((likely.sum(-1) > top_p).all()):
+            return likely, order
+    return shares_BV.sort(-1, descending=True)

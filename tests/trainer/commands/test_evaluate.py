@@ -13,7 +13,7 @@ import torch
 from hrmdoc.trainer.data import bpe
 from hrmdoc.trainer.data.bpe import END, Encoding, _alphabet
 from hrmdoc.trainer.data.text import build_text
-from hrmdoc.trainer.evaluation import codegen
+from hrmdoc.trainer.evaluation import judging
 from hrmdoc.trainer.main import main
 
 TEXT = [
@@ -104,7 +104,7 @@ def test_nothing_is_run_unless_the_command_line_says_so(
 ) -> None:
     run, saved = tmp_path / "run", tmp_path / "c.jsonl"
     assert main(["train", *TEXT, f"data_path={text}", f"run_dir={run}", "evaluate.execute_code=true"]) == 0
-    monkeypatch.setattr(codegen, "run", lambda *_: pytest.fail("a program was run"))
+    monkeypatch.setattr(judging, "run", lambda *_: pytest.fail("a program was run"))
     capsys.readouterr()
     assert main(["evaluate", str(run), "evaluate.max_tokens=4", f"--save-completions={saved}"]) == 0
     assert json.loads(capsys.readouterr().out)["code"] == {"programs": 2}
