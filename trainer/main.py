@@ -1,4 +1,4 @@
-"""`hrmdoc train`, `hrmdoc evaluate`, `hrmdoc dataset` and `python -m hrmdoc.trainer`."""
+"""`hrmdoc train`, `hrmdoc evaluate`, `hrmdoc dataset`, `hrmdoc validate` and `python -m hrmdoc.trainer`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hrmdoc.errors import HrmdocError
 
 from .commands.train import USAGE, train
 
-COMMANDS = ("train", "evaluate", "dataset")
+COMMANDS = ("train", "evaluate", "dataset", "validate")
 
 
 def main(argv: list[str]) -> int:
-    """Runs `[train] ...`, `evaluate ...` or `dataset ...`.
+    """Runs `[train] ...`, `evaluate ...`, `dataset ...` or `validate ...`.
 
     Returns:
         0 done, 1 the training failed, 2 wrong configuration or input, 128 + n after signal n (130 for an
@@ -31,6 +31,10 @@ def main(argv: list[str]) -> int:
             from .commands.evaluate import command as evaluate
 
             return evaluate(words)
+        if command == "validate":
+            from .commands.validate import command as validate
+
+            return validate(words)
         return train(words)
     except HrmdocError as error:
         sys.stderr.write(f"hrmdoc: {error}\n")

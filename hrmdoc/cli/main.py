@@ -43,12 +43,13 @@ COMMANDS = {
     "train": "Train the Hierarchical Reasoning Model.",
     "evaluate": "Evaluate a checkpoint of the Hierarchical Reasoning Model.",
     "dataset": "Build a dataset: Sudoku, maze, ARC or text.",
+    "validate": "Validate HRM against GPT-2 on programming problems.",
     "lab": "Give training programs known faults and see whether they are found.",
     "run": "Supervise any training command: watch it and act by policy.",
     "replay": "Play a known incident: twin, fault, diagnosis, patch, healed run.",
     "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
 }
-PASS_THROUGH = {"train", "evaluate", "dataset"}
+PASS_THROUGH = {"train", "evaluate", "dataset", "validate"}
 EXAMINING = {
     "analyze",
     "watch",

@@ -28,7 +28,7 @@ def call(verb: str, arguments: tuple[str, ...]) -> int:
         status: int = importlib.import_module("hrmdoc.trainer.main").main([verb, *arguments])
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("torch", "omegaconf", "datasets"):
-            hint = "pip install 'hrmdoc[train]'"
+            hint = f"pip install 'hrmdoc[{'validate' if verb == 'validate' else 'train'}]'"
             raise UsageError(
                 f"training needs the package {error.name}, which is not installed", hint=hint
             ) from error

@@ -1,1 +1,1 @@
-"""What `hrmdoc train`, `hrmdoc evaluate` and `hrmdoc dataset` do."""
+"""What `hrmdoc train`, `hrmdoc evaluate`, `hrmdoc dataset` and `hrmdoc validate` do."""

@@ -66,19 +66,33 @@ def gpt2() -> Encoding:
     Raises:
         InputError: the package that carries the vocabulary is not installed, or damaged.
     """
+    files = vocabulary_files()
     try:
-        files = {
-            Path(str(file)).name: Path(str(file.locate())) for file in importlib.metadata.files(PACKAGE) or []
-        }
         tokens = json.loads(files["encoder.json"].read_text(encoding="utf-8"))
         lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
         return Encoding(
             tokens, [(left, right) for left, _, right in (line.partition(" ") for line in lines[1:] if line)]
         )
-    except (importlib.metadata.PackageNotFoundError, ImportError) as error:
-        raise InputError("GPT-2's vocabulary is not installed", hint="pip install 'hrmdoc[text]'") from error
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"the package {PACKAGE} does not hold GPT-2's vocabulary: {error}") from error
+
+
+def vocabulary_files() -> dict[str, Path]:
+    """Where `encoder.json` and `vocab.bpe` lie.
+
+    Raises:
+        InputError: the package that carries them is not installed, or damaged.
+    """
+    try:
+        found = {
+            Path(str(file)).name: Path(str(file.locate())) for file in importlib.metadata.files(PACKAGE) or []
+        }
+    except importlib.metadata.PackageNotFoundError as error:
+        raise InputError("GPT-2's vocabulary is not installed", hint="pip install 'hrmdoc[text]'") from error
+    missing = [name for name in ("encoder.json", "vocab.bpe") if name not in found]
+    if missing:
+        raise InputError(f"the package {PACKAGE} does not hold GPT-2's vocabulary: no {missing[0]}")
+    return found
 
 
 @cache

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 Z95 = 1.959963984540054  # the normal distribution's 97.5 % quantile
 
 
@@ -68,3 +70,19 @@ def wilson(successes: float, count: int) -> Estimate:
     return Estimate(
         share, 0.0 if successes <= 0 else middle - half, 1.0 if successes >= count else middle + half
     )
+
+
+def bootstrap(values: Sequence[float], seed: int, draws: int = 10_000) -> tuple[float, float]:
+    """The 95 % percentile interval of a mean: problems are drawn anew, with replacement (Efron 1979).
+
+    Where all values are the same it has no width, and says nothing of other problems; `wilson` does.
+
+    Args:
+        values: one for each problem, such as its pass@k or the difference of two models' pass@k.
+    """
+    if not values:
+        return math.nan, math.nan
+    rng, whole = np.random.default_rng(seed), np.asarray(values, np.float64)
+    means = whole[rng.integers(len(whole), size=(draws, len(whole)))].mean(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)

@@ -1,0 +1,231 @@
+"""`hrmdoc validate`: HRM against GPT-2 on programming problems, with a gate."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hrmdoc.errors import ConfigError, InputError, UsageError, did_you_mean
+
+from ..config.overrides import read_yaml
+from ..validation.request import Request
+from ..validation.sizes import SIZES
+
+TICK_S = 5.0  # seconds between two lines of progress
+_IGNORED = {"data", "out"}
+COUNT = click.IntRange(min=1)
+FOLDER = click.Path(path_type=Path)
+
+
+@click.command("validate", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("data", required=False)
+@click.option("--size", type=click.Choice(list(SIZES)), help="Of both models [default: full]: 27M and 117M.")
+@click.option("--gpt2", type=FOLDER, metavar="DIR", help="GPT-2's weights, as save_pretrained writes them.")
+@click.option("--finetune", is_flag=True, default=None, help="Train those weights on the problems, too.")
+@click.option("--hrm", type=FOLDER, metavar="RUN", help="A trained causal HRM instead of one trained here.")
+@click.option("--samples", type=COUNT, help="Programs written for each problem [default: 100].")
+@click.option("-k", "--k", metavar="1,10,100", help="The k of pass@k [default: 1,10,100 as samples go].")
+@click.option("--limit", type=COUNT, help="Problems of the test split [default: the size's].")
+@click.option("--max-tokens", type=COUNT, help="Of a program.")
+@click.option("--temperature", type=click.FloatRange(min=0), help="[default: 0.8]")
+@click.option("--top-p", type=click.FloatRange(min=0, min_open=True, max=1), help="[default: 0.95]")
+@click.option(
+    "--timeout", "timeout_s", type=COUNT, metavar="S", help="CPU seconds of a program [default: 5]."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="[default: 42]")
+@click.option("--compute", type=float, metavar="FLOP", help="For the training of each [default: the size's].")
+@click.option(
+    "--budget", type=float, metavar="MINUTES", help="CPU minutes of this call, after which it ends."
+)
+@click.option("--out", type=FOLDER, metavar="DIR", help="Where all is kept [default: runs/validate-SIZE].")
+@click.option("--fresh", is_flag=True, default=None, help="Begin anew in that folder instead of going on.")
+@click.option("--hash", "expected", metavar="SUM|FILE", help="What md5 or sha256 the data must have.")
+@click.option(
+    "--config", type=FOLDER, metavar="YAML", help="These options, and those of determinism, as keys."
+)
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="[default: auto]")
+@click.option("--threads", type=COUNT, help="Of the CPU [default: 1].")
+@click.option("--gate", is_flag=True, help="Exit with 1 where HRM's pass@1 is lower than GPT-2's.")
+def options(**given: Any) -> int:
+    """Validate HRM against GPT-2 on the programming problems of DATA: the same tokens, problems, sampling and
+    compute for both, pass@1, 10 and 100 with intervals, and the JSON report of the validation on stdout.
+
+    DATA is MBPP's mbpp.jsonl (its authors' split is used), its sanitized edition, any file with their keys, a
+    folder of `hrmdoc dataset text`, or builtin:problems, which shows that all works and nothing else. With
+    --gate it may also be a report.json written before: then only the gate is asked.
+
+    GPT-2 is trained from scratch with as many floating-point operations as HRM, unless --gpt2 gives weights.
+    The same command goes on where the last call ended (--out), and gives the same bytes when it is repeated
+    on one CPU: a --budget decides by measuring how much compute fits, so repeat with the --compute that the
+    report names. What both models write is run in the sandbox of `hrmdoc evaluate` (see its --help).
+
+    \b
+    Examples:
+      hrmdoc validate builtin:problems --size tiny
+      hrmdoc validate mbpp.jsonl --size small --budget 60
+      hrmdoc validate mbpp.jsonl --gpt2 gpt2/ --hrm runs/text --gate
+      hrmdoc validate --gate runs/validate-full/report.json
+
+    Exit status: 0 done, 1 the gate failed or was not reached, 2 wrong usage or input.
+    """
+    gate = bool(given.pop("gate"))
+    stated = {key: value for key, value in given.items() if value is not None and key != "config"}
+    if given["config"] is not None:
+        stated = _of_file(given["config"]) | stated
+    if "data" not in stated:
+        hint = "hrmdoc validate builtin:problems --size tiny, or give MBPP's mbpp.jsonl"
+        raise UsageError("which problems?", hint=hint)
+    earlier = _report(stated["data"]) if gate else None
+    if earlier is not None:
+        return _ask_gate(earlier, stated["data"])
+    return _validate(_request(stated), gate=gate)
+
+
+def command(words: list[str]) -> int:
+    """Reads the options and runs the validation; the exit status.
+
+    Raises:
+        UsageError: an option is wrong.
+    """
+    try:
+        status: int = options.main(words, prog_name="hrmdoc validate", standalone_mode=False)
+    except click.UsageError as error:
+        what = error.format_message().rstrip(".")
+        raise UsageError(f"{what[:1].lower()}{what[1:]}", hint="hrmdoc validate --help") from error
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return status or 0
+
+
+def _request(stated: dict[str, Any]) -> Request:
+    size = SIZES[stated.get("size", "full")]
+    values = {**stated, "size": size, "data": str(stated["data"])}
+    values.setdefault("out", Path("runs") / f"validate-{size.name}")
+    values.setdefault("numpy_seed", values.get("seed", 42))
+    if isinstance(values.get("k"), str | int):
+        values["k"] = _ks(str(values["k"]))
+    for name in ("budget", "compute"):
+        if values.get(name) is not None and not 0 < values[name] < float("inf"):
+            raise UsageError(f"--{name} must be a number above 0, not {values[name]}")
+    return Request(**values)
+
+
+def _ks(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise UsageError(f"--k {text!r} is no list of whole numbers such as 1,10,100")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _of_file(file: Path) -> dict[str, Any]:
+    """The options of a YAML file. `cuda_deterministic` is what `torch_deterministic` is: one switch decides
+    both.
+
+    Raises:
+        ConfigError: it cannot be read, or holds what is no option.
+    """
+    names = {one.name for one in fields(Request)} - {"deterministic", "expected"}
+    own = {"torch_deterministic": bool, "cuda_deterministic": bool, "hash": str}
+    kinds = {
+        "size": str,
+        "budget": float,
+        "compute": float,
+        "temperature": float,
+        "top_p": float,
+        "k": object,
+    }
+    whole = {"samples", "limit", "max_tokens", "timeout_s", "seed", "numpy_seed", "threads"}
+    found: dict[str, Any] = {}
+    for key, setting in read_yaml(file).items():
+        key = key.replace("-", "_")
+        if key not in names | own.keys():
+            hint = did_you_mean(key, names | own.keys())
+            raise ConfigError(f"there is no option {key!r}", file=file, line=setting.line, hint=hint)
+        kind = (
+            own.get(key)
+            or kinds.get(key)
+            or (int if key in whole else bool if key in ("finetune", "fresh") else str)
+        )
+        value = setting.value
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if kind is not object and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+            raise ConfigError(
+                f"{key} is {value!r}", file=file, line=setting.line, hint=f"a {kind.__name__} is needed"
+            )
+        found[key] = Path(value) if key in ("gpt2", "hrm", "out") else value
+    if (size := found.get("size")) is not None and size not in SIZES:
+        raise ConfigError(f"there is no size {size!r}", file=file, hint=f"one of {', '.join(SIZES)}")
+    switches = {found.pop(name) for name in ("torch_deterministic", "cuda_deterministic") if name in found}
+    if len(switches) > 1:
+        raise ConfigError(
+            "torch_deterministic and cuda_deterministic differ", file=file, hint="set both alike"
+        )
+    if switches:
+        found["deterministic"] = switches.pop()
+    if "hash" in found:
+        found["expected"] = found.pop("hash")
+    return found
+
+
+def _report(data: str) -> Any:
+    """The report that DATA is, None where it is none."""
+    file = Path(data)
+    if file.suffix != ".json" or not file.is_file():
+        return None
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=file) from error
+    return found if isinstance(found, dict) else None
+
+
+def _ask_gate(report: Any, file: str) -> int:
+    from ..validation.report import check
+
+    found = check(report, file)
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    return int(not found["passed"])
+
+
+def _validate(request: Request, *, gate: bool) -> int:
+    from ..validation.report import table
+    from ..validation.run import validate
+
+    report = validate(request, _ticking())
+    sys.stdout.write(json.dumps(report, indent=1) + "\n")
+    if "models" in report and "hrm_pass@1" in report:
+        sys.stderr.write("\n" + table(report))
+    if missing := report["sandbox"]["missing"]:
+        sys.stderr.write(f"warning: the sandbox ran without its guards {', '.join(missing)}\n")
+    if bad := [name for name, same in report["determinism"]["repeatable"].items() if not same]:
+        sys.stderr.write(f"warning: {', '.join(bad)}: two steps did not come out the same when repeated\n")
+    if request.samples < 100:
+        sys.stderr.write(f"note: {request.samples} programs a problem give no pass@100\n")
+    if not report["complete"]:
+        sys.stderr.write(f"{report['left']}: the same command goes on from there\n")
+    sys.stderr.write(f"gate {'passed' if report['gate']['passed'] else 'failed'}: {report['gate']['why']}\n")
+    return int(gate and not report["gate"]["passed"])
+
+
+def _ticking() -> Callable[[str], None]:
+    """Says lines of progress, at most one every TICK_S seconds, and those that end with three dots or tell of
+    the training at once."""
+    last = 0.0
+
+    def say(line: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= TICK_S or not line.startswith(("step ", *"0123456789")):
+            last = now
+            sys.stderr.write(line.rstrip() + "\n")
+            sys.stderr.flush()
+
+    return say
