@@ -6,11 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
+import msgspec
+from msgspec import Meta
 
 from hrmdoc.errors import ConfigError, InputError, UsageError, did_you_mean
 
@@ -19,7 +20,20 @@ from ..validation.request import Request
 from ..validation.sizes import SIZES
 
 TICK_S = 5.0  # seconds between two lines of progress
-_IGNORED = {"data", "out"}
+_Count, _Number = Annotated[int, Meta(ge=1)], Annotated[float, Meta(gt=0)]
+KEYS: dict[str, Any] = {
+    **dict.fromkeys(("data", "gpt2", "hrm", "out", "hash"), str),
+    **dict.fromkeys(("samples", "limit", "max_tokens", "timeout", "threads"), _Count),
+    **dict.fromkeys(("seed", "numpy_seed"), Annotated[int, Meta(ge=0)]),
+    **dict.fromkeys(("finetune", "fresh", "torch_deterministic", "cuda_deterministic"), bool),
+    **dict.fromkeys(("compute", "budget"), _Number),
+    "size": Annotated[str, Meta(pattern=f"^({'|'.join(SIZES)})$")],
+    "device": Literal["auto", "cpu", "cuda", "mps"],
+    "temperature": Annotated[float, Meta(ge=0)],
+    "top_p": Annotated[float, Meta(gt=0, le=1)],
+    "k": int | str,
+}
+"""The options that a file may state, and what they may be."""
 COUNT = click.IntRange(min=1)
 FOLDER = click.Path(path_type=Path)
 
@@ -131,38 +145,17 @@ def _of_file(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read, or holds what is no option.
     """
-    names = {one.name for one in fields(Request)} - {"deterministic", "expected"}
-    own = {"torch_deterministic": bool, "cuda_deterministic": bool, "hash": str}
-    kinds = {
-        "size": str,
-        "budget": float,
-        "compute": float,
-        "temperature": float,
-        "top_p": float,
-        "k": object,
-    }
-    whole = {"samples", "limit", "max_tokens", "timeout_s", "seed", "numpy_seed", "threads"}
     found: dict[str, Any] = {}
     for key, setting in read_yaml(file).items():
-        key = key.replace("-", "_")
-        if key not in names | own.keys():
-            hint = did_you_mean(key, names | own.keys())
+        name = key.replace("-", "_")
+        if name not in KEYS:
+            hint = did_you_mean(name, KEYS)
             raise ConfigError(f"there is no option {key!r}", file=file, line=setting.line, hint=hint)
-        kind = (
-            own.get(key)
-            or kinds.get(key)
-            or (int if key in whole else bool if key in ("finetune", "fresh") else str)
-        )
-        value = setting.value
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if kind is not object and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-            raise ConfigError(
-                f"{key} is {value!r}", file=file, line=setting.line, hint=f"a {kind.__name__} is needed"
-            )
-        found[key] = Path(value) if key in ("gpt2", "hrm", "out") else value
-    if (size := found.get("size")) is not None and size not in SIZES:
-        raise ConfigError(f"there is no size {size!r}", file=file, hint=f"one of {', '.join(SIZES)}")
+        try:
+            found[name] = msgspec.convert(setting.value, KEYS[name])
+        except msgspec.ValidationError as error:
+            what = f"{key} is {setting.value!r}: {str(error).replace('`', '')}"
+            raise ConfigError(what, file=file, line=setting.line) from error
     switches = {found.pop(name) for name in ("torch_deterministic", "cuda_deterministic") if name in found}
     if len(switches) > 1:
         raise ConfigError(
@@ -170,9 +163,9 @@ def _of_file(file: Path) -> dict[str, Any]:
         )
     if switches:
         found["deterministic"] = switches.pop()
-    if "hash" in found:
-        found["expected"] = found.pop("hash")
-    return found
+    return {
+        {"hash": "expected", "timeout": "timeout_s"}.get(name, name): value for name, value in found.items()
+    } | {name: Path(found[name]) for name in ("gpt2", "hrm", "out") if name in found}
 
 
 def _report(data: str) -> Any:

@@ -149,15 +149,7 @@ def _verify(data: Path, hashes: dict[str, str], expected: str | None) -> str | N
     if expected is not None and not Path(expected).is_file():
         _compare(data, expected, hashes)
         return "given"
-    beside = (
-        *(Path(f"{data}{end}") for end in (".md5", ".sha256")),
-        *(data.parent / f".{data.stem}{end}" for end in (".md5", ".sha256")),
-        *(
-            data.absolute().parent.parent / f".{data.absolute().parent.name}{end}"
-            for end in (".md5", ".sha256")
-        ),
-    )
-    file = Path(expected) if expected is not None else next((one for one in beside if one.is_file()), None)
+    file = Path(expected) if expected is not None else _beside(data)
     if file is None:
         return None
     lines = [match for line in _lines(file) if (match := _SUM.fullmatch(line.strip()))]
@@ -168,6 +160,15 @@ def _verify(data: Path, hashes: dict[str, str], expected: str | None) -> str | N
         raise InputError(f"holds no md5 or sha256 of {data.name}", file=file)
     _compare(data, mine[0]["sum"], hashes, file)
     return file.name
+
+
+def _beside(data: Path) -> Path | None:
+    """The file of hashes of these data: `train.jsonl.md5`, `.train.md5`, or `.mbpp.md5` beside their folder
+    `mbpp/`."""
+    folder = data.absolute().parent
+    stems = (Path(str(data)), data.parent / f".{data.stem}", folder.parent / f".{folder.name}")
+    files = (Path(f"{stem}{end}") for stem in stems for end in (".md5", ".sha256"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _lines(file: Path) -> list[str]:

@@ -172,7 +172,10 @@ def test_the_keys_of_the_document_are_taken_from_a_file(capsys):
     assert status == 2
     assert "v.yaml:1: there is no option 'sead'" in said
     Path("v.yaml").write_text("seed: much\n")
-    assert "seed is 'much'" in validate(capsys, "builtin:problems", "--config", "v.yaml")[2]
+    assert (
+        "v.yaml:1: seed is 'much': Expected int"
+        in validate(capsys, "builtin:problems", "--config", "v.yaml")[2]
+    )
 
 
 def test_the_gate_of_an_earlier_report_is_asked_without_running_anything(capsys):
