@@ -160,7 +160,7 @@ def test_too_little_memory_is_said_with_the_way_out(
         raise MemoryError
 
     (apart / "train.log").write_text("step 1 loss 2.0\n")
-    monkeypatch.setattr("hrmdoc.analysis.AnalysisSession.look", exhausted)
+    monkeypatch.setattr("hrmdoc.analysis.AnalysisSession.diagnose", exhausted)
     done = hrmdoc("analyze", apart / "train.log")
     assert done.status == 2
     said = done.err
