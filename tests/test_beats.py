@@ -122,7 +122,7 @@ def test_no_mistake_ends_a_training(where: Any, caplog: pytest.LogCaptureFixture
 def test_the_variable_names_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "here.json"))
     hrmdoc.heartbeat().close()
-    assert (tmp_path / "here.json").is_file()
+    assert json.loads((tmp_path / "here.json").read_text())["pid"] == os.getpid()
 
 
 def test_a_script_that_ends_without_a_word_has_told_its_end(tmp_path: Path) -> None:
@@ -186,6 +186,7 @@ def test_a_redis_that_comes_late_or_goes_away_costs_nothing(tmp_path: Path) -> N
         place_ = target(f"redis://127.0.0.1:{port}/0#k", "x")
         until(lambda: [beat(1), place_.read()][1] is not None)
     beat.close()
+    assert len(said) >= 2, "that it fails, and that it works again"
 
 
 def test_a_pipe_in_the_place_of_a_heartbeat_hangs_nobody(tmp_path: Path) -> None:

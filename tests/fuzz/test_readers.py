@@ -28,7 +28,11 @@ def test_damaged_bytes_never_break_a_reader(reader: str, tmp_path: Path) -> None
 
 def test_a_box_whose_cell_is_no_number_is_passed_by() -> None:
     blob = b"---------\n| loss | -0.0.0562 |\n| lr | 1e-3 |\n| total_timesteps | 64 |\n---------\n"
-    assert harness.records("text", "train.log", blob, (12, 30)) is not None
+    found = harness.records("text", "train.log", blob, (12, 30))
+    assert {one.metric: one.values.tolist() for one in found if isinstance(one, Points)} == {
+        "lr": [1e-3],
+        "total_timesteps": [64.0],
+    }
 
 
 def test_a_box_whose_count_of_steps_is_no_whole_number_stands_at_no_step() -> None:

@@ -126,9 +126,10 @@ def test_torn_and_strange_lines_cost_nothing_but_themselves() -> None:
     assert curves(read(text))["loss"] == curves(read("".join(good[:5])))["loss"]
 
 
-def test_a_document_that_is_torn_is_told() -> None:
+def test_a_document_that_is_torn_is_reported_at_its_line() -> None:
     (damage,) = read('{"events": [\n{"message": "step 1 loss 2", "timestamp": 1763600000000},\n')
     assert isinstance(damage, Damage)
+    assert (damage.line, damage.what) == (3, "is no valid JSON: Expecting value")
 
 
 def document(indent: int | None) -> str:

@@ -180,12 +180,14 @@ def test_catboost_names_its_metrics_beside_their_values() -> None:
     assert json_history.sniff(Path("catboost_training.json"), head) > 0.5
 
 
-@pytest.mark.parametrize("rows", [None, [], [3], [{"learn": 0.6}], [{"learn": [0.6]}, {"iteration": "x"}]])
-def test_a_damaged_file_of_catboost_is_no_error(rows: object) -> None:
-    read(
-        {"meta": {"learn_metrics": ["Logloss", {}], "test_metrics": None}, "iterations": rows},
-        "catboost_training.json",
-    )
+@pytest.mark.parametrize(
+    ("rows", "losses"),
+    [(None, 0), ([], 0), ([3], 0), ([{"learn": 0.6}], 0), ([{"learn": [0.6]}, {"iteration": "x"}], 1)],
+)
+def test_of_a_damaged_file_of_catboost_whole_rows_are_kept(rows: object, losses: int) -> None:
+    meta = {"learn_metrics": ["Logloss", {}], "test_metrics": None}
+    found = read({"meta": meta, "iterations": rows}, "catboost_training.json")
+    assert sum(isinstance(one, Points) for one in found) == losses
 
 
 @pytest.mark.parametrize(

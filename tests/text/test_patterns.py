@@ -18,13 +18,10 @@ AGENT = [
 ]
 
 
-def test_nothing_is_compiled_before_the_first_use() -> None:
-    patterns.lazy("(")
-
-
-def test_a_wrong_pattern_is_told_when_it_is_used() -> None:
+def test_a_pattern_is_compiled_at_its_first_use() -> None:
+    wrong = patterns.lazy("(")
     with pytest.raises(re.error):
-        patterns.lazy("(").search("text")
+        wrong.search("text")
 
 
 def test_it_finds_what_the_compiled_pattern_finds() -> None:
@@ -39,7 +36,9 @@ def test_it_finds_what_the_compiled_pattern_finds() -> None:
 
 
 def test_flags_and_bytes_are_taken() -> None:
-    assert patterns.lazy(rb"LOSS", re.IGNORECASE).search(b"train loss") is not None
+    found = patterns.lazy(rb"LOSS", re.IGNORECASE).search(b"train loss")
+    assert found is not None
+    assert found.span() == (6, 10)
 
 
 def test_it_has_nothing_that_a_pattern_has_not() -> None:

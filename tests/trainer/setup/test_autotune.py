@@ -67,9 +67,17 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
     assert out_of_memory(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"))
 
 
-def test_a_trial_trains_the_real_model(lab: Any) -> None:
-    job = lab.job()
+def test_a_trial_trains_the_real_model_with_so_many_rows(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, taken = lab.job(), []
+    forward = autotune.HRM.forward
+
+    def seen(model: Any, carry: Any, batch: Any, *rest: Any) -> Any:
+        taken.append(len(batch["inputs"]))
+        return forward(model, carry, batch, *rest)
+
+    monkeypatch.setattr(autotune.HRM, "forward", seen)
     autotune.trial(job.config, job.plan, job.state.model.data, 3)
+    assert set(taken) == {3}
 
 
 def test_on_a_cpu_autotune_says_that_it_cannot(lab: Any) -> None:
