@@ -27,7 +27,7 @@ from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import MOST_FILES, Asked, Triage
 from hrmdoc.fleet.work import UNIT, Item, Request, examine
 from hrmdoc.readers import runs_below
-from hrmdoc.readers.sources.find import Listing
+from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.settings import Settings
 
 POINTS = 24

@@ -17,7 +17,7 @@ from hrmdoc.fleet.store import Seen, Store, keys
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.work import Request
 from hrmdoc.readers import RunGroup, runs_below
-from hrmdoc.readers.sources.find import Listing
+from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.record.records import Damage
 from hrmdoc.reports.verdict import SEVEREST
 

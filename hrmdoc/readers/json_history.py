@@ -20,12 +20,13 @@ from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.names import checkpoint_number
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.readers.tables.cells import is_missing, number
+from hrmdoc.readers.tables.cells import number
 from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS, split_of, with_split
 from hrmdoc.readers.tables.labels import metric_of
-from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_pandas
+from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_counters, of_pandas
+from hrmdoc.readers.tables.lists import column, pairs, x_axis
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, Points, Record
+from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, IntArray, Points, Record
 from hrmdoc.text import patterns
 
 NAME = "json_history"
@@ -50,7 +51,6 @@ _NUMBERS = patterns.lazy(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,")
 _SPLIT_TABLE = patterns.lazy(
     rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
 )
-_NUMBERED = patterns.lazy(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
 
 
 def sniff(path: Path, head: bytes) -> float:
@@ -87,13 +87,13 @@ def open_session(context: Context) -> Whole:
 
 
 def _read(context: Context, tree: Any) -> Iterator[Record]:
-    tree = _named_by_file(context, _counted(of_pandas(tree)))
+    tree = _named_by_file(context, of_counters(of_pandas(tree)))
     if isinstance(tree, list):
         name = metric_of(context.path)
-        if name and (values := _column(tree)) is not None:
+        if name and (values := column(tree)) is not None:
             yield from _curves(context, {name: values})
-        elif name and (pairs := _pairs(tree)) is not None:
-            yield _curve(context, name, *pairs)
+        elif name and (points := pairs(tree)) is not None:
+            yield _curve(context, name, *points)
         else:
             yield from _list(context, "", tree)
     elif isinstance(tree, dict):
@@ -105,7 +105,7 @@ def _named_by_file(context: Context, tree: Any) -> Any:
     each."""
     word = TRAINED.search(metric_of(context.path)) if isinstance(tree, dict) else None
     if word is None or not all(
-        isinstance(cells, list) and _column(cells) is not None for cells in tree.values()
+        isinstance(cells, list) and column(cells) is not None for cells in tree.values()
     ):
         return tree
     if any(_FINAL.search(name) for name in tree):
@@ -114,33 +114,6 @@ def _named_by_file(context: Context, tree: Any) -> Any:
         name if name in STEP_KEYS or name in EPOCH_KEYS else f"{name}_{word[0].lower()}": cells
         for name, cells in tree.items()
     }
-
-
-def _counted(tree: Any) -> Any:
-    """`tree` with mappings from counter to row (`{"0": {"loss": 2.1}, "1": ...}`, `{"epoch_1": ...}`) as
-    lists of rows."""
-    if not isinstance(tree, dict):
-        return tree
-    found = [one for key in tree if (one := _NUMBERED.match(str(key)))]
-    at = [int(one[2]) for one in found]
-    if len(at) < max(2, len(tree)) or sorted(set(at)) != at or not all(map(_is_row, tree.values())):
-        return {key: _counted(value) for key, value in tree.items()}
-    counter = next((one[1] for one in found if one[1]), None)
-    if counter is None:  # bare numbers may be classes; a loss of theirs is not usual
-        if not TRAINED.search(" ".join(key for key, _ in flatten(next(iter(tree.values()))))):
-            return tree
-        counter = "step"
-    return [{counter.lower(): count, **row} for count, row in zip(at, tree.values(), strict=True)]
-
-
-def _is_row(value: Any) -> bool:
-    """Numbers by their names, perhaps nested, and no list."""
-    cells = [cell for _, cell in flatten(value)] if isinstance(value, dict) else []
-    return (
-        bool(cells)
-        and not any(isinstance(cell, list) for cell in cells)
-        and any(number(cell) is not None for cell in cells)
-    )
 
 
 def _salvaged(blob: bytes) -> list[Any] | None:
@@ -157,13 +130,13 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
         yield Damage(context.path, None, what[:300], left_out=len(cut))
     lists = {key: value for key, value in leaves.items() if isinstance(value, list) and value}
     singles = {key: value for key, value in leaves.items() if not isinstance(value, list)}
-    curves = {key: column for key, value in lists.items() if (column := _column(value)) is not None}
+    curves = {key: numbers for key, value in lists.items() if (numbers := column(value)) is not None}
     yield from _curves(context, curves)
     for key, value in lists.items():
         if key in curves:
             continue
-        if (pairs := _pairs(value)) is not None:
-            yield _curve(context, key, *pairs)
+        if (points := pairs(value)) is not None:
+            yield _curve(context, key, *points)
         else:
             yield from _list(context, key, value)
     yield from _finals(context, singles, single_file=not curves)
@@ -177,35 +150,10 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
             )
 
 
-def _column(cells: Sequence[Any]) -> FloatArray | None:
-    """A list of numbers, shape [n]; what is missing is NaN, since a list has a place for every epoch. None
-    for any other list."""
-    values = [
-        math.nan if is_missing(cell) else number(cell) if not isinstance(cell, bool | list) else None
-        for cell in cells
-    ]
-    if any(value is None for value in values) or all(map(is_missing, cells)):
-        return None
-    return np.array(values, np.float64)
-
-
-def _pairs(cells: Sequence[Any]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray] | None:
-    """Steps and values, shape [n] each, of a list of `[step, value]` whose steps never fall; None for any
-    other list."""
-    if not all(isinstance(cell, list) and len(cell) == 2 for cell in cells) or len(cells) < 2:
-        return None
-    steps, values = _column([cell[0] for cell in cells]), _column([cell[1] for cell in cells])
-    if steps is None or values is None or not (np.isfinite(steps).all() and (np.abs(steps) < 1e15).all()):
-        return None
-    if (steps != np.floor(steps)).any() or (np.diff(steps) < 0).any():
-        return None
-    return steps.astype(np.int64), values
-
-
 def _curve(
     context: Context,
     key: str,
-    steps: np.ndarray[Any, np.dtype[np.int64]],
+    steps: IntArray,
     values: FloatArray,
     axis: Axis = "step",
 ) -> Points:
@@ -222,20 +170,8 @@ def _curves(context: Context, curves: Mapping[str, FloatArray]) -> Iterator[Poin
         folder, _, name = key.rpartition(".")
         if name in STEP_KEYS or name in EPOCH_KEYS or name in ("steps", "x"):
             continue
-        steps, axis = _x_axis(curves, folder, name, len(values))
+        steps, axis = x_axis(curves, folder, name, len(values))
         yield _curve(context, key, steps, values, axis)
-
-
-def _x_axis(
-    curves: Mapping[str, FloatArray], folder: str, name: str, count: int
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Axis]:
-    """Steps from a list beside the metric with as many entries, else the position, which counts epochs."""
-    own = [name.split("_")[0] + "_steps", name + "_steps", *STEP_KEYS]
-    for key, axis in (*((key, "step") for key in own), *((key, "epoch") for key in EPOCH_KEYS)):
-        found = curves.get(f"{folder}.{key}" if folder else key)
-        if found is not None and len(found) == count and np.isfinite(found).all():
-            return found.astype(np.int64), "step" if axis == "step" else "epoch"
-    return np.arange(1, count + 1), "epoch" if count <= 2000 else "index"
 
 
 def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import Asked, Triage
 from hrmdoc.fleet.work import Request
 from hrmdoc.readers.sources import remote
-from hrmdoc.readers.sources.find import Listing
+from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.settings import Settings
 from tests.fleet.runs_of import write_run
 

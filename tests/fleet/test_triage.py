@@ -17,7 +17,7 @@ from hrmdoc.cli.main import main
 from hrmdoc.fleet import examine, store
 from hrmdoc.fleet.triage import Asked, Fleet, Triage
 from hrmdoc.fleet.work import Request
-from hrmdoc.readers.sources import find
+from hrmdoc.readers.sources import beginning
 from hrmdoc.settings import Settings
 from tests.fleet.runs_of import write_run
 
@@ -125,7 +125,7 @@ def test_a_second_look_opens_no_file_and_examines_nothing(
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("nothing is to be read")
 
-    monkeypatch.setattr(find, "_read_head", refuse)
+    monkeypatch.setattr(beginning, "read_head", refuse)
     monkeypatch.setattr(examine, "examine", refuse)
     monkeypatch.setattr(examine, "engine", refuse)
     second = triage(fleet)

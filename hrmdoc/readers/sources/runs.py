@@ -16,6 +16,7 @@ from msgspec import structs
 
 from hrmdoc import readers
 from hrmdoc.readers.sources import find, folders, groups, remote
+from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support import names
@@ -42,7 +43,7 @@ def runs_below(
     problems: list[Damage] | None = None,
     *,
     one_run: bool = False,
-    how: find.Listing | None = None,
+    how: Listing | None = None,
 ) -> list[RunGroup]:
     """The runs below `paths`, the one that changed last at the end.
 

@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hrmdoc.readers.support.flatten import flatten
+from hrmdoc.readers.tables.cells import number
 from hrmdoc.text import patterns
 
 TRAINED = patterns.lazy(r"loss|reward|perplexity|ppl", re.IGNORECASE)
 """Names of what is trained on; classes have scores by their numbers, but seldom these."""
+_NUMBERED = patterns.lazy(r"^(?:(epoch|step|iter|iteration|round|episode)[ _-]?)?(\d{1,9})$", re.IGNORECASE)
 
 
 def of_pandas(tree: Any) -> Any:
@@ -68,3 +71,30 @@ def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
                     for n, v in zip(names[split], values if isinstance(values, list) else (), strict=False)
                 }
     return {"history": named}
+
+
+def of_counters(tree: Any) -> Any:
+    """`tree` with mappings from counter to row (`{"0": {"loss": 2.1}, "1": ...}`, `{"epoch_1": ...}`) as
+    lists of rows."""
+    if not isinstance(tree, dict):
+        return tree
+    found = [one for key in tree if (one := _NUMBERED.match(str(key)))]
+    at = [int(one[2]) for one in found]
+    if len(at) < max(2, len(tree)) or sorted(set(at)) != at or not all(map(_is_row, tree.values())):
+        return {key: of_counters(value) for key, value in tree.items()}
+    counter = next((one[1] for one in found if one[1]), None)
+    if counter is None:  # bare numbers may be classes; a loss of theirs is not usual
+        if not TRAINED.search(" ".join(key for key, _ in flatten(next(iter(tree.values()))))):
+            return tree
+        counter = "step"
+    return [{counter.lower(): count, **row} for count, row in zip(at, tree.values(), strict=True)]
+
+
+def _is_row(value: Any) -> bool:
+    """Numbers by their names, perhaps nested, and no list."""
+    cells = [cell for _, cell in flatten(value)] if isinstance(value, dict) else []
+    return (
+        bool(cells)
+        and not any(isinstance(cell, list) for cell in cells)
+        and any(number(cell) is not None for cell in cells)
+    )
