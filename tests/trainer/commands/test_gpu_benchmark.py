@@ -1,4 +1,4 @@
-"""`benchmarks/trainer/gpu.py`, which is for a GPU: what it does around the measurements, and a quick run of
+"""`benchmarks/trainer/gpu/`, which is for a GPU: what it does around the measurements, and a quick run of
 it all on the CPU."""
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.trainer import gpu
+from benchmarks.trainer.gpu import curves as gpu_curves
+from benchmarks.trainer.gpu.__main__ import assumed_peak
+from benchmarks.trainer.gpu.alone import alone
+from benchmarks.trainer.gpu.curves import curves, fastest
+from benchmarks.trainer.gpu.settings import FULL, QUICK, settings
+from benchmarks.trainer.gpu.speeds import speeds
 
-ROOT = Path(gpu.__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RATES = ("puzzles_per_second", "step_seconds", "tflop_per_second", "of_matmul", "peak_memory_bytes")
 
 
@@ -46,7 +51,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_quick_run_measures_every_setting_or_says_why_not(quick: dict[str, Any]) -> None:
     parts = {part["name"]: part for part in quick["parts"] if part["part"] == "speed"}
-    assert list(parts) == [setting.name for setting in gpu.settings(gpu.QUICK)]
+    assert list(parts) == [setting.name for setting in settings(QUICK)]
     missing = {name for name, part in parts.items() if part["status"] != "done"}
     assert missing == {name for name in parts if " flash " in name}
     assert all("flash" in parts[name]["reason"] for name in missing)
@@ -68,7 +73,7 @@ def test_a_quick_run_scores_two_runs_of_equal_length(quick: dict[str, Any]) -> N
             assert part["reason"].startswith("no evaluation within")
             assert "error" not in part["reason"]
             continue
-        assert part["seconds"] == gpu.QUICK.curve_s
+        assert part["seconds"] == QUICK.curve_s
         assert all(0 <= score["exact_accuracy"] <= 1 for score in part["scores"])
         assert part["exact_accuracy"] == part["scores"][-1]["exact_accuracy"]
 
@@ -85,17 +90,17 @@ def test_the_head_names_versions_device_and_where_the_peak_is_from(quick: dict[s
 
 def test_what_no_longer_fits_is_skipped_by_name() -> None:
     printed: list[str] = []
-    parts = gpu.speeds(gpu.FULL, None, time.monotonic() + 2, printed.append)
-    assert [part["name"] for part in parts] == [setting.name for setting in gpu.settings(gpu.FULL)]
+    parts = speeds(FULL, None, time.monotonic() + 2, printed.append)
+    assert [part["name"] for part in parts] == [setting.name for setting in settings(FULL)]
     assert {part["status"] for part in parts} == {"skipped"}
     assert all("no time: " in text for text in printed)
 
 
 def test_no_run_follows_a_speed_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "alone", lambda *_: {"status": "done", "groups": 1})
+    monkeypatch.setattr(gpu_curves, "alone", lambda *_: {"status": "done", "groups": 1})
     printed: list[str] = []
-    parts = gpu.speeds(gpu.FULL, None, time.monotonic(), printed.append)
-    found = gpu.curves(parts, gpu.FULL, "builtin:sudoku-hard", time.monotonic() + 100, printed.append)
+    parts = speeds(FULL, None, time.monotonic(), printed.append)
+    found = curves(parts, FULL, "builtin:sudoku-hard", time.monotonic() + 100, printed.append)
     assert [(part["status"], part["reason"]) for part in found] == [
         ("skipped", "its speed could not be measured")
     ] * 2
@@ -120,9 +125,9 @@ def test_a_run_can_be_given_neither_a_single_kernel_nor_the_stand_in_for_a_compi
         part("sdpa", True, 9.0, device="cpu"),
         part("sdpa", True, 9.0, rows=768),
     ]
-    assert gpu.fastest([plain, best, *others, {"status": "failed"}], 384) is best
-    assert gpu.fastest([*others, plain], 384) is plain
-    assert gpu.fastest(others, 384) is None
+    assert fastest([plain, best, *others, {"status": "failed"}], 384) is best
+    assert fastest([*others, plain], 384) is plain
+    assert fastest(others, 384) is None
 
 
 def _out_of_memory() -> dict[str, Any]:
@@ -148,15 +153,15 @@ def _slow() -> dict[str, Any]:
     ],
 )
 def test_a_part_that_fails_dies_or_hangs_costs_only_itself(work: Any, reason: str) -> None:
-    assert gpu.alone(work, 0.3 if work is _slow else 30) == {"status": "failed", "reason": reason}
+    assert alone(work, 0.3 if work is _slow else 30) == {"status": "failed", "reason": reason}
 
 
 def test_the_peak_goes_by_the_most_exact_name() -> None:
-    assert gpu.assumed_peak("NVIDIA H100 PCIe", None)[0] == 756e12
-    assert gpu.assumed_peak("NVIDIA H100 80GB HBM3", None)[0] == 989e12
-    assert gpu.assumed_peak("NVIDIA L40S", None)[0] == 362e12
-    assert gpu.assumed_peak("NVIDIA H200", None) == (
+    assert assumed_peak("NVIDIA H100 PCIe", None)[0] == 756e12
+    assert assumed_peak("NVIDIA H100 80GB HBM3", None)[0] == 989e12
+    assert assumed_peak("NVIDIA L40S", None)[0] == 362e12
+    assert assumed_peak("NVIDIA H200", None) == (
         989e12,
         "989 TFLOP/s in bfloat16, assumed from the name NVIDIA H200",
     )
-    assert gpu.assumed_peak("CPU", None)[0] is None
+    assert assumed_peak("CPU", None)[0] is None
