@@ -1,91 +1,27 @@
-"""Ranking, severities and the verdict, on a small invented rulebook."""
+"""Ranking, on a small invented rulebook."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 
-from hrmdoc.diagnosis.diagnose import Diagnosis, Hypothesis, diagnose
+from hrmdoc.diagnosis.diagnose import diagnose
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.rulebook import Applies, Cause, Remedy, Rulebook, SymptomRule, Verify, When
-
-LEAK = 0.01
-ANYWHERE = Applies()
-
-
-def cause(
-    name: str, prior: float = 0.02, *, benign: bool = False, applies: Applies = ANYWHERE, **produces: float
-) -> Cause:
-    return Cause(
-        id=name,
-        title=name.title(),
-        prior=prior,
-        produces={symptom.replace("_", "-"): w for symptom, w in produces.items()},
-        playbook="page",
-        benign=benign,
-        check=f"Look for {name}.",
-        applies=applies,
-        remedies=(f"mend-{name}",),
-    )
-
-
-def book(*causes: Cause, good_sign: str = "") -> Rulebook:
-    names = {symptom for one in causes for symptom in one.produces if symptom != "*"}
-    rules = {
-        name: SymptomRule(
-            id=name,
-            title=name.capitalize(),
-            when=When(check="1"),
-            playbook="page",
-            severity="info" if name == good_sign else "warning",
-            leak=LEAK,
-        )
-        for name in names
-    }
-    remedies = {
-        name: Remedy(
-            id=name, title=name, kind="manual", risk="safe", why="so", verify=Verify(), steps=("do",)
-        )
-        for one in causes
-        for name in one.remedies
-    }
-    return Rulebook(symptoms=rules, causes={one.id: one for one in causes}, remedies=remedies)
-
-
-def present(name: str, severity: str = "warning", **fields: object) -> Symptom:
-    return Symptom(
-        name,
-        title=name.capitalize(),
-        state="present",
-        severity=severity,
-        evidence=f"{name} at step 7",
-        **fields,
-    )  # type: ignore[arg-type]
-
-
-def absent(name: str, **fields: object) -> Symptom:
-    return Symptom(name, title=name.capitalize(), **fields)  # type: ignore[arg-type]
-
-
-def unknown(name: str, *missing: str) -> Symptom:
-    return Symptom(name, title=name.capitalize(), state="not_evaluated", missing=missing)
-
-
-def probability(diagnosis: Diagnosis, name: str) -> float:
-    return next((one.probability for one in diagnosis.hypotheses if one.cause == name), 0.0)
-
-
-def first(diagnosis: Diagnosis) -> Hypothesis:
-    return diagnosis.hypotheses[0]
-
-
-RATES = cause("rate", spike=0.6, rise=0.6)
-BATCH = cause("batch", spike=0.8)
-NET = cause("net", hang=0.8, timeout=0.8)
-UNKNOWN = Cause(id="unknown", title="Unknown", prior=0.01, produces={"*": 0.08}, playbook="page")
-SMALL = book(RATES, BATCH, NET, UNKNOWN)
+from hrmdoc.rulebook import Applies, Remedy, Verify
+from tests.diagnosis.small_book import (
+    BATCH,
+    EXCUSED,
+    RATES,
+    SMALL,
+    absent,
+    book,
+    cause,
+    first,
+    present,
+    probability,
+    unknown,
+)
 
 
 def test_nothing_present_is_healthy_and_names_no_cause() -> None:
@@ -159,83 +95,6 @@ def test_the_unknown_cause_gives_way_to_a_known_one() -> None:
     assert probability(diagnosis, "unknown") < 0.1
 
 
-def test_resolved_counts_as_evidence_but_one_level_less() -> None:
-    over = [replace(present(name, severity="critical"), state="resolved") for name in ("spike", "rise")]
-    diagnosis = diagnose(over, SMALL)
-    assert first(diagnosis).cause == "rate"
-    assert diagnosis.severities == {"spike": "warning", "rise": "warning"}
-    assert diagnosis.verdict == "warning"
-    assert diagnose([replace(one, severity="info") for one in over], SMALL).verdict == "info"
-
-
-def test_a_failure_between_two_steps_that_training_outlived_stays_one_level_less() -> None:
-    over = replace(
-        present("hang", severity="critical", values={"role": "root"}), state="resolved", first_step=7
-    )
-    assert diagnose([over], SMALL).verdict == "warning"
-
-
-def test_a_failure_before_the_first_step_after_which_training_began_is_information() -> None:
-    over = replace(present("hang", severity="critical", values={"role": "root"}), state="resolved")
-    assert diagnose([over], SMALL).verdict == "info"
-    assert diagnose([replace(over, state="present")], SMALL).verdict == "critical"
-
-
-def test_the_verdict_is_the_highest_severity() -> None:
-    assert (
-        diagnose([present("spike", severity="info"), present("hang", severity="critical")], SMALL).verdict
-        == "critical"
-    )
-
-
-EXCUSED = book(RATES, cause("calm", prior=0.2, benign=True, learns=0.9, spike=0.4), good_sign="learns")
-
-
-def test_hints_that_one_probable_fault_explains_together_are_a_warning() -> None:
-    slow = cause("slow", rate_low=0.6, barely_falls=0.5)
-    joined = diagnose([present("rate-low", "info"), present("barely-falls", "info")], book(slow))
-    assert joined.hypotheses[0].probability > 0.5
-    assert joined.verdict == "warning"
-
-
-def test_one_hint_stays_a_hint_however_well_a_cause_fits_it() -> None:
-    slow = cause("slow", prior=0.5, rate_low=0.9, barely_falls=0.01)
-    alone = diagnose([present("rate-low", "info"), absent("barely-falls")], book(slow))
-    assert alone.hypotheses[0].probability > 0.5
-    assert alone.verdict == "info"
-
-
-def test_a_hint_that_presupposes_another_finding_counts_with_it() -> None:
-    batch = cause("batch", prior=0.2, spike=0.6, spike_isolated=0.6)
-    rules = book(batch)
-    isolated = msgspec.structs.replace(rules.symptoms["spike-isolated"], presupposes=("spike",))
-    asks = msgspec.structs.replace(rules, symptoms={**rules.symptoms, "spike-isolated": isolated})
-    shown = [replace(present("spike"), state="resolved"), present("spike-isolated", "info")]
-    assert diagnose(shown, rules).verdict == "warning"
-    assert diagnose(shown, asks).verdict == "info"
-
-
-def test_hints_that_are_over_raise_nothing() -> None:
-    slow = cause("slow", rate_low=0.6, barely_falls=0.5)
-    over = [replace(present(name, "info"), state="resolved") for name in ("rate-low", "barely-falls")]
-    assert diagnose(over, book(slow)).verdict == "info"
-
-
-def test_what_a_benign_cause_explains_drops_to_info() -> None:
-    diagnosis = diagnose(
-        [present("spike", severity="critical"), present("learns", severity="info"), absent("rise")], EXCUSED
-    )
-    assert diagnosis.severities["spike"] == "info"
-    assert diagnosis.verdict == "info"
-    assert first(diagnosis).benign
-
-
-def test_a_benign_cause_without_its_own_sign_excuses_nothing() -> None:
-    diagnosis = diagnose([present("spike", severity="critical"), absent("learns"), present("rise")], EXCUSED)
-    assert diagnosis.severities["spike"] == "critical"
-    assert diagnosis.verdict == "critical"
-
-
 def test_a_fault_is_named_before_what_is_merely_harmless() -> None:
     signs = [present("rise"), present("spike", severity="info"), present("learns", severity="info")]
     diagnosis = diagnose(signs, EXCUSED)
@@ -250,25 +109,6 @@ def test_a_fault_behind_a_warning_is_named_before_one_behind_mere_information() 
     )
     assert probability(diagnosis, "net") > probability(diagnosis, "batch")
     assert [one.cause for one in diagnosis.hypotheses][:2] == ["batch", "rate"]
-
-
-def test_a_benign_cause_with_nothing_to_explain_is_not_named() -> None:
-    diagnosis = diagnose(
-        [present("rise", severity="info"), present("learns", severity="info"), absent("spike")], EXCUSED
-    )
-    assert diagnosis.verdict == "info"
-    assert [one.cause for one in diagnosis.hypotheses] == ["rate"]
-
-
-def test_a_symptom_that_the_benign_cause_does_not_produce_keeps_its_severity() -> None:
-    diagnosis = diagnose([present("rise"), present("learns", severity="info")], EXCUSED)
-    assert diagnosis.severities["rise"] == "warning"
-
-
-def test_a_good_sign_alone_is_health() -> None:
-    diagnosis = diagnose([present("learns", severity="info"), absent("spike"), absent("rise")], EXCUSED)
-    assert diagnosis.verdict == "healthy"
-    assert diagnosis.hypotheses == ()
 
 
 def test_a_group_counts_once() -> None:
@@ -373,39 +213,6 @@ def test_remedies_of_another_framework_are_left_out() -> None:
     )
     assert first(diagnose([present("spike")], rules, framework="trl")).remedies == ("mend-rate",)
     assert first(diagnose([present("spike")], rules, framework="lightning")).remedies == ()
-
-
-def test_the_next_check_is_the_question_that_tells_the_rivals_apart() -> None:
-    rivals = book(
-        replace_check(cause("masked", zero=0.8, grad_zero=0.95)),
-        replace_check(cause("solved-it", zero=0.8)),
-        UNKNOWN,
-    )
-    diagnosis = diagnose([present("zero"), unknown("grad-zero", "grad_norm")], rivals)
-    assert diagnosis.next_check.startswith("Provide grad_norm: whether “Grad-zero” shows helps to tell")
-    assert "“Masked”" in diagnosis.next_check
-
-
-def replace_check(one: Cause) -> Cause:
-    return Cause(id=one.id, title=one.title, prior=one.prior, produces=one.produces, playbook=one.playbook)
-
-
-def test_without_a_telling_metric_the_check_of_a_leading_cause_is_proposed() -> None:
-    diagnosis = diagnose([present("spike"), unknown("other", "gpu.util")], SMALL)
-    assert diagnosis.next_check in ("Look for batch.", "Look for rate.")
-
-
-def test_a_decided_matter_asks_for_nothing() -> None:
-    many = book(cause("sure", prior=0.1, a=0.99, b=0.99, c=0.99), cause("far", z=0.9))
-    assert diagnose([present("a"), present("b"), present("c"), absent("z")], many).next_check == ""
-
-
-def test_what_cannot_be_provided_is_never_asked_for() -> None:
-    rivals = book(
-        replace_check(cause("masked", zero=0.8, grad_zero=0.95)), replace_check(cause("other", zero=0.8))
-    )
-    diagnosis = diagnose([present("zero"), unknown("grad-zero", "a run of another kind than sft")], rivals)
-    assert diagnosis.next_check == ""
 
 
 def test_several_records_of_one_symptom_are_one_vote_and_the_worst_severity() -> None:
