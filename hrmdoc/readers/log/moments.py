@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hrmdoc.readers.log.formats.base import Again, Reading
+from hrmdoc.readers.log.formats.base import Again, Many, Reading
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.record.records import Event, EventKind
 from hrmdoc.text import patterns
@@ -17,7 +17,7 @@ _LONGEST = 600
 _DETAIL = 300
 """Characters of the line that are kept with the event."""
 _STEP = patterns.lazy(
-    r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}0*(\d{1,12})", re.IGNORECASE
+    r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}(0*\d{1,12})", re.IGNORECASE
 )
 _NOT = patterns.lazy(
     r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE
@@ -61,6 +61,12 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
 """Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
 
 
+class Told(Many, frozen=True):
+    """Lines that report moments of one kind."""
+
+    kind: EventKind
+
+
 class _Resumes(State):
     """Line and step of the last word of a resume."""
 
@@ -83,7 +89,9 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
         if kind == "checkpoint":
             spans = [step.span(1)] if step else []
             again = lambda cursor, numbers, line: _event("checkpoint", cursor, numbers, line)  # noqa: E731
-            reading.again = Again(again, spans, free=[(0, len(line.text))], text=True)
+            if not (step and text[step.end() :][:1].isdigit()):
+                free = [(0, len(line.text))]
+                reading.again = Again(again, spans, free=free, text=True, many=Told(kind))
         return reading
     return None
 

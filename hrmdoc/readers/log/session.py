@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +14,9 @@ from hrmdoc.readers.log.lines.launches import Launches
 from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Block, Splitter, cleaned
-from hrmdoc.readers.log.repeats.layout import layout_of
+from hrmdoc.readers.log.repeats.lanes import Lanes
+from hrmdoc.readers.log.repeats.layout import hangs_on_digits, layout_of
+from hrmdoc.readers.log.repeats.rows import SUB
 from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.state.sink import Mark, Sink
@@ -28,10 +28,13 @@ _FEW = 16
 """Pieces of a block that are read one by one."""
 _APART = 16
 """So many blocks are read piece by piece before their shapes are looked at again."""
+_SHORTEST, _LONGEST = 64, 1 << 20
+"""Pieces of a stretch that is read by column."""
+_PART = 16
+"""Of so many pieces not one may need a look of its own for that."""
+_OF_THE_RUN = scan.METRIC | scan.BAR | scan.FACT | scan.CONFIG
 _SEEN_EACH = scan.TROUBLE | scan.WANTED
 """Lines that may show what broke get a look each."""
-_DIGITS_MATTER = (b"restart", b"using ", b"precision", b"unsloth", b"world size")
-"""Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`, `[rank 0, ...`."""
 
 
 class TextSession:
@@ -44,12 +47,14 @@ class TextSession:
         self._scanner = scan.Scanner(context.wanted)
         self._peeler = Peeler(context.mtime)
         self._launches = Launches()
-        self._launched: deque[int] = deque()
         self._dispatcher = Dispatcher(self._log, self._peeler)
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
         self._apart = 0
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
+        self._lanes: Lanes | None = None
+        self._reach = _LONGEST
+        self._above = 0
         self._open = False
         self._rank: int | None = context.rank
 
@@ -68,6 +73,7 @@ class TextSession:
         """The torn last line, and what waited for lines that do not come any more."""
         for block in self._splitter.close():
             self._read(block)
+        self._log.sink.at = SUB * self._above
         for cursor in self._cursors.values():
             self._dispatcher.close(cursor)
         self._dispatcher.finish()
@@ -86,20 +92,15 @@ class TextSession:
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
-        self._launched = deque(self._launches.lines(block))
+        for line in self._launches.lines(block):
+            at = SUB * (self._above + block.row_of(line)) - 1
+            self._log.sink.record(Event("launch", self._context.path, line), at)
         if self._apart > 0 or len(block.ends) < _FEW:
             self._apart -= 1
             self._each(block)
         else:
             self._alike(block)
-
-        self._launch()
-
-    def _launch(self, before: float = math.inf) -> None:
-        """Launches of the program up to a line, which no cut of the bytes may put behind what the line
-        gives."""
-        while self._launched and self._launched[0] <= before:
-            self._log.sink.record(Event("launch", self._context.path, self._launched.popleft()))
+        self._above += len(block.ends)
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""
@@ -110,52 +111,80 @@ class TextSession:
             if self._open:
                 self._follow(block, kinds, following, row)
             following = row + 1
-            self._line(block.data[start:end], line, int(kinds[row]))
+            self._line(block.data[start:end], line, int(kinds[row]), row)
         if self._open:
             self._follow(block, kinds, following, len(kinds))
 
-    def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> None:
-        """Reads pieces one by one, whatever they hold, as long as something open asks for them."""
+    def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> int:
+        """Reads pieces one by one, whatever they hold, as long as something open asks for them; gives the
+        first that it leaves."""
         for row, start, end, line in block.of(np.arange(first, stop)):
             if not self._open:
-                return
-            self._line(block.data[start:end], line, int(kinds[row]))
+                return row
+            self._line(block.data[start:end], line, int(kinds[row]), row)
+        return stop
 
     def _alike(self, block: Block) -> None:
         """Reads pieces by their shapes; where shapes hardly repeat or little is of interest, not so the next
         blocks."""
         outlines = Outlines(self._shapes, block, self._clocks)
-        kinds = self._kinds(block, outlines)
-        shapes, data = outlines.shapes, block.data
-        for row, start, end, line in block.of(np.arange(len(shapes))):
-            shape, kind = shapes[row], kinds[row]
-            if not self._open and (
-                kind == shape.nothing or not kind or self._again(outlines, row, line, kind)
-            ):
+        kinds = outlines.kinds(self._scanner)
+
+        def alone(row: int) -> None:
+            at, start, end, line = next(block.of(np.array([row])))
+            if not self._again(outlines, at, line, int(kinds[at])):
+                self._line(block.data[start:end], line, int(kinds[at]), at, outlines.shapes[at])
+
+        rank = self._context.rank
+        self._lanes = Lanes(block, outlines, self._above, self._cursors, rank, self._clocks, alone)
+        row, count = 0, len(kinds)
+        while row < count:
+            if self._open:
+                row = self._follow(block, kinds, row, count)
                 continue
-            layout = shape.layout
-            self._line(data[start:end], line, kind, shape)
-            if layout is not shape.layout:
-                outlines.forget(shape)
-        if 2 * len(outlines.new) > len(shapes) or 16 * np.count_nonzero(kinds) < len(shapes):
+            come_to = self._stretch(block, outlines, kinds, row, min(count, row + self._reach))
+            self._reach = min(max(2 * (come_to - row), 2 * _SHORTEST), _LONGEST)
+            row = come_to
+        self._lanes = None
+        if 2 * len(outlines.new) > count or 16 * np.count_nonzero(kinds) < count:
             self._apart = _APART
 
-    def _kinds(self, block: Block, outlines: Outlines) -> list[int]:
-        """What each piece may hold: as the first one of its shape, and by the words with digits on it."""
-        shapes = outlines.shapes
-        rows = np.array([row for row, shape in enumerate(shapes) if shape.kinds < 0], np.int64)
-        if len(rows):
-            pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
-            kinds = self._scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
-            for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
-                shapes[row].kinds = kind
-        found = [shape.kinds for shape in shapes]
-        rows, kinds = self._scanner.numbered(block.data, block.ends)
-        for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
-            found[row] |= kind
-        for row in self._scanner.asked(block.data, block.ends).tolist():
-            found[row] |= scan.WANTED
-        return found
+    def _stretch(
+        self, block: Block, outlines: Outlines, kinds: NDArray[np.uint8], first: int, stop: int
+    ) -> int:
+        """Reads a stretch of pieces; gives the first that it leaves, since how lines are read has changed."""
+        assert self._lanes is not None
+        lanes, facts, shapes = self._lanes, self._log.facts, outlines.shapes
+        rows = first + np.flatnonzero(outlines.speaks(kinds, first, stop))
+        rows = self._fill(lanes, rows, kinds[rows] & _SEEN_EACH != 0)
+        outlines.ask(rows)
+        for row, start, end, line in block.of(rows):
+            shape, kind, known = shapes[row], int(kinds[row]), facts.changed
+            if kind == shape.nothing:
+                continue
+            layout = shape.layout
+            if not self._again(outlines, row, line, kind):
+                self._line(block.data[start:end], line, kind, row, shape)
+            if layout is not shape.layout:
+                outlines.forget(shape)
+            elif not self._open and facts.changed == known and not lanes.moved():
+                continue
+            lanes.finish(row + 1)
+            return row + 1
+        lanes.finish(stop)
+        return stop
+
+    @staticmethod
+    def _fill(lanes: Lanes, rows: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Brings lines into lanes where most of them can be read by column; gives those that are read one by
+        one."""
+        alone = rows
+        if len(rows) >= _SHORTEST and _PART * np.count_nonzero(seen) < len(rows):
+            alone = np.sort(np.concatenate((rows[seen], lanes.fill(rows[~seen]))))
+        if _PART * len(alone) < len(rows):
+            return alone
+        lanes.clear()
+        return rows
 
     def _again(self, outlines: Outlines, row: int, line: int, kinds: int) -> bool:
         """Whether a piece could be read as another of its shape was."""
@@ -167,22 +196,28 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
-        if self._launched:
-            self._launch(line)
+        self._come(row, cursor.rank, kinds)
         message = Line(text, Mark(line, time, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
         if reading is not None:
             reading.give(self._log.sink)
         return True
 
-    def _line(self, raw: bytes, at: int, kinds: int, shape: Shape | None = None) -> None:
+    def _come(self, row: int, rank: int | None, kinds: int) -> None:
+        """What stands before a line and still waits is read first; all of it, where the line may say anything
+        of the run."""
+        if self._lanes is not None:
+            self._lanes.catch_up(row, rank, every=bool(kinds & _OF_THE_RUN))
+        self._log.sink.at = SUB * (self._above + row)
+
+    def _line(self, raw: bytes, at: int, kinds: int, row: int, shape: Shape | None = None) -> None:
         """Reads a line; learns what others of its shape are."""
         if not raw or raw.isspace():
             return
-        self._launch(at)
         text, facts, was_open = cleaned(raw), self._log.facts, self._open
         message = self._peeler.peel(text)
         cursor = self._cursor(self._rank_of(message), at)
+        self._come(row, cursor.rank, kinds)
         self._rank = cursor.rank
         mark, stated, mode = Mark(at, message.time, cursor.rank), facts.stated, cursor.mode
         self._see(message, kinds, mark)
@@ -200,7 +235,8 @@ class TextSession:
         """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""
         if message.rank is not None:
             return message.rank
-        return self._rank if self._open and message.rest is message.whole else self._context.rank
+        before = self._cursors.get(self._rank) if message.rest is message.whole else None
+        return self._rank if self._open and before is not None and before.open else self._context.rank
 
     def _see(self, message: Message, kinds: int, mark: Mark) -> None:
         """What the prefix states, and which framework has such lines."""
@@ -213,7 +249,7 @@ class TextSession:
 
     def _learn(self, shape: Shape, raw: bytes, text: str, message: Message, recipe: Recipe) -> None:
         """The line shows how others of its shape are read."""
-        if not shape.learns or message.world_size or _hangs_on_digits(raw):
+        if not shape.learns or message.world_size or hangs_on_digits(raw):
             return
         found = layout_of(raw, text, message, recipe.again)
         if found is not None:
@@ -223,7 +259,7 @@ class TextSession:
     def _repeats(raw: bytes, kinds: int) -> bool:
         """Whether lines of a shape that hold the same words give nothing, as this one did: libraries say the
         same all day."""
-        return not kinds & (scan.METRIC | scan.BAR) and not _hangs_on_digits(raw)
+        return not kinds & (scan.METRIC | scan.BAR) and not hangs_on_digits(raw)
 
     def _cursor(self, rank: int | None, at: int) -> Cursor:
         """Where a rank's lines have come to."""
@@ -234,8 +270,3 @@ class TextSession:
                 rank = self._context.rank
             cursor = self._cursors.setdefault(rank, Cursor(self._log, rank=rank))
         return cursor
-
-
-def _hangs_on_digits(raw: bytes) -> bool:
-    lower = raw.lower()
-    return any(word in lower for word in _DIGITS_MATTER)

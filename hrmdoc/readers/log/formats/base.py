@@ -31,6 +31,11 @@ class Measured(Struct):
     precision: int = 1
 
 
+class Many(Struct, frozen=True):
+    """What one needs to know to read many lines at once that differ in nothing but digits: what `repeats`
+    reads by column is of a class derived from this."""
+
+
 class Again(Struct):
     """How to read the next line that differs from this one in nothing but digits.
 
@@ -39,12 +44,14 @@ class Again(Struct):
         numbers: where the numbers stand in the line's text, in order.
         free: where digits stand that have no meaning. All others must be the same.
         text: the line's text is needed, too.
+        many: how all such lines of a block are read at once, where that is known.
     """
 
     read: Callable[[Cursor, list[str], Line], Reading | None]
     numbers: list[Span]
     free: list[Span] = field(default_factory=list)
     text: bool = False
+    many: Many | None = None
 
 
 class Reading(Struct):

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from hrmdoc.readers.log.formats.base import Again, Format, Reading, Values
+from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.plan import Plan
@@ -44,7 +44,7 @@ _ALIKE_IN_RUN = 2
 Shape = tuple[str, ...]
 
 
-class _Lines(State):
+class Below(State):
     """What lines before say of the next ones.
 
     Attributes:
@@ -68,6 +68,12 @@ class _Lines(State):
         return self.heading
 
 
+class Measured(Many, frozen=True):
+    """Lines of one plan."""
+
+    plan: Plan
+
+
 class KeyValue(Format):
     """Reads lines by their templates; asked when no other format takes a line."""
 
@@ -82,7 +88,7 @@ class KeyValue(Format):
         """A position, or measures at one, or some that wait for their like."""
         if line.text.startswith("+") and line.text.lstrip("+").startswith(" "):
             return None  # what a shell says that it does (`set -x`): `++ return 0`
-        text, lines = self._written(line, cursor), cursor.of(_Lines)
+        text, lines = self._written(line, cursor), cursor.of(Below)
         split = _SPLIT_LOGGERS.get(line.logger.lower()) if line.logger else None
         known = self.log.plans.read(text, split or lines.heading)
         if known is None:
@@ -97,8 +103,14 @@ class KeyValue(Format):
         reading = self._read(plan, cursor, numbers, line)
         if reading is not None and plan.measures and not plan.numbered and text is line.text:
             spans = spans_of(text, numbers)
-            reading.again = None if spans is None else Again(partial(self._read, plan), spans)
+            reading.again = (
+                None if spans is None else Again(partial(self._read, plan), spans, many=Measured(plan))
+            )
         return reading
+
+    def often(self, rank: int | None, plan: Plan) -> bool:
+        """Whether lines of a plan have come often enough to be believed."""
+        return self._candidates.often((rank, plan.shape))
 
     def _too_many(self, text: str, line: Line) -> None:
         """Says where a line holds more numbers than are read; of one that was cut, the cut is said."""
@@ -117,7 +129,7 @@ class KeyValue(Format):
     def missed(self, line: Line, cursor: Cursor) -> None:
         """A block goes on below few lines that are none of its own."""
         del line
-        lines = cursor.of(_Lines)
+        lines = cursor.of(Below)
         lines.left = max(0, lines.left - _BLOCK_COST)
 
     def close(self, cursor: Cursor) -> Reading | None:
@@ -140,7 +152,7 @@ class KeyValue(Format):
         return reading
 
     @staticmethod
-    def _head(lines: _Lines, text: str) -> None:
+    def _head(lines: Below, text: str) -> None:
         """`Validation results:` says whose measures the lines below it are, until a line shows a position
         again."""
         words = text.strip()
@@ -153,7 +165,7 @@ class KeyValue(Format):
 
     def _read(self, plan: Plan, cursor: Cursor, numbers: list[str], line: Line) -> Reading | None:
         """A line of a known template."""
-        position, lines, mark = position_of(plan, numbers), cursor.of(_Lines), line.mark
+        position, lines, mark = position_of(plan, numbers), cursor.of(Below), line.mark
         if plan.bare:
             return self._header(cursor, position, mark)
         evaluated = plan.split in EVALUATIONS
@@ -179,7 +191,7 @@ class KeyValue(Format):
         self.log.facts.totals(totals_of(position), mark)
         if position.step is not None:
             cursor.flow.place(position)
-            cursor.of(_Lines).left = _BLOCK
+            cursor.of(Below).left = _BLOCK
         elif position.epoch is not None:
             self.log.format(KerasBar).enter(cursor, position.epoch, reading)
             cursor.flow.enter_epoch(position.epoch, alone=position.epochs == 1)
@@ -197,7 +209,7 @@ class KeyValue(Format):
             self.log.facts.totals(totals_of(position), mark)
             self._place(cursor, plan, position, values, mark, reading)
             return reading
-        if position.silent and cursor.of(_Lines).left and len(values) == 1:
+        if position.silent and cursor.of(Below).left and len(values) == 1:
             if cursor.flow.step is None and _counts_all(*values[0]):
                 cursor.flow.step = int(values[0][1])  # W&B's last values, as at `train/global_step 120`
             reading.add(values, cursor.flow.step, "step", mark)

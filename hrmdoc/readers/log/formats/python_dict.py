@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from msgspec import field
 
-from hrmdoc.readers.log.formats.base import Again, Format, Reading
+from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, places_of
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark
@@ -25,10 +25,17 @@ _MOST_SHAPES = 4096
 _OPENS = ("{'", '{"', "{ '")
 
 
-class _Waiting(State):
+class Waiting(State):
     """Records that wait for the bar to be drawn again, which shows their step."""
 
     records: list[tuple[Mapping, Mark]] = field(default_factory=list)
+
+
+class Mappings(Many, frozen=True):
+    """Flat mappings of the same keys."""
+
+    keys: tuple[str, ...]
+    quoted: bool
 
 
 class PythonDict(Format):
@@ -76,7 +83,7 @@ class PythonDict(Format):
         if mapping.step is not None or not self._awaits_bar(cursor, mapping, mark):
             self._emit(cursor, mapping, mark, mapping.step, reading)
             return True
-        waiting = cursor.of(_Waiting).records
+        waiting = cursor.of(Waiting).records
         if not mapping.shape.evaluation and any(not other.shape.evaluation for other, _ in waiting):
             self._flush(cursor, reading)
         waiting.append((mapping, mark))
@@ -84,9 +91,13 @@ class PythonDict(Format):
 
     def redrawn(self, cursor: Cursor, reading: Reading) -> None:
         """The run's bar was drawn again: the waiting records belong to its position."""
-        waiting = cursor.of(_Waiting).records
+        self.emit_waiting(cursor, cursor.bar.n, reading)
+
+    def emit_waiting(self, cursor: Cursor, step: int | None, reading: Reading) -> None:
+        """The waiting records belong to a step."""
+        waiting = cursor.of(Waiting).records
         for mapping, mark in waiting:
-            self._emit(cursor, mapping, mark, cursor.bar.n, reading)
+            self._emit(cursor, mapping, mark, step, reading)
         waiting.clear()
 
     def _again(self, mapping: Mapping, text: str) -> Again | None:
@@ -97,7 +108,8 @@ class PythonDict(Format):
         numbers = [text[start:end] for start, end in spans]
         if not keys or repr(mapping_from(keys, numbers, quoted=mapping.quoted)) != repr(mapping):
             return None
-        return Again(partial(self._another, keys, mapping.quoted), spans)
+        many = Mappings(keys, mapping.quoted)
+        return Again(partial(self._another, keys, mapping.quoted), spans, many=many)
 
     def _another(
         self, keys: tuple[str, ...], quoted: bool, cursor: Cursor, numbers: list[str], line: Line
@@ -106,6 +118,10 @@ class PythonDict(Format):
         mapping = mapping_from(keys, numbers, quoted=quoted)
         self.record(cursor, mapping, line.mark, reading)
         return reading
+
+    def believed(self, mapping: Mapping) -> bool:
+        """Whether mappings of these keys have come often enough to be records."""
+        return self._seen.get(tuple(mapping.values), []) is None
 
     def _repeated(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> bool:
         """Mappings without a position must come back with the same keys; the first ones wait till then."""
@@ -136,10 +152,7 @@ class PythonDict(Format):
 
     def _flush(self, cursor: Cursor, reading: Reading) -> None:
         """No redraw will show the step of the waiting records."""
-        waiting = cursor.of(_Waiting).records
-        for mapping, mark in waiting:
-            self._emit(cursor, mapping, mark, None, reading)
-        waiting.clear()
+        self.emit_waiting(cursor, None, reading)
 
     def _emit(self, cursor: Cursor, mapping: Mapping, mark: Mark, step: int | None, reading: Reading) -> None:
         if step is None:

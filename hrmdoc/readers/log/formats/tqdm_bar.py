@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from hrmdoc.readers.log.formats.base import Again, Format, Held, Reading, Values
+from hrmdoc.readers.log.formats.base import Again, Format, Held, Many, Reading, Values
 from hrmdoc.readers.log.formats.column_table import ColumnTable
 from hrmdoc.readers.log.formats.python_dict import PythonDict
 from hrmdoc.readers.log.grammar.bars import Bar, bars_of, count_of
@@ -21,7 +21,7 @@ from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
 
 
-class _Redraws(State):
+class Redraws(State):
     """The newest redraw of a bar with measures, values of measures that change once an epoch but are drawn
     always, and the totals that were shown last."""
 
@@ -30,7 +30,7 @@ class _Redraws(State):
     slow: dict[str, float] = field(default_factory=dict)
 
 
-class _Part(Struct, frozen=True):
+class Part(Struct, frozen=True):
     """Measures in the text beside a bar: its plan, and those of its measures that count."""
 
     plan: Plan
@@ -42,12 +42,19 @@ class _Part(Struct, frozen=True):
         return [(name, number(numbers[at]) * scale) for name, at, scale in self.named]
 
 
-class _Drawn(Struct, frozen=True):
+class Drawn(Struct, frozen=True):
     """All of a redraw but its numbers."""
 
     main: bool
     ignored: bool
-    parts: tuple[_Part, ...]
+    parts: tuple[Part, ...]
+
+
+class ManyRedraws(Many, frozen=True):
+    """Redraws that differ in their numbers; of each part, how many those are."""
+
+    drawn: Drawn
+    counts: tuple[int, ...]
 
 
 class TqdmBar(Format):
@@ -78,10 +85,10 @@ class TqdmBar(Format):
     def close(self, cursor: Cursor) -> Reading | None:
         """The last redraw of all."""
         reading = Reading()
-        self._flush(cursor.of(_Redraws), reading)
+        self.flush(cursor.of(Redraws), reading)
         return reading
 
-    def _drawn(self, bar: Bar) -> tuple[_Drawn, list[list[str]]]:
+    def _drawn(self, bar: Bar) -> tuple[Drawn, list[list[str]]]:
         """What the texts beside the bar measure, and their numbers."""
         evaluating = split_of(bar.desc) in EVALUATIONS and "epoch" not in bar.desc.lower()
         parts, numbers = [], []
@@ -95,12 +102,12 @@ class TqdmBar(Format):
                 for measure in plan.measures
                 if not described or measures(measure.name)
             )
-            parts.append(_Part(plan, named, described))
+            parts.append(Part(plan, named, described))
             numbers.append(found)
         main = not bar.desc and bar.counts_steps
-        return _Drawn(main, evaluating or bar.counts_bytes, tuple(parts)), numbers
+        return Drawn(main, evaluating or bar.counts_bytes, tuple(parts)), numbers
 
-    def _again(self, bar: Bar, drawn: _Drawn, numbers: list[list[str]]) -> Again | None:
+    def _again(self, bar: Bar, drawn: Drawn, numbers: list[list[str]]) -> Again | None:
         """The same for a redraw of other numbers, where each text beside the bar shows its numbers as they
         are."""
         desc, postfix, n, total, whole = bar.places
@@ -113,10 +120,12 @@ class TqdmBar(Format):
             spans += [(at + start, at + end) for start, end in places]
         behind = postfix + len(bar.postfix)
         free = [(whole[0], postfix), (behind, whole[1])] if bar.postfix else [whole]
-        return Again(partial(self._redrawn, drawn, [len(found) for found in numbers]), spans, free)
+        counts = tuple(len(found) for found in numbers)
+        read = partial(self._redrawn, drawn, counts)
+        return Again(read, spans, free, many=ManyRedraws(drawn, counts))
 
     def _redrawn(
-        self, drawn: _Drawn, counts: list[int], cursor: Cursor, numbers: list[str], line: Line
+        self, drawn: Drawn, counts: tuple[int, ...], cursor: Cursor, numbers: list[str], line: Line
     ) -> Reading:
         reading, at, parts = Reading(), 2, []
         for count in counts:
@@ -129,7 +138,7 @@ class TqdmBar(Format):
         self,
         reading: Reading,
         cursor: Cursor,
-        drawn: _Drawn,
+        drawn: Drawn,
         n: int,
         total: int,
         numbers: list[list[str]],
@@ -147,7 +156,7 @@ class TqdmBar(Format):
         self,
         reading: Reading,
         cursor: Cursor,
-        drawn: _Drawn,
+        drawn: Drawn,
         n: int,
         total: int,
         numbers: list[list[str]],
@@ -180,28 +189,28 @@ class TqdmBar(Format):
             drawn = max(n, 1)
         else:
             position = Position(position.epoch, n, total, True, position.epochs)
-        redraws = cursor.of(_Redraws)
+        redraws = cursor.of(Redraws)
         if redraws.totals != (position.epochs, total):
             redraws.totals = (position.epochs, total)
             self.log.facts.totals(totals_of(position), mark)
         step, axis = cursor.flow.place(position)
         newest = redraws.newest
         if newest is not None and (newest.step, newest.n, newest.total) != (step, drawn, total):
-            self._flush(redraws, reading)
+            self.flush(redraws, reading)
             newest = None
         if newest is not None:
             values = list({**dict(newest.values), **dict(values)}.items())
         redraws.newest = Held(values, step, axis, mark, drawn, total)
 
     @staticmethod
-    def _flush(redraws: _Redraws, reading: Reading) -> None:
+    def flush(redraws: Redraws, reading: Reading) -> None:
         """The redraw that was the last one at its position becomes points."""
         newest, redraws.newest = redraws.newest, None
         if newest is None:
             return
         values = []
         for name, value in newest.values:
-            if _is_slow(name):
+            if is_slow(name):
                 if repr(redraws.slow.get(name)) == repr(value) and newest.n < newest.total:
                     continue
                 redraws.slow[name] = value
@@ -213,5 +222,5 @@ class TqdmBar(Format):
 
 
 @lru_cache(maxsize=1024)
-def _is_slow(name: str) -> bool:
+def is_slow(name: str) -> bool:
     return split_of(name) in EVALUATIONS or name.endswith("_epoch")

@@ -31,8 +31,8 @@ _STEP_KEYS = (
     "num_updates",
     "trainer/global_step",
 )
-_TOTAL_KEYS = ("total_steps", "max_steps")
-_COUNTER_KEYS = (*_STEP_KEYS, *_TOTAL_KEYS)
+TOTAL_KEYS = ("total_steps", "max_steps")
+_COUNTER_KEYS = (*_STEP_KEYS, *TOTAL_KEYS)
 _END_KEYS = ("train_runtime",)
 _NOT_MEASURES = ("percentage", "total_flos")
 _CERTAIN = (
@@ -126,7 +126,7 @@ def _take_counters(mapping: Mapping) -> None:
         value = values.pop(key)
         if not value.is_integer():
             continue
-        if key in _TOTAL_KEYS:
+        if key in TOTAL_KEYS:
             mapping.total = int(value) if mapping.total is None else mapping.total
         elif mapping.step is None:
             mapping.step = int(value)

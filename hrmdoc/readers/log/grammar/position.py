@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from hrmdoc.record.records import Axis
+
+Ints = NDArray[np.int64]
+NONE = int(np.iinfo(np.int64).min)
+"""Stands in arrays for what a line does not say."""
 
 
 class Position(NamedTuple):
@@ -26,6 +32,24 @@ class Position(NamedTuple):
     def silent(self) -> bool:
         """Whether no counter was on the line."""
         return self.epoch is None and self.step is None
+
+
+class Positions(NamedTuple):
+    """Positions of many lines in order, arrays of shape [n] with `NONE` for what is not said; `restarts`
+    holds 1, 0 and `NONE`."""
+
+    epoch: Ints
+    step: Ints
+    total: Ints
+    restarts: Ints
+
+    def each(self) -> list[Position]:
+        """The same one by one."""
+        columns = ([None if value == NONE else value for value in column.tolist()] for column in self)
+        return [
+            Position(epoch, step, total, None if restarts is None else bool(restarts))
+            for epoch, step, total, restarts in zip(*columns, strict=True)
+        ]
 
 
 class Flow(Struct):
@@ -82,6 +106,35 @@ class Flow(Struct):
             self.step = self._within_epoch(position.step, position.total, self.epoch, bool(position.restarts))
         self.first = self.step if self.first is None else self.first
         return self.step, "step"
+
+    def place_all(self, positions: Positions) -> Ints:
+        """The steps of many lines in order, none of which may come before the first step; moves on to the
+        last. Shape [n]."""
+        if self.epoch is not None or (positions.epoch != NONE).any():
+            return np.array([self.place(position)[0] for position in positions.each()], np.int64)
+        said = positions.step != NONE
+        steps = positions.step.copy()
+        laps = np.flatnonzero(said & (positions.restarts == 1))
+        if len(laps):
+            steps[laps] = self._laps_of(steps[laps], positions.total[laps])
+        if not said.all():
+            before = np.maximum.accumulate(np.where(said, np.arange(len(steps)), -1))
+            steps = np.where(before < 0, self.step or 0, steps[before])
+        if self.first is None and said.any():
+            self.first = int(steps[np.argmax(said)])
+        step, total = int(positions.step[-1]), int(positions.total[-1])
+        self.open = bool(said[-1]) and max(total, 0) > step + 1
+        self.step = int(steps[-1])
+        return steps
+
+    def _laps_of(self, steps: Ints, totals: Ints) -> Ints:
+        """What `_lap` gives for many lines in order."""
+        before = np.concatenate(([self._last], steps[:-1]))
+        ended = (totals != NONE) & (steps < before) & (before >= totals)
+        laps = self._laps + np.cumsum(ended)
+        self._last, self._laps = int(steps[-1]), int(laps[-1])
+        placed: Ints = steps + laps * np.maximum(totals, 0)
+        return placed
 
     def _lap(self, step: int, total: int | None) -> int:
         """Batches of epochs that bear no number: a complete lap begins the next one."""

@@ -42,6 +42,14 @@ class Clocks:
         self.seconds[clock] = second
         return second
 
+    def minute(self, clock: str, line: Callable[[], bytes]) -> float | None:
+        """When the minute of a clock began that stands in a line; None where the clock does not tell."""
+        whole = self._minutes.get(clock[:-2])
+        if whole is None:
+            self.read(clock, line)
+            whole = self._minutes.get(clock[:-2])
+        return whole
+
 
 def with_fraction(second: float, digits: str) -> float:
     """A time by its seconds and the digits behind them."""

@@ -44,6 +44,11 @@ class Block(Struct, frozen=True):
         """Where some pieces start and end, each of shape [rows]."""
         return np.where(rows > 0, self.ends[rows - 1] + 1, 0), self.ends[rows]
 
+    def row_of(self, line: int) -> int:
+        """The first piece of a line."""
+        behind = line - self.first
+        return behind if self.feeds is None else int(np.searchsorted(self.feeds, behind))
+
     def of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
         """Number, start, end and line of some pieces."""
         starts, ends = self.bounds(rows)

@@ -11,6 +11,8 @@ from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text.clean import ANSI
 
 _RUN = re.compile(r"[0-9]+")
+_DIGITS_MATTER = (b"restart", b"using ", b"precision", b"unsloth", b"world size")
+"""Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`, `[rank 0, ...`."""
 
 
 class Layout(Struct, frozen=True):
@@ -34,6 +36,12 @@ class Layout(Struct, frozen=True):
     clock: tuple[int, int] | None
     fraction: int | None
     text: tuple[int, int] | None
+
+
+def hangs_on_digits(raw: bytes) -> bool:
+    """Whether the meaning of a line may change with its digits."""
+    lower = raw.lower()
+    return any(word in lower for word in _DIGITS_MATTER)
 
 
 def layout_of(

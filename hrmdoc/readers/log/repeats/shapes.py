@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from hrmdoc.readers.log.formats.base import Again
 from hrmdoc.readers.log.lines.clocks import with_fraction
-from hrmdoc.readers.log.lines.scan import OUTLINE
+from hrmdoc.readers.log.lines.scan import OUTLINE, WANTED
 from hrmdoc.readers.log.repeats.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from hrmdoc.readers.log.lines.clocks import Clocks
+    from hrmdoc.readers.log.lines.scan import Scanner
     from hrmdoc.readers.log.lines.stream import Block
 
 _MOST_SHAPES = 16_384
@@ -87,36 +88,77 @@ class Taken(NamedTuple):
 
 
 class Outlines:
-    """The shapes of the pieces of one block, and their columns."""
+    """The shapes of the pieces of one block, and their columns.
+
+    Attributes:
+        number: the number of each piece's shape, shape [pieces].
+        by_number: the shapes by their numbers.
+        raw: the bytes of the block.
+        starts, ends: where in them the runs of digits start and end, shape [runs].
+    """
 
     def __init__(self, shapes: Shapes, block: Block, clocks: Clocks) -> None:
         self._clocks = clocks
         data = block.data
-        raw = np.frombuffer(data, np.uint8)
+        raw = self.raw = np.frombuffer(data, np.uint8)
         digit = (raw - np.uint8(48)) < 10
         more = digit.copy()
         more[:3] = False
         more[3:] &= digit[2:-1] & digit[1:-2] & digit[:-3]
         outline = np.frombuffer(data.translate(OUTLINE), np.uint8)[~more].tobytes()
         self.shapes, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
+        self.by_number = {shape.number: shape for shape in self.shapes}
+        self.number = np.array([shape.number for shape in self.shapes], np.int64)
         edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
         if len(digit) and digit[0]:
             edges = np.concatenate(([0], edges))
-        self._starts, self._ends = edges[::2], edges[1::2]
+        self.starts, self.ends = edges[::2], edges[1::2]
         self._block = block
-        self._text = data.decode("latin-1")
-        self._ready = False
-        self._columns: dict[int, list[Taken]] = {}
+        self._text: str | None = None
+        self._first: Ints | None = None
+        self._asked: NDArray[np.bool_] = np.zeros(len(self.shapes), np.bool_)
+        self._columns: dict[int, dict[int, Taken]] = {}
+
+    def kinds(self, scanner: Scanner) -> NDArray[np.uint8]:
+        """What each piece may hold: as the first one of its shape, and by the words with digits on it; shape
+        [pieces]."""
+        block, shapes = self._block, self.shapes
+        rows = np.array([row for row, shape in enumerate(shapes) if shape.kinds < 0], np.int64)
+        if len(rows):
+            pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
+            kinds = scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
+            for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
+                shapes[row].kinds = kind
+        found = np.array([shape.kinds for shape in shapes], np.uint8)
+        np.bitwise_or.at(found, *scanner.numbered(block.data, block.ends))
+        found[scanner.asked(block.data, block.ends)] |= WANTED
+        return found
+
+    def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
+        """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
+        number = self.number[first:stop]
+        numbers, back = np.unique(number, return_inverse=True)
+        nothing = np.array([self.by_number[one].nothing for one in numbers.tolist()], np.int64)
+        own = kinds[first:stop]
+        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing[back])
+        return speaks
+
+    def ask(self, rows: Ints) -> None:
+        """These pieces will be asked for one by one."""
+        self._asked[rows] = True
+        for number in np.unique(self.number[rows]).tolist():
+            self._columns.pop(number, None)
 
     def taken(self, row: int) -> Taken:
-        """What a piece holds; with it all others of its shape are taken apart."""
-        shape = self.shapes[row]
-        column = self._columns.get(shape.number)
-        if column is None:
-            if not self._ready:
-                self._group()
-            column = self._columns[shape.number] = self._column(shape)
-        return column[self._place[row]]
+        """What a piece holds; with it all others of its shape that were asked for are taken apart."""
+        number = int(self.number[row])
+        column = self._columns.get(number)
+        if column is None or row not in column:
+            self._asked[row] = True
+            rows = np.flatnonzero(self._asked & (self.number == number))
+            taken = self._column(self.shapes[row], rows)
+            column = self._columns[number] = dict(zip(rows.tolist(), taken, strict=True))
+        return column[row]
 
     def piece(self, row: int) -> bytes:
         """The bytes of a piece."""
@@ -127,58 +169,50 @@ class Outlines:
         """The shape's layout changed."""
         self._columns.pop(shape.number, None)
 
-    def _group(self) -> None:
-        """Which pieces are of which shape."""
-        numbers = np.array([shape.number for shape in self.shapes], np.int64)
-        self._order = np.argsort(numbers, kind="stable")
-        ordered = numbers[self._order]
-        first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        self._bounds = dict(
-            zip(
-                ordered[first].tolist(),
-                zip(first.tolist(), [*first[1:].tolist(), len(ordered)], strict=True),
-                strict=True,
-            )
-        )
-        place = np.empty(len(numbers), np.int64)
-        sizes = np.diff(np.concatenate((first, [len(ordered)])))
-        place[self._order] = np.arange(len(numbers)) - np.repeat(first, sizes)
-        self._place: list[int] = place.tolist()
-        starts, _ = self._block.bounds(np.arange(len(numbers)))
-        self._first = np.searchsorted(self._starts, starts)
-        self._ready = True
+    @property
+    def first(self) -> Ints:
+        """The number of the first run of digits of each piece, shape [pieces]."""
+        if self._first is None:
+            starts, _ = self._block.bounds(np.arange(len(self.shapes)))
+            self._first = np.searchsorted(self.starts, starts)
+        return self._first
 
-    def _column(self, shape: Shape) -> list[Taken]:
-        begin, end = self._bounds[shape.number]
-        rows, layout = self._order[begin:end], shape.layout
+    def _column(self, shape: Shape, rows: Ints) -> list[Taken]:
+        layout = shape.layout
         if layout is None:
             return []
-        base, count = self._first[rows], end - begin
-        fixed = [self._runs(base, run) for run in layout.fixed]
-        keys = zip(*fixed, strict=True) if fixed else repeat((), count)
+        base, count = self.first[rows], len(rows)
         ranks = repeat(None, count) if layout.rank is None else map(int, self._runs(base, layout.rank))
-        texts: Iterable[str] = repeat("", count)
-        if layout.text is not None:
-            run, behind = layout.text
-            starts, ends = self._block.bounds(rows)
-            starts = starts if run < 0 else self._ends[base + run]
-            texts = self._slices(starts + behind, ends)
         columns = zip(
             self._numbers(base, layout, count),
-            keys,
+            self.keys(base, layout),
             ranks,
             self._times(base, rows, layout),
-            texts,
+            self.texts(base, rows, layout),
             strict=True,
         )
         return list(map(Taken._make, columns))
+
+    def keys(self, base: Ints, layout: Layout) -> Iterable[tuple[str, ...]]:
+        """The fixed runs of some pieces whose runs begin with these."""
+        fixed = [self._runs(base, run) for run in layout.fixed]
+        return zip(*fixed, strict=True) if fixed else repeat((), len(base))
+
+    def texts(self, base: Ints, rows: Ints, layout: Layout) -> Iterable[str]:
+        """Their texts, where they are needed."""
+        if layout.text is None:
+            return repeat("", len(rows))
+        run, behind = layout.text
+        starts, ends = self._block.bounds(rows)
+        starts = starts if run < 0 else self.ends[base + run]
+        return self._slices(starts + behind, ends)
 
     def _times(self, base: Ints, rows: Ints, layout: Layout) -> Iterable[float]:
         """When the lines were written."""
         if layout.clock is None:
             return repeat(math.nan, len(rows))
         first, last = layout.clock
-        clocks = self._slices(self._starts[base + first], self._ends[base + last])
+        clocks = self._slices(self.starts[base + first], self.ends[base + last])
         known = self._clocks.seconds
         seconds = (
             known[clock] if clock in known else self._clocks.read(clock, partial(self.piece, row))
@@ -189,7 +223,7 @@ class Outlines:
         return map(with_fraction, seconds, self._runs(base, layout.fraction))
 
     def _runs(self, base: Ints, run: int) -> list[str]:
-        return self._slices(self._starts[base + run], self._ends[base + run])
+        return self._slices(self.starts[base + run], self.ends[base + run])
 
     def _numbers(self, base: Ints, layout: Layout, count: int) -> list[list[str]]:
         """The numbers of each line, shape [lines, numbers]."""
@@ -197,8 +231,8 @@ class Outlines:
             found: list[list[str]] = [[] for _ in range(count)]
         else:
             spans = np.array(layout.numbers, np.int64)
-            starts = self._starts[base[:, None] + spans[:, 0]] - spans[:, 2]
-            ends = self._ends[base[:, None] + spans[:, 1]] + spans[:, 3]
+            starts = self.starts[base[:, None] + spans[:, 0]] - spans[:, 2]
+            ends = self.ends[base[:, None] + spans[:, 1]] + spans[:, 3]
             flat, width = self._slices(starts.ravel(), ends.ravel()), len(layout.numbers)
             found = [flat[at : at + width] for at in range(0, len(flat), width)]
         for place, text in layout.constants:
@@ -207,6 +241,8 @@ class Outlines:
         return found
 
     def _slices(self, starts: Ints, ends: Ints) -> list[str]:
+        if self._text is None:
+            self._text = self._block.data.decode("latin-1")
         text = self._text
         return [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
 
 class BarOfRun:
     """Finds the bar without a description that counts the run's steps among those of evaluations.
@@ -20,6 +25,11 @@ class BarOfRun:
         return self.total is None or self.n is None or self.n >= self.total
 
     @property
+    def may_open(self) -> bool:
+        """Whether a bar is open that may become the run's."""
+        return bool(self._open)
+
+    @property
     def unseen(self) -> bool:
         """Whether no bar may be the run's."""
         return self.n is None and not self._open
@@ -34,6 +44,16 @@ class BarOfRun:
             return False
         self.n = n
         return True
+
+    def see_open(self, n: Ints, total: Ints) -> NDArray[np.bool_]:
+        """Takes many redraws of bars that are not full in, in order; says which are of the run's bar."""
+        totals, first = np.unique(total, return_index=True)
+        for each in totals[np.argsort(first)].tolist():
+            self._open[each] = int(n[total == each][-1])
+        own: NDArray[np.bool_] = total == (-1 if self.total is None else self.total)
+        if own.any():
+            self.n = int(n[own][-1])
+        return own
 
     def choose(self) -> None:
         """A training record came: if no bar is known to be the run's, the first open one is."""

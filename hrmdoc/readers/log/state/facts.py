@@ -18,10 +18,12 @@ class Facts:
 
     Attributes:
         stated: how many times a line stated one, known or new.
+        changed: how many times that was another than before.
     """
 
     def __init__(self, sink: Sink, left_out: LeftOut) -> None:
         self.stated = 0
+        self.changed = 0
         self._sink = sink
         self._left_out = left_out
         self._known: dict[tuple[Scope, str], Value] = {}
@@ -37,7 +39,12 @@ class Facts:
             self._left_out.add("facts", mark)
             return
         self._known[place] = value
+        self.changed += 1
         self._sink.record(Fact(key, value, scope, self._sink.file, mark.line))
+
+    def known(self, key: str) -> Value:
+        """What is known of the run under a key."""
+        return self._known.get(("run", key))
 
     def totals(self, totals: Iterable[tuple[str, int]], mark: Mark) -> None:
         """Adds what the totals of counters state."""

@@ -1,5 +1,9 @@
 """Collects what a session finds and hands it over as records: points in arrays by metric, the rest in
-order."""
+order.
+
+Lines of a known shape may be read all at once and later than others that stand behind them. So whatever is
+found bears its place in the log, and is put in order when it is handed over.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
+from numpy.typing import NDArray
 
 from hrmdoc.record.records import Axis, Damage, Points, Record
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+NO_STEP = int(np.iinfo(np.int64).min)
+"""Stands for the step of a point whose line gives none."""
 
 
 class Mark(NamedTuple):
@@ -42,36 +52,111 @@ class LeftOut:
         self._counts.clear()
 
 
-class _Rows(Struct):
-    """Points of one metric that wait, and what is kept of it: axis and precision of its first point, and the
-    number and line of its last one.
+class Piece(NamedTuple):
+    """Some points of one metric, arrays of shape [n]; `order` tells their places in the log."""
 
-    Of each point, step, value, time and line wait one after another: one list costs less than a tuple a
-    point.
+    order: Ints
+    steps: Ints
+    values: Floats
+    times: Floats
+    lines: Ints
+
+    @classmethod
+    def joined(cls, pieces: list[Piece]) -> Piece:
+        """All pieces as one, in order."""
+        if len(pieces) == 1:
+            return pieces[0]
+        order = np.concatenate([piece.order for piece in pieces])
+        sort: Ints | slice = slice(None)
+        if (order[1:] < order[:-1]).any():
+            sort = np.argsort(order, kind="stable")
+        return cls(
+            order[sort],
+            np.concatenate([piece.steps for piece in pieces])[sort],
+            np.concatenate([piece.values for piece in pieces])[sort],
+            np.concatenate([piece.times for piece in pieces])[sort],
+            np.concatenate([piece.lines for piece in pieces])[sort],
+        )
+
+
+class _Rows(Struct):
+    """Points of one metric that wait, and what is kept of it: axis and precision of its first point, where in
+    the log that stands, how many there were, and the number and line of the last one that was handed over.
+
+    Of each point, place, step, value, time and line wait one after another: one list costs less than a tuple
+    a point.
     """
 
     axis: Axis
     precision: int
+    first: int
+    count: int = 0
     last: int = -1
     line: int = 0
     waiting: list[float] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+
+    def gather(self) -> None:
+        """Makes a piece of the points that came one by one."""
+        if not self.waiting:
+            return
+        order, steps, values, times, lines = (self.waiting[place::5] for place in range(5))
+        self.waiting.clear()
+        floats = np.array(values, np.float64), np.array(times, np.float64)
+        self.pieces.append(
+            Piece(np.array(order, np.int64), np.array(steps, np.int64), *floats, np.array(lines, np.int64))
+        )
+
+    def take(self) -> Piece | None:
+        """What waits, with a number for each point that bears no step."""
+        self.gather()
+        if not self.pieces:
+            return None
+        whole = Piece.joined(self.pieces)
+        self.pieces = []
+        steps = self._numbered(whole.steps)
+        self.last, self.line = int(steps[-1]), int(whole.lines[-1])
+        return whole._replace(steps=steps)
+
+    def _numbered(self, steps: Ints) -> Ints:
+        number = np.arange(len(steps), dtype=np.int64)
+        if self.axis == "index":
+            return self.last + 1 + number
+        given = steps != NO_STEP
+        if given.all():
+            return steps
+        before = np.maximum.accumulate(np.where(given, number, -1))
+        start = np.where(before < 0, self.last, steps[before])
+        return start + number - before
+
+    def newest(self) -> int:
+        """The line of the last point."""
+        found = [(int(piece.order[-1]), int(piece.lines[-1])) for piece in self.pieces]
+        if self.waiting:
+            found.append((int(self.waiting[-5]), int(self.waiting[-1])))
+        return max(found)[1] if found else self.line
 
 
 class Sink:
     """Points wait here until the end of a feed; how they are cut into arrays has no meaning.
 
     A metric keeps the axis and the precision of its first point; without a step its points are numbered.
+
+    Attributes:
+        at: the place in the log of what is added one by one.
     """
 
     def __init__(self, file: str, source: str) -> None:
         self.file = file
+        self.at = 0
         self._source = source
         self._rows: dict[int | None, dict[str, _Rows]] = {}
-        self._records: list[Record] = []
+        self._records: list[tuple[int, Record]] = []
+        self._new: set[int | None] = set()
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record, at: int | None = None) -> None:
         """Adds a line, a fact, an event or a damage."""
-        self._records.append(record)
+        self._records.append((self.at if at is None else at, record))
 
     def metrics(self) -> set[str]:
         """Names of all metrics so far."""
@@ -81,12 +166,12 @@ class Sink:
         """Whether a later line has given a point of the metric: one that waited so long would end its
         curve."""
         rows = self._rows.get(mark.rank, {}).get(metric)
-        return rows is not None and rows.line > mark.line
+        return rows is not None and rows.newest() > mark.line
 
     def single(self) -> bool:
         """Whether no metric has come twice or bears a step."""
         every = (rows for named in self._rows.values() for rows in named.values())
-        return all(rows.axis == "index" and rows.last < 1 for rows in every)
+        return all(rows.axis == "index" and rows.count < 2 for rows in every)
 
     def points(
         self,
@@ -101,35 +186,62 @@ class Sink:
         named = self._rows.get(rank)
         if named is None:
             named = self._rows[rank] = {}
+        at = NO_STEP if step is None else step
         for metric, value in values:
             rows = named.get(metric)
             if rows is None:
-                rows = named[metric] = _Rows("index" if step is None else axis, precision)
-            at = rows.last + 1 if step is None or rows.axis == "index" else step
-            rows.last, rows.line = at, line
-            rows.waiting += (at, value, time, line)
+                rows = named[metric] = _Rows("index" if step is None else axis, precision, self.at)
+            rows.count += 1
+            rows.waiting += (self.at, at, value, time, line)
+
+    def many(
+        self, metric: str, rank: int | None, piece: Piece, axis: Axis = "step", precision: int = 1
+    ) -> None:
+        """Adds points of one metric that were read at once."""
+        if not len(piece.order):
+            return
+        named = self._rows.setdefault(rank, {})
+        rows, first = named.get(metric), int(piece.order[0])
+        if rows is None:
+            index = int(piece.steps[0]) == NO_STEP
+            rows = named[metric] = _Rows("index" if index else axis, precision, first)
+            self._new.add(rank)
+        rows.gather()
+        rows.count += len(piece.order)
+        rows.pieces.append(piece)
+
+    def _sort(self) -> None:
+        """Brings metrics, and ranks by their first one, into the order in which the log shows them."""
+        for rank in self._new:
+            self._rows[rank] = dict(sorted(self._rows[rank].items(), key=lambda named: named[1].first))
+        self._new.clear()
+        firsts = {rank: min(rows.first for rows in named.values()) for rank, named in self._rows.items()}
+        self._rows = dict(sorted(self._rows.items(), key=lambda named: firsts[named[0]]))
 
     def drain(self) -> Iterator[Record]:
         """Everything found since the last call."""
         records, self._records = self._records, []
+        records.sort(key=lambda found: found[0])
         yield from self._points()
-        yield from records
+        for _, record in records:
+            yield record
 
     def _points(self) -> Iterator[Points]:
         """What waits, as arrays."""
-        for rank, named in self._rows.items():
-            for metric, rows in named.items():
-                if not rows.waiting:
+        if self._new:
+            self._sort()
+        for rank, rows_of in self._rows.items():
+            for metric, rows in rows_of.items():
+                whole = rows.take()
+                if whole is None:
                     continue
-                steps, values, times, lines = (rows.waiting[place::4] for place in range(4))
-                rows.waiting.clear()
                 yield Points(
                     metric=metric,
-                    steps=np.array(steps, np.int64),
-                    values=np.array(values, np.float64),
-                    times=np.array(times, np.float64),
+                    steps=whole.steps,
+                    values=whole.values,
+                    times=whole.times,
                     file=self.file,
-                    lines=np.array(lines, np.int64),
+                    lines=whole.lines,
                     rank=rank,
                     axis=rows.axis,
                     precision=rows.precision,

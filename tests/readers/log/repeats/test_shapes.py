@@ -147,6 +147,76 @@ def test_a_number_that_its_surroundings_could_go_on_has_no_known_place() -> None
     assert spans_of(text, split_numbers(text)[1::2]) is None
 
 
+@pytest.fixture
+def by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even few lines are read by column, with however many others between them."""
+    from hrmdoc.readers.log import session
+    from hrmdoc.readers.log.repeats import lanes
+
+    monkeypatch.setattr(session, "_FEW", 2)
+    monkeypatch.setattr(session, "_SHORTEST", 2)
+    monkeypatch.setattr(session, "_PART", 0)
+    monkeypatch.setattr(session, "_LONGEST", 40)
+    monkeypatch.setattr(lanes, "_FEW", 1)
+
+
+LOOPS = st.sampled_from(
+    [
+        ["step {0}/500 | loss {1}.{2} | lr 1e-{1}"],
+        [
+            "\r {1}%|##  | {0}/999 [00:0{1}<11:22, {2}.5it/s, loss={2}.125]",
+            "{{'loss': {1}.5, 'epoch': 0.{2}}}",
+        ],
+        [
+            "\r {1}%|##  | {0}/999 [00:0{1}<11:22, {2}.5it/s]",
+            "{{'loss': {1}.5, 'grad_norm': {2}.0, 'epoch': {1}.{2}}}",
+        ],
+        [
+            "{{'loss': {1}.5, 'learning_rate': 1e-05, 'epoch': 0.{2}}}",
+            "{{'eval_loss': {1}.5, 'epoch': {2}.0}}",
+        ],
+        ["{{'loss': {1}.5, 'step': {0}, 'epoch': 0.{2}}}"],
+        ["Epoch {1}: {2}%|#| {2}/50 [00:01<00:01, 1.1it/s, v_num=3, train_loss=0.{1}]"],
+        ["[rank{1}]: step {0} loss {2}.5", "[rank{1}]: Saving model checkpoint to runs/checkpoint-{0}"],
+        [
+            "2026-01-02 03:04:{2},{1}1 INFO [rank{1}] t: iter {0} | loss {1}.5",
+            "loss: {1}.{2} ppl: {2}.5",
+            "epoch {1}",
+        ],
+        ["[{0}/500] Epoch {1} loss {2}.5", "val epoch {1}: val_loss={2}.{1}", "Validation results:"],
+        ["train batch {1}/9 loss {2}.5", "grad norm is 1.{2}", "step {0} val_loss nan"],
+    ]
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    loops=st.lists(LOOPS, min_size=1, max_size=3),
+    others=st.lists(MESSAGES, min_size=0, max_size=2),
+    noise=st.lists(st.integers(0, 9), min_size=20, max_size=120),
+    rise=st.integers(1, 3),
+)
+def test_lines_that_are_read_by_column_give_what_each_gives_alone(
+    loops: list[list[str]], others: list[str], noise: list[int], rise: int, by_column: None, read: Any
+) -> None:
+    messages = [*(message for loop in loops for message in loop), *others]
+    lines = []
+    for at, digit in enumerate(noise):
+        step = 100 + at * rise if digit != 7 else digit
+        if others and digit == 9:
+            lines.append((others[0].format(digit, step, at) + "\n").encode())
+        lines.append((messages[at % len(messages)].format(step, digit, 10 + at % 50) + "\n").encode())
+    expected = everything(read(b"".join(lines), accumulate(map(len, lines))))
+    assert everything(read(b"".join(lines))) == expected
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_format_reads_its_like_by_column_as_it_read_the_first(
+    name: str, by_column: None, read: Any
+) -> None:
+    test_every_format_reads_its_like_as_it_read_the_first(name, read)
+
+
 def test_points_of_lines_of_one_shape_are_all_there(read: Any) -> None:
     run = read("".join(f"step {step} | loss {step}.5 | lr 1e-3\n" for step in range(5000)))
     assert points(run, "loss") == [(step, step + 0.5) for step in range(5000)]
@@ -165,3 +235,19 @@ def test_chatter_is_looked_at_once_though_a_signature_asks_for_digits_like_its_o
     run = read(log, wanted=Literals([b" 137 "]))
     assert len(peeled) < 40
     assert [line.line for line in run.lines] == [38]
+
+
+def test_checkpoints_whose_numbers_are_filled_up_with_zeros_are_each_at_their_own_step(read: Any) -> None:
+    log = "".join(f"Saving model checkpoint to runs/step_{step:07d}\n" for step in range(100, 4100, 100))
+    assert [event.step for event in read(log).events] == list(range(100, 4100, 100))
+
+
+def test_a_traceback_that_another_rank_ends_does_not_give_that_rank_the_bars_below_it(read: Any) -> None:
+    log = (
+        '[rank5]: step 1 | loss 2.5\nTraceback (most recent call last):\n  File "a.py", line 1, in f\n    f()\n'
+        "[rank5]:[E1121 03:02:11.123456 ProcessGroupNCCL.cpp:632] Watchdog caught a timeout\n"
+    ) + "".join(
+        f"{{'loss': 1.5, 'step': {step}}}\n[rank5]: step {step} | loss 2.5\n" for step in range(2, 60)
+    )
+    run = read(log)
+    assert {key.rank: len(series) for key, series in run.series.items()} == {5: 59, None: 58}

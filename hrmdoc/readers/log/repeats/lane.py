@@ -1,0 +1,156 @@
+"""The lines of one rank that are read by column, in order: whether they may be, and what they give.
+
+What one line changes for those behind it is worked out for all at once: the step that the log has come to,
+the newest redraw of a bar, the records that wait for one. Where that cannot be said of some lines, they are
+read one by one, and nothing is changed before that is known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hrmdoc.readers.log.formats.base import Many
+from hrmdoc.readers.log.formats.key_value import Below, KeyValue, Measured
+from hrmdoc.readers.log.formats.python_dict import Mappings
+from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
+from hrmdoc.readers.log.grammar.position import NONE, Positions
+from hrmdoc.readers.log.moments import Told
+from hrmdoc.readers.log.repeats.bars import Bars
+from hrmdoc.readers.log.repeats.columns import Ints
+from hrmdoc.readers.log.repeats.mappings import Records
+from hrmdoc.readers.log.repeats.numbers import or_none
+from hrmdoc.readers.log.repeats.rows import Rows, joined
+from hrmdoc.readers.log.state.cursor import Cursor
+from hrmdoc.readers.log.state.epoch_lines import EpochLines
+from hrmdoc.readers.log.state.sink import Piece
+from hrmdoc.record.records import Event
+
+_DETAIL = 300
+
+
+class Given:
+    """Points of many lines, handed over in the order of the log."""
+
+    def __init__(self, rank: int | None) -> None:
+        self._rank = rank
+        self._found: list[tuple[int, int, str, Piece, int]] = []
+
+    def add(self, rows: Rows, order: Ints, steps: Ints, precision: int) -> None:
+        """Adds the values of some lines, which are given at some places of the log."""
+        if len(order):
+            for name, values in rows.values:
+                piece = Piece(order, steps, values, rows.times, rows.lines)
+                self._found.append((int(order[0]), len(self._found), name, piece, precision))
+
+    def give(self, cursor: Cursor) -> None:
+        """Hands them over."""
+        for _, _, name, piece, precision in sorted(self._found, key=lambda found: found[:2]):
+            cursor.log.sink.many(name, self._rank, piece, precision=precision)
+
+
+def read_many(cursor: Cursor, every: list[Rows]) -> bool:
+    """Reads lines of one rank, in whatever order their groups stand; False where they must be read one by
+    one, and nothing has happened."""
+    bars = Bars.of(cursor, _of(every, ManyRedraws))
+    records = Records.of(cursor, _of(every, Mappings), bars)
+    if bars is None or records is None:
+        return False
+    spoken = [rows for rows in _of(every, Measured) if _gives(rows)]
+    moving = [*spoken, *bars.placed]
+    if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
+        return False
+    given = Given(cursor.rank)
+    steps = _moved(cursor, moving)
+    come_to = cursor.flow.step
+    for rows, here in zip(spoken, steps, strict=False):
+        given.add(rows, rows.order, here, 1)
+    bars.give(given, steps[len(spoken) :])
+    records.give(given)
+    last = max((int(rows.order[-1]) for rows in moving), default=-1)
+    cursor.flow.step = int(records.steps[-1]) if np.any(records.order > last) else come_to
+    for rows in _of(every, Told):
+        _tell(cursor, rows)
+    given.give(cursor)
+    return True
+
+
+def _of(every: list[Rows], kind: type[Many]) -> list[Rows]:
+    """Those that are read in one way."""
+    return [rows for rows in every if isinstance(rows.many, kind)]
+
+
+def _gives(rows: Rows) -> bool:
+    """Whether lines give anything: a measure of no known kind beside no position gives nothing."""
+    assert isinstance(rows.many, Measured)
+    return rows.placed.step is not None or rows.many.plan.strong
+
+
+def _believed(cursor: Cursor, rows: Rows) -> bool:
+    """Whether such lines give their values at once, each at its place."""
+    assert isinstance(rows.many, Measured)
+    plan, silent = rows.many.plan, rows.placed.step is None
+    if plan.strong and not silent:
+        return True
+    if not cursor.log.format(KeyValue).often(cursor.rank, plan):
+        return False
+    if not silent:
+        return True
+    below = cursor.of(Below).left and len(rows.values) == 1
+    return not below and plan.shape != cursor.of(EpochLines).counting
+
+
+def _positions(every: list[Rows]) -> tuple[Positions, Ints]:
+    """The positions of lines in order, and that order."""
+    order = joined(rows.order for rows in every)
+    sort = np.argsort(order, kind="stable")
+    columns = [
+        joined(or_none(column, len(rows)) for rows in every for column in [getattr(rows.placed, name)])[sort]
+        for name in ("epoch", "step", "total")
+    ]
+    restarts = joined(
+        np.full(len(rows), NONE if rows.placed.restarts is None else int(rows.placed.restarts))
+        for rows in every
+    )
+    epoch, step, total = columns
+    return Positions(epoch, step, total, restarts[sort]), sort
+
+
+def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
+    """Whether every line has a step, or none has: the one that it shows, or that of a line before it."""
+    flow = cursor.flow
+    silent = [rows for rows in every if rows.placed.step is None]
+    if not silent:
+        return True
+    if len(others):
+        return False
+    if len(silent) == len(every) and flow.step is None and flow.epoch is None:
+        return True
+    if flow.step is not None:
+        return True
+    first = min((int(rows.order[0]) for rows in every if rows.placed.step is not None), default=-1)
+    return flow.epoch is None and 0 <= first < min(int(rows.order[0]) for rows in silent)
+
+
+def _moved(cursor: Cursor, every: list[Rows]) -> list[Ints]:
+    """The steps of lines, by group; the log has come to that of the last one."""
+    if not every:
+        return []
+    flow, (positions, sort) = cursor.flow, _positions(every)
+    if flow.step is None and flow.epoch is None and (positions.step == NONE).all():
+        steps = positions.step
+    else:
+        steps = flow.place_all(positions)
+    back = np.empty(len(sort), np.int64)
+    back[sort] = steps
+    return np.split(back, np.cumsum([len(rows) for rows in every])[:-1])
+
+
+def _tell(cursor: Cursor, rows: Rows) -> None:
+    """The events that lines report."""
+    assert isinstance(rows.many, Told)
+    assert rows.placed.step is not None
+    assert rows.texts is not None
+    sink, kind = cursor.log.sink, rows.many.kind
+    columns = (rows.order, rows.lines, rows.placed.step, rows.times)
+    for at, line, step, time, text in zip(*(column.tolist() for column in columns), rows.texts, strict=True):
+        sink.record(Event(kind, sink.file, line, step, time, cursor.rank, text.strip()[:_DETAIL]), at)
