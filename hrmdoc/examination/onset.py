@@ -79,6 +79,8 @@ class Courses:
         return self._of_curve(function, *arguments)
 
     def _of_curve(self, function: Function, role: str, *numbers: Any) -> FloatArray:
+        if any(isinstance(number, np.ndarray) for number in numbers):
+            raise Timeless(function.name)  # a number that is itself an answer: it changes with each moment
         absent = math.nan if function.absent is None else function.absent
         answers = np.full(len(self.moments), float(absent))
         curve = self._questions.curve(role)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.examination.tracks import rewinds
+from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import IntArray
 from hrmdoc.record.run import Run
 
 ENOUGH = 5
-"""Gradient norms before the break that tell what is usual."""
+"""Gradient norms before the break that tell what is usual, or what they were last."""
 
 
 def turns(run: Run) -> Iterator[tuple[str, Any]]:
@@ -27,8 +28,8 @@ def turns(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _broken(run: Run) -> Iterator[tuple[str, Any]]:
-    """How many times its median the gradient norm was before the first loss that is not finite, and how many
-    steps went by between them."""
+    """How many times its median the gradient norm was before the first loss that is not finite, how many
+    steps went by between them, and how much higher its last points were than the first half until then."""
     loss, grad = run.best("train.loss"), run.best("grad_norm")
     if loss is None or grad is None:
         return
@@ -44,6 +45,8 @@ def _broken(run: Run) -> Iterator[tuple[str, Any]]:
         fine = math.isfinite(last) and (median > 0 or last <= 0)
         yield "observed.gradient_before_break", last / max(median, 1e-300) if fine else math.inf
         yield "observed.steps_to_break", at - int(grad.steps[before][-1])
+    if len(usual) >= 2 * ENOUGH and (level := middle(usual[: len(usual) // 2])) > 0:
+        yield "run.gradient_growth", middle(usual[-ENOUGH:]) / level
 
 
 def _rate(run: Run, moment: int) -> Iterator[tuple[str, Any]]:

@@ -150,6 +150,12 @@ def test_the_pass_that_broke_is_told_by_the_gradient_before(grads: str, where: s
     assert observed({}, grads, train_loss="2x50 nanx5").get("run.nonfinite_from") == where
 
 
+def test_growth_of_gradients_is_that_of_the_points_before_the_break() -> None:
+    found = observed({}, "1x6 4x2 6x3 nanx2", train_loss="2x11 nanx2")
+    assert found["run.gradient_growth"] == 6.0
+    assert "run.gradient_growth" not in observed({}, "1x9", train_loss="2x9 nanx5")
+
+
 def test_between_two_points_gradients_may_explode_unseen() -> None:
     assert "run.nonfinite_from" not in observed({}, "1x40", train_loss="2x50 nanx5")
 

@@ -100,6 +100,10 @@ def test_a_check_that_weighs_the_curve_as_a_whole_tells_no_onset() -> None:
     assert since("last(train.loss) < 1 and turned(train.loss) == 0", [3, 3, 3, 0.5]) is None
 
 
+def test_a_number_that_changes_from_moment_to_moment_tells_no_onset() -> None:
+    assert since("peaks(train.loss, count(train.loss)) == 0 and last(train.loss) < 1", [3, 3, 3, 0.5]) is None
+
+
 def test_a_member_of_a_group_counts_from_its_own_step_on() -> None:
     found = {"flat": Finding("present", first_step=2), "low": Finding("resolved", first_step=1, count=4)}
     more = {"found": found.get, "groups": {"still": ("flat", "low", "other")}}

@@ -54,7 +54,8 @@ def told(name: str, findings: Mapping[str, Finding]) -> object:
         ("kept_until_zero", [4, 3, 0, 5, 0], 0.0),
         ("kept_until_zero", [4, 3, 2], 0.0),
         ("kept_until_zero", [0, 0], 0.0),
-        ("before_break", [1, 1, 1, 1, 1, 4, 4, 6, 6, 6, NAN, 90], 6.0),
+        ("share", [NAN, 0.2, 0.5], 0.5),
+        ("share", [0.5, 20, 60], 0.6),
         ("rises", [1, 2, 1, 3, 4], 0.75),
         ("rises", [1], 0.0),
         ("finite", [NAN, 1, math.inf], 1),
@@ -112,8 +113,6 @@ def test_a_series_that_is_not_there_is_a_missing_input(name: str) -> None:
         ("first", [[NAN]]),
         ("leap", [[1.0] * 4]),
         ("anew", [[4.0, 3.0, 2.0, 1.0, 4.0, 3.0]]),
-        ("before_break", [[1.0] * 9 + [NAN]]),
-        ("before_break", [[0.0] * 12 + [NAN]]),
     ],
 )
 def test_too_little_of_a_series_is_a_missing_input(name: str, ranks: list[list[float]]) -> None:

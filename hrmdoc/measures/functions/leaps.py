@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from hrmdoc.measures.function import Curve, function
+from hrmdoc.measures.function import function
 from hrmdoc.measures.pyramid import middle, smooth
 from hrmdoc.record.records import FloatArray
 
@@ -65,16 +65,6 @@ def anew(values: FloatArray) -> float | None:
     if len(again) < 3:
         return None
     return float(np.abs(again - values[:3]).max()) / gained if gained > 0 else math.inf
-
-
-@function("curve", points=10)
-def before_break(curve: Curve) -> float | None:
-    """Level right before the first value that is not finite, as a share of that of the first half until
-    then."""
-    broken = np.flatnonzero(~np.isfinite(curve.values))
-    sound = curve.values[: broken[0]] if len(broken) else curve.values
-    usual = middle(sound[: len(sound) // 2]) if len(sound) >= 10 else 0.0
-    return float(middle(sound[-5:]) / usual) if usual > 0 else None
 
 
 def _leap(values: FloatArray) -> int:

@@ -28,6 +28,22 @@ def max_of(values: FloatArray) -> float:
     return float(values.max())
 
 
+def _shares(values: FloatArray, points: float = 1) -> FloatArray | None:
+    """`share` as of each point, where it is that of one point."""
+    percents = np.maximum.accumulate(values) > 1.0
+    return values / np.where(percents, 100.0, 1.0) if points == 1 else None
+
+
+@function(course=_shares)
+def share(values: FloatArray, points: float = 1) -> float:
+    """The accuracy at the end, as a share of all answers: where it goes beyond 1, it is written in percents.
+
+    Args:
+        points: the median of so many of the last ones.
+    """
+    return middle(values[-max(1, int(points)) :]) / (100.0 if values.max() > 1.0 else 1.0)
+
+
 def _medians(values: FloatArray) -> FloatArray | None:
     """The median as of each point, up to a length at which that is still quick."""
     if len(values) > LONGEST:
