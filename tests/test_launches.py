@@ -69,3 +69,23 @@ def test_the_time_to_the_first_step_is_that_of_the_launch_that_came_to_one(tmp_p
         f"2025-01-02 10:00:{i:02d} INFO step {i} loss: {1 / i:.4f}\n" for i in range(1, 40)
     )
     assert "slow-start" not in _levels(_analysed(tmp_path, failed + went))
+
+
+def _trained(evaluations: list[float]) -> str:
+    records = (
+        f"{{'loss': {2 * loss:.4f}, 'epoch': {epoch}.0}}\n{{'eval_loss': {loss:.4f}, 'epoch': {epoch}.0}}\n"
+        for epoch, loss in enumerate(evaluations, 1)
+    )
+    return "".join(records) + f"{{'train_runtime': 61.2, 'train_loss': 1.0, 'epoch': {len(evaluations)}.0}}\n"
+
+
+def test_a_training_behind_the_summary_of_another_is_judged_by_its_own_evaluations(tmp_path: Path) -> None:
+    first, second = [0.8 * 0.5**i for i in range(8)], [2.0 * 0.8**i for i in range(8)]
+    assert "eval-past-best" in _levels(_analysed(tmp_path, _trained(first + second)))
+    assert "eval-past-best" not in _levels(_analysed(tmp_path, _trained(first) + _trained(second)))
+
+
+def test_an_evaluation_behind_the_summary_of_its_training_begins_no_other(tmp_path: Path) -> None:
+    text = _trained([0.8 * 0.5**i for i in range(8)])
+    analysis = _analysed(tmp_path, text + "{'eval_loss': 0.0062, 'eval_runtime': 2.0, 'epoch': 8.0}\n")
+    assert "several-runs" not in _levels(analysis)

@@ -38,6 +38,13 @@ class Mappings(Many, frozen=True):
     quoted: bool
 
 
+class _Closed(State):
+    """A training that has printed its summary."""
+
+    epoch: float | None = None
+    """Where it ended; None where none has, or another has begun."""
+
+
 class PythonDict(Format):
     """Mappings in one line, wherever on it they stand."""
 
@@ -75,6 +82,7 @@ class PythonDict(Format):
             return True
         if not mapping.shape.measured:
             return False
+        self._begin_again(cursor, mapping, mark, reading)
         placed = mapping.step is not None or (mapping.epoch is not None and len(mapping.values) > 1)
         if not placed and not mapping.shape.certain and not self._repeated(cursor, mapping, mark, reading):
             return False
@@ -174,10 +182,18 @@ class PythonDict(Format):
             return cursor.bar.n
         return cursor.flow.step if mapping.shape.evaluation or mapping.epoch is None else None
 
+    def _begin_again(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
+        """An earlier epoch behind the summary of a training is of the next one in the same output."""
+        closed = cursor.of(_Closed)
+        if closed.epoch is not None and mapping.epoch is not None and mapping.epoch < closed.epoch:
+            closed.epoch = cursor.steps_per_epoch = None
+            reading.records.append(Event("launch", self.log.file, mark.line))
+
     def _close_training(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
         """The summary at the end of a training. One value that is no number, anywhere in the run, makes the
         mean of all none."""
         self._flush(cursor, reading)
+        cursor.of(_Closed).epoch = mapping.epoch
         for key, value in mapping.values.items():
             if key.startswith("train_"):
                 reading.records.append(Fact(key, value, "config", self.log.file, mark.line))
