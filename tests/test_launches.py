@@ -83,6 +83,9 @@ def test_a_training_behind_the_summary_of_another_is_judged_by_its_own_evaluatio
     first, second = [0.8 * 0.5**i for i in range(8)], [2.0 * 0.8**i for i in range(8)]
     assert "eval-past-best" in _levels(_analysed(tmp_path, _trained(first + second)))
     assert "eval-past-best" not in _levels(_analysed(tmp_path, _trained(first) + _trained(second)))
+    # so many that they are read by column
+    many = _trained([0.8 * 0.99**i for i in range(400)]), _trained([2.0 * 0.995**i for i in range(400)])
+    assert "eval-past-best" not in _levels(_analysed(tmp_path, "".join(many)))
 
 
 def test_an_evaluation_behind_the_summary_of_its_training_begins_no_other(tmp_path: Path) -> None:

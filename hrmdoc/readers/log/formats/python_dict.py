@@ -38,7 +38,7 @@ class Mappings(Many, frozen=True):
     quoted: bool
 
 
-class _Closed(State):
+class Closed(State):
     """A training that has printed its summary."""
 
     epoch: float | None = None
@@ -184,7 +184,7 @@ class PythonDict(Format):
 
     def _begin_again(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
         """An earlier epoch behind the summary of a training is of the next one in the same output."""
-        closed = cursor.of(_Closed)
+        closed = cursor.of(Closed)
         if closed.epoch is not None and mapping.epoch is not None and mapping.epoch < closed.epoch:
             closed.epoch = cursor.steps_per_epoch = None
             reading.records.append(Event("launch", self.log.file, mark.line))
@@ -193,7 +193,7 @@ class PythonDict(Format):
         """The summary at the end of a training. One value that is no number, anywhere in the run, makes the
         mean of all none."""
         self._flush(cursor, reading)
-        cursor.of(_Closed).epoch = mapping.epoch
+        cursor.of(Closed).epoch = mapping.epoch
         for key, value in mapping.values.items():
             if key.startswith("train_"):
                 reading.records.append(Fact(key, value, "config", self.log.file, mark.line))

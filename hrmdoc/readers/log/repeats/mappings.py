@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from hrmdoc.readers.log.formats.base import Reading
-from hrmdoc.readers.log.formats.python_dict import Mappings, PythonDict, Waiting
+from hrmdoc.readers.log.formats.python_dict import Closed, Mappings, PythonDict, Waiting
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from
 from hrmdoc.readers.log.repeats.columns import Floats, Ints
 from hrmdoc.readers.log.repeats.rows import Rows, joined
@@ -50,7 +50,7 @@ class Records(Struct):
     @classmethod
     def of(cls, cursor: Cursor, every: list[Rows], bars: Bars | None) -> Records | None:
         """The records among some lines; None where they must be read one by one."""
-        if bars is None:
+        if bars is None or _begins_again(cursor, every):
             return None
         groups = [Group(rows, _sample(rows), rows.order, np.empty(0, np.int64)) for rows in every]
         waiting = cursor.of(Waiting).records
@@ -97,6 +97,13 @@ class Records(Struct):
             if len(shown) and int(group.rows.order[shown[-1]]) > newest:
                 newest = int(group.rows.order[shown[-1]])
                 self.cursor.steps_per_epoch = int(group.steps[shown[-1]]) / float(epochs[shown[-1]])
+
+
+def _begins_again(cursor: Cursor, every: list[Rows]) -> bool:
+    """Whether one of the records is of a training behind the summary of another."""
+    closed = cursor.of(Closed).epoch
+    epochs = [dict(rows.values).get("epoch") for rows in every]
+    return closed is not None and any(of is not None and bool((of < closed).any()) for of in epochs)
 
 
 def _mapping(rows: Rows, at: int) -> Mapping:
