@@ -13,5 +13,5 @@ from hrmdoc.cli.replay import FOLDER, play
 @FOLDER
 def command(folder: Path) -> int:
     """A fault, its diagnosis, the patch, the healthy rerun and the report, on a real HRM training run, in
-    about a minute. `hrmdoc replay --list` has others."""
+    about a minute. `hrmdoc replay` has others."""
     return play("lr-too-high", folder, twin=False)

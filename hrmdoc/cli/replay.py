@@ -19,7 +19,9 @@ FOLDER = click.option(
 
 @click.command("replay")
 @click.argument("name", required=False)
-@click.option("--list", "listing", is_flag=True, help="The incidents, a line each.")
+@click.option(
+    "--list", "listing", is_flag=True, help="The incidents, a line each with its time, as without NAME."
+)
 @FOLDER
 def command(name: str | None, folder: Path, *, listing: bool) -> int:
     """Play a known incident on this machine: a healthy twin, the fault, the diagnosis, the patch, the healed
@@ -29,12 +31,10 @@ def command(name: str | None, folder: Path, *, listing: bool) -> int:
     """
     from hrmdoc.replay.stories import STORIES
 
-    if listing:
+    if listing or name is None:
         for story in STORIES.values():
-            click.echo(f"{story.name:24} {story.title}")
+            click.echo(f"{story.name:24} {story.seconds:>4} s  {story.title}")
         return 0
-    if name is None:
-        raise UsageError("which incident?", hint="hrmdoc replay --list")
     if name not in STORIES:
         hint = did_you_mean(name, STORIES) or "hrmdoc replay --list"
         raise UsageError(f"there is no incident {name!r}", hint=hint)

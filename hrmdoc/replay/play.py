@@ -6,18 +6,18 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hrmdoc.errors import ActionError, HrmdocError
+from hrmdoc.errors import ActionError, HrmdocError, PatchError
 from hrmdoc.replay.story import Role, Story
+from hrmdoc.replay.telling import Teller
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
-    from hrmdoc.live.incidents import Incident
     from hrmdoc.remedies.choice import Choice
 
 PATIENCE_S = 180.0
@@ -25,23 +25,20 @@ PATIENCE_S = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a replay leaves behind. `twin` is None where none was trained."""
+    """What a replay leaves behind. `choices` are the patches that were made; `twin` is None where none was
+    trained."""
 
     story: Story
     sick: Analysis
     healed: Analysis
     twin: Analysis | None
-    choice: Choice
+    choices: Sequence[Choice]
     report: Path
 
     @property
     def left(self) -> list[str]:
         """Symptoms that the healed run still shows."""
-        return sorted(
-            one.id
-            for one in self.healed.present
-            if one.state == "present" and self.healed.severity(one) in ("warning", "critical")
-        )
+        return _alarms(self.healed)
 
     @property
     def cured(self) -> bool:
@@ -59,10 +56,9 @@ class Replay:
     """
 
     def __init__(self, story: Story, folder: Path, out: Any) -> None:
-        self.story, self._out = story, out
+        self.story, self.tell = story, Teller(story, out)
         self.runs = folder / "runs"
         self.config = self.runs / f"{story.name}.yaml"
-        self._chapter = 0
 
     def play(self, *, twin: bool = True) -> Ending:
         """The whole story, as it happens.
@@ -73,37 +69,53 @@ class Replay:
         Raises:
             HrmdocError: the program did not start, or no remedy could be applied.
         """
-        from hrmdoc.remedies import store
-        from hrmdoc.remedies.choice import choose
         from hrmdoc.reports import review
         from hrmdoc.reports.twins import companion_of
 
         self.runs.mkdir(parents=True, exist_ok=True)
-        self._out.print(self.story.introduction, highlight=False)
+        self.tell.out.print(self.story.introduction, highlight=False)
         healthy = self._train("twin", "The healthy twin") if twin else None
         self.config.write_text(self.story.config, "utf-8")
         sick = self._train("sick", "Training starts")
-        run, config = self._name(Path(sick.run.path)), self._name(self.config)
-        self._say("The diagnosis", f"hrmdoc analyze {run}")
-        self._show(sick)
-        every = " --all" if self.story.every else ""
-        self._say("The patch", f"hrmdoc apply {run}{every} --config {config} --write")
-        choice = choose(sick, None, self.config, every=self.story.every)
-        self._diff(choice.prescription.diff)
-        store.write(choice.patch)
-        healed = self._train("healed", "The rerun")
-        again = self._name(Path(healed.run.path))
-        self._say("The rerun is looked at, too", f"hrmdoc analyze {again}")
-        self._show(healed)
+        self.tell.chapter("The diagnosis", f"hrmdoc analyze {self._run(sick)}")
+        self.tell.diagnosis(sick)
+        healed, choices = self._heal(sick)
+        self.tell.chapter("The rerun is looked at, too", f"hrmdoc analyze {self._run(healed)}")
+        self.tell.diagnosis(healed)
         every_run = [one for one in (sick, healed, healthy) if one is not None]
-        named = " ".join(self._name(Path(one.run.path)) for one in every_run)
         report = self.runs / f"{self.story.name}.html"
-        self._say("The report", f"hrmdoc report {named} -o {self._name(report)}")
+        named = " ".join(self._run(one) for one in every_run)
+        self.tell.chapter("The report", f"hrmdoc report {named} -o {self._name(report)}")
         overlaid = [companion_of(sick, one) for one in every_run[1:]]
         report.write_text(review.html(every_run, overlaid), "utf-8")
-        ending = Ending(self.story, sick, healed, healthy, choice, report)
-        self._compare(ending)
-        return ending
+        changes = [change for one in choices for change in one.prescription.changes]
+        self.tell.comparison(every_run, changes)
+        return Ending(self.story, sick, healed, healthy, choices, report)
+
+    def _heal(self, sick: Analysis) -> tuple[Analysis, list[Choice]]:
+        """Patches the config and trains again, as often as the story allows; the last run, the patches."""
+        choices = [self._patch(sick)]
+        healed = self._train("healed", "The rerun")
+        while _alarms(healed) and len(choices) < self.story.rungs:
+            try:
+                choices.append(self._patch(healed))
+            except PatchError:
+                break
+            healed = self._train("healed", "The rerun")
+        return healed, choices
+
+    def _patch(self, analysis: Analysis) -> Choice:
+        """Writes the patch that the diagnosis of a run calls for."""
+        from hrmdoc.remedies import store
+        from hrmdoc.remedies.choice import choose
+
+        choice = choose(analysis, None, self.config, every=self.story.every)
+        every = " --all" if self.story.every else ""
+        command = f"hrmdoc apply {self._run(analysis)}{every} --config {self._name(self.config)} --write"
+        self.tell.chapter("The patch", command)
+        self.tell.diff(choice.prescription.diff)
+        store.write(choice.patch)
+        return choice
 
     def _train(self, role: Role, title: str) -> Analysis:
         """Starts a run, watches it live, reports incidents; the analysis of its end."""
@@ -115,8 +127,8 @@ class Replay:
             config.write_text(self.story.twin_config, "utf-8")
         folder = _free(self.runs / f"{self.story.name}-{role}")
         words = [*self.story.program, str(config.resolve()), f"run_dir={folder.resolve()}"]
-        shown = ["hrmdoc" if words[2] == "hrmdoc" else "python -m " + words[2], *words[3:-2]]
-        self._say(title, " ".join([*shown, self._name(config), f"run_dir={self._name(folder)}"]))
+        shown = [*_typed(self.story.program), self._name(config), f"run_dir={self._name(folder)}"]
+        self.tell.chapter(title, " ".join(shown))
         with self._training(words, folder) as process:
             watch = Watch(str(folder), interval=0.3)
             told_stop = False
@@ -124,8 +136,8 @@ class Replay:
             for update in watch.updates():
                 analysis = update.analysis
                 for incident in update.changes:
-                    self._tell(incident)
-                evaluations = self._report_evaluations(analysis, evaluations)
+                    self.tell.incident(incident)
+                evaluations = self.tell.evaluations(analysis, evaluations)
                 if role == "sick" and not told_stop and self._is_enough(analysis):
                     told_stop = True
                     self._stop(folder)
@@ -175,66 +187,15 @@ class Replay:
 
         try:
             answer = actions.send(run, "stop", reason="diagnosis", timeout=20)
-            self._out.print(
+            self.tell.out.print(
                 f"          the run is told to stop through its inbox: {answer.status} at step {answer.step}",
                 style="dim",
             )
         except ActionError:
             return  # it had ended by itself
 
-    def _say(self, title: str, command: str) -> None:
-        from rich.text import Text
-
-        self._out.print()
-        self._chapter += 1
-        line = Text(f"{self._chapter}. {title}", style="bold").append(f"   $ {command}", style="dim")
-        self._out.print(line, soft_wrap=True)
-
-    def _tell(self, incident: Incident) -> None:
-        from hrmdoc.reports.terminal import show_incident
-
-        show_incident(incident, self._out)
-
-    def _report_evaluations(self, analysis: Analysis, reported: int) -> int:
-        """Reports the evaluations beyond the first `reported`, by the last goal; how many there are."""
-        from rich.text import Text
-
-        goal = self.story.goals[-1]
-        reached = goal.curve(analysis)
-        if reached is None:
-            return reported
-        for step, share in zip(reached.steps[reported:], reached.values[reported:], strict=True):
-            said = f"    step {step:>4}: {share:{goal.form}} of the {goal.label}"
-            self._out.print(Text(time.strftime("%H:%M:%S"), style="dim").append(said, style="not dim"))
-        return len(reached)
-
-    def _compare(self, ending: Ending) -> None:
-        """What the patch has changed: settings, curves, verdicts."""
-        from rich.table import Table
-
-        table = Table(box=None, padding=(0, 3, 0, 2), title_justify="left")
-        runs = [one for one in (ending.sick, ending.healed, ending.twin) if one is not None]
-        for heading in ("", "sick", "mended", "healthy twin")[: len(runs) + 1]:
-            table.add_column(heading)
-        for change in ending.choice.prescription.changes:
-            table.add_row(change.path, _brief(change.before), _brief(change.after))
-        for goal in self.story.goals:
-            ends = [goal.at_end(one) for one in runs]
-            table.add_row(goal.label, *("-" if end is None else format(end, goal.form) for end in ends))
-        table.add_row("verdict", *(one.verdict for one in runs))
-        self._out.print(table)
-
-    def _show(self, analysis: Analysis) -> None:
-        from hrmdoc.reports.terminal import show
-
-        show(analysis, self._out)
-
-    def _diff(self, diff: str) -> None:
-        from rich.text import Text
-
-        for line in diff.splitlines():
-            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-            self._out.print(Text(line, style=style))
+    def _run(self, analysis: Analysis) -> str:
+        return self._name(Path(analysis.run.path))
 
     def _name(self, path: Path) -> str:
         try:
@@ -243,14 +204,24 @@ class Replay:
             return str(path)
 
 
-def _brief(value: object) -> str:
-    """A setting as it is shown in the table."""
-    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-
-
 def _free(folder: Path) -> Path:
     """The folder, or where one of that name exists, the next one that is free."""
     number, free = 2, folder
     while free.exists():
         free, number = folder.with_name(f"{folder.name}-{number}"), number + 1
     return free
+
+
+def _typed(program: Sequence[str]) -> list[str]:
+    """A program as a person would start it."""
+    short = {"hrmdoc": ["hrmdoc"], "torch.distributed.run": ["torchrun"]}
+    return [*short.get(program[2], ["python", "-m", program[2]]), *program[3:]]
+
+
+def _alarms(analysis: Analysis) -> list[str]:
+    """Symptoms for which a run is no healthy one."""
+    return sorted(
+        one.id
+        for one in analysis.present
+        if one.state == "present" and analysis.severity(one) in ("warning", "critical")
+    )

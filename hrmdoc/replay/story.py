@@ -12,8 +12,17 @@ if TYPE_CHECKING:
     from hrmdoc.record.series import Series
 
 TRAINER = (sys.executable, "-m", "hrmdoc", "train")
-CLASSIFIER = (sys.executable, "-m", "hrmdoc.trainer.replay.classify")
 Role = Literal["twin", "sick", "healed"]
+
+
+def program(name: str, *words: str, processes: int = 1) -> tuple[str, ...]:
+    """The command of a program of the replays, several processes of it by torchrun."""
+    launcher = (
+        ("-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}")
+        if processes > 1
+        else ()
+    )
+    return (sys.executable, *launcher, "-m", f"hrmdoc.trainer.replay.{name}", *words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,8 @@ class Story:
             one evaluation.
         sure: from this probability of a cause on the sick run is stopped.
         every: makes all changes that go together, else the first that fits.
+        seconds: what it takes on two laptop cores, about.
+        rungs: how often a patch may be made: while the run still fails in the same way, and no more.
     """
 
     name: str
@@ -81,6 +92,8 @@ class Story:
     enough_steps: int = 300
     sure: float = 0.95
     every: bool = False
+    rungs: int = 1
+    seconds: int = 60
 
     @property
     def twin_config(self) -> str:

@@ -1,4 +1,4 @@
-"""Trains the text classifier of the zero-loss case.
+"""Trains the text classifier of the zero-loss case and of others.
 
 `python -m hrmdoc.trainer.replay.classify CONFIG run_dir=FOLDER`.
 The keys are those of the case's own program. The run directory is that of the HRM trainer.
@@ -10,23 +10,22 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-import msgspec
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from hrmdoc.errors import ConfigError, HrmdocError, UsageError
-
-from ..config.overrides import read_yaml
-from ..rundir.control import Refused, take
-from ..rundir.directory import RunDir, claim
+from ..rundir.directory import RunDir
 from ..rundir.tb import Row
 from . import texts
 from .augment import augmenter
-from .network import Classifier
+from .gradients import Precision, gradients
+from .network import Attention, Classifier
+from .program import serve, told_to_stop
+from .saving import save
 
 EVALUATED = 128
 """Items for each evaluation."""
@@ -38,7 +37,16 @@ DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The keys of a config. `load_balance` weighs the loss that evens out the use of the experts."""
+    """The keys of a config.
+
+    Attributes:
+        load_balance: weight of the loss that evens out the use of the experts.
+        batch_size: items of a micro-batch; `gradient_accumulation_steps` of them make a step.
+        precision, loss_scale: see `Precision`.
+        save_every: steps between two checkpoints; 0 saves none.
+        keep_checkpoints: how many stay; 0 keeps all.
+        checkpoint_path: where they go, by default into the run.
+    """
 
     d_model: int = 256
     n_layers: int = 4
@@ -58,6 +66,15 @@ class Settings:
     label_smoothing: float = 0.0
     augment: bool = False
     seed: int = 0
+    device: Literal["cpu"] = "cpu"
+    precision: str = "fp32"
+    loss_scale: float = 1.0
+    attn_implementation: Attention = "sdpa"
+    gradient_accumulation_steps: int = 1
+    gradient_checkpointing: bool = False
+    save_every: int = 0
+    keep_checkpoints: int = 0
+    checkpoint_path: str = ""
 
 
 @dataclass(slots=True)
@@ -92,14 +109,14 @@ class Training:
         change = augmenter(texts.synonyms(), one.seed) if one.augment else list
         model = self._model()
         optimizer = torch.optim.AdamW(model.parameters(), lr=one.lr, weight_decay=one.weight_decay)
-        self._describe(model, train)
         enough = EarlyStopping(one.early_stopping_patience)
         order = torch.Generator().manual_seed(one.seed)
+        items = one.batch_size * one.gradient_accumulation_steps
         for step in range(1, one.steps + 1):
             rate = self._rate(step)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            chosen = torch.randint(len(train.texts), (one.batch_size,), generator=order)
+            chosen = torch.randint(len(train.texts), (items,), generator=order)
             words = texts.encode(change([train.texts[number] for number in chosen.tolist()]), self.numbers)
             loss, norm = self._step(model, optimizer, words, train.topics[chosen])
             values = {"train_loss": loss, "grad_norm": norm, "lr": rate}
@@ -107,7 +124,9 @@ class Training:
                 values |= self._evaluate(model, held)
                 self.run.event("evaluated", step, **_rounded(values))
             self._log(step, values)
-            if self._told_to_stop(step):
+            if one.save_every and step % one.save_every == 0:
+                self._save(step, model, optimizer)
+            if told_to_stop(self.run, step, one.lr):
                 return step
             if "val_loss" in values and enough(values["val_loss"]):
                 self.run.event("early_stop", step)
@@ -116,7 +135,7 @@ class Training:
 
     def _model(self) -> Classifier:
         one = self.settings
-        return Classifier(
+        model = Classifier(
             len(self.numbers) + 1,
             len(texts.CONCEPTS_OF),
             texts.LENGTH,
@@ -126,7 +145,13 @@ class Training:
             ff_dim=one.ff_dim,
             dropout=one.dropout,
             experts=one.experts,
+            attention=one.attn_implementation,
+            recompute=one.gradient_checkpointing,
         )
+        count = sum(parameter.numel() for parameter in model.parameters())
+        self.run.know({"parameters": count, "samples": self.settings.train_limit})
+        self.run.log(f"{count:,} parameters")
+        return model
 
     def _rate(self, step: int) -> float:
         """The learning rate: constant; where there is a warmup, up, then down to a tenth by a cosine."""
@@ -141,13 +166,18 @@ class Training:
     def _step(
         self, model: Classifier, optimizer: torch.optim.Optimizer, words: Tensor, topics: Tensor
     ) -> tuple[float, float]:
-        model.train()
-        loss = F.cross_entropy(model(words), topics, label_smoothing=self.settings.label_smoothing)
-        optimizer.zero_grad()
-        (loss + self.settings.load_balance * model.imbalance()).backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        one = self.settings
+        found = gradients(
+            model,
+            words,
+            topics,
+            Precision(one.precision, one.loss_scale),
+            accumulate=one.gradient_accumulation_steps,
+            smoothing=one.label_smoothing,
+            balance=one.load_balance,
+        )
         optimizer.step()
-        return loss.item(), norm.item()
+        return found
 
     @torch.no_grad()
     def _evaluate(self, model: Classifier, held: Mapping[str, texts.Items]) -> dict[str, float]:
@@ -160,22 +190,13 @@ class Training:
             values[f"{name}_accuracy"] = (logits.argmax(-1) == items.topics).float().mean().item()
         return values
 
-    def _told_to_stop(self, step: int) -> bool:
-        """Answers what lies in the inbox; the one action that this program knows is `stop`."""
-        stop = False
-        for action in take(self.run.control, self.settings.lr):
-            asked = "" if isinstance(action, Refused) else action.action
-            done = asked == "stop"
-            stop = stop or done
-            self.run.event("action", step, id=action.id, action=asked, status="done" if done else "refused")
-        return stop
-
-    def _describe(self, model: Classifier, train: texts.Items) -> None:
-        lines = [f"{key}: {_yaml(value)}" for key, value in asdict(self.settings).items()]
-        count = sum(parameter.numel() for parameter in model.parameters())
-        facts = {"parameters": count, "samples": len(train.texts), "seed": self.settings.seed}
-        self.run.describe("\n".join(lines) + "\n", facts)
-        self.run.log(f"{count:,} parameters, {len(train.texts):,} texts")
+    def _save(self, step: int, model: Classifier, optimizer: torch.optim.Optimizer) -> None:
+        folder = (
+            Path(self.settings.checkpoint_path) if self.settings.checkpoint_path else self.run.checkpoints
+        )
+        content = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        path = save(folder, step, content, self.settings.keep_checkpoints)
+        self.run.event("checkpoint", step, path=str(path))
 
     def _log(self, step: int, values: dict[str, float]) -> None:
         shown = _rounded(values)
@@ -192,46 +213,20 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value if name == "lr" else round(value, DIGITS) for name, value in values.items()}
 
 
-def _yaml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def read(path: Path) -> Settings:
-    """The settings of a config.
-
-    Raises:
-        ConfigError: it cannot be read, or holds what is no setting.
-    """
-    stated = {key: setting.value for key, setting in read_yaml(path).items()}
-    if unknown := sorted(stated.keys() - set(Settings.__dataclass_fields__)):
-        raise ConfigError(f"there is no setting {unknown[0]!r}", file=path)
-    try:
-        return msgspec.convert(stated, Settings)
-    except msgspec.ValidationError as error:
-        raise ConfigError(str(error), file=path) from error
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
+def prepare() -> None:
+    """Takes a small step, so that all that is loaded on first use is there before memory gets scarce."""
+    texts_made = texts.make(2, 0)
+    augmenter(texts.synonyms(), 0)(list(texts_made.texts))
+    model = Classifier(9, 4, 2, d_model=4, n_layers=1, n_heads=2, ff_dim=4, dropout=0.1, experts=False)
+    optimizer = torch.optim.AdamW(model.parameters())
+    words = torch.ones(2, 2, dtype=torch.long)
+    gradients(model, words, texts_made.topics, Precision(), accumulate=1, smoothing=0.0, balance=0.0)
+    optimizer.step()
 
 
 def main(words: list[str]) -> int:
-    """Trains; 0 done, 2 wrong input."""
-    try:
-        match words:
-            case [config, folder] if folder.startswith("run_dir="):
-                place = Path(folder.removeprefix("run_dir="))
-            case _:
-                raise UsageError("usage: python -m hrmdoc.trainer.replay.classify CONFIG run_dir=FOLDER")
-        settings = read(Path(config))
-        run = RunDir(place, _say, claim(place))
-        step = Training(settings, run)()
-    except HrmdocError as error:
-        _say(f"hrmdoc: {error}")
-        return 2
-    run.event("ended", step, reason="finished")
-    run.close(step, "finished")
-    return 0
+    """Trains; 0 done, 1 the training raised, 2 wrong input."""
+    return serve(words, "classify", Settings, lambda settings, run: Training(settings, run)())
 
 
 if __name__ == "__main__":

@@ -7,11 +7,16 @@ parameters. The experts share the width of the feed-forward layer, so that a mix
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, cast
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 EXPERTS = 4
+Attention = Literal["sdpa", "flash_attention_2"]
 
 
 class Experts(nn.Module):
@@ -40,8 +45,11 @@ class Experts(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward layer, each behind a norm, with dropout on what they add."""
 
-    def __init__(self, width: int, ff_width: int, heads: int, dropout: float, *, experts: bool) -> None:
+    def __init__(
+        self, width: int, ff_width: int, heads: int, dropout: float, *, experts: bool, attention: Attention
+    ) -> None:
         super().__init__()
+        self.kernel = _flash() if attention == "flash_attention_2" else _sdpa
         self.heads, self.head_width = heads, width // heads
         self.before_attention, self.before_ff = nn.LayerNorm(width), nn.LayerNorm(width)
         self.queries, self.out = nn.Linear(width, width), nn.Linear(width, width)
@@ -58,7 +66,7 @@ class Block(nn.Module):
         batch, length, width = x_BLD.shape
         queries = self.queries(x_BLD).view(batch, length, self.heads, self.head_width).transpose(1, 2)
         key, value = self.key_value(x_BLD).unsqueeze(1).expand(-1, self.heads, -1, -1).chunk(2, -1)
-        seen = F.scaled_dot_product_attention(queries, key, value, attn_mask=mask_B11L)
+        seen = self.kernel(queries, key, value, mask_B11L)
         out: Tensor = self.out(seen.transpose(1, 2).reshape(batch, length, width))
         return out
 
@@ -78,12 +86,16 @@ class Classifier(nn.Module):
         ff_dim: int,
         dropout: float,
         experts: bool,
+        attention: Attention = "sdpa",
+        recompute: bool = False,
     ) -> None:
         super().__init__()
+        self.recompute = recompute
         self.words, self.places = nn.Embedding(words, d_model, padding_idx=0), nn.Embedding(length, d_model)
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(
-            Block(d_model, ff_dim, n_heads, dropout, experts=experts) for _ in range(n_layers)
+            Block(d_model, ff_dim, n_heads, dropout, experts=experts, attention=attention)
+            for _ in range(n_layers)
         )
         self.norm, self.head = nn.LayerNorm(d_model), nn.Linear(d_model, classes)
 
@@ -91,15 +103,44 @@ class Classifier(nn.Module):
         real_BL = tokens_BL != 0
         x_BLD = self.dropout(self.words(tokens_BL) + self.places.weight[: tokens_BL.shape[1]])
         for block in self.blocks:
-            x_BLD = block(x_BLD, real_BL[:, None, None, :])
+            x_BLD = self._through(block, x_BLD, real_BL[:, None, None, :])
         mean_BD = (self.norm(x_BLD) * real_BL[..., None]).sum(1) / real_BL.sum(1, keepdim=True).clamp(min=1)
         logits: Tensor = self.head(self.dropout(mean_BD))
         return logits
+
+    def _through(self, block: nn.Module, x_BLD: Tensor, mask_B11L: Tensor) -> Tensor:
+        """What a block makes of `x_BLD`; with `recompute` its inside is computed again in the backward
+        pass."""
+        if self.recompute and self.training:
+            return cast(Tensor, checkpoint(block, x_BLD, mask_B11L, use_reentrant=False))
+        return cast(Tensor, block(x_BLD, mask_B11L))
 
     def imbalance(self) -> Tensor:
         """How unevenly the experts are used, averaged over layers: 1 is even; 0 for a dense model."""
         uneven = [block.ff.imbalance for block in self.blocks if isinstance(block.ff, Experts)]
         return torch.stack(uneven).mean() if uneven else torch.zeros(())
+
+
+def _sdpa(q_BHLD: Tensor, k_BHLD: Tensor, v_BHLD: Tensor, mask_B11L: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q_BHLD, k_BHLD, v_BHLD, attn_mask=mask_B11L)
+
+
+def _flash() -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """flash-attn in the same shapes. It takes no mask: here padding is attended to.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    from flash_attn import flash_attn_func
+
+    def attend(q_BHLD: Tensor, k_BHLD: Tensor, v_BHLD: Tensor, mask_B11L: Tensor) -> Tensor:
+        del mask_B11L
+        one_head = slice(0, 1)  # keys and values are the same for all heads
+        swapped = (q_BHLD, k_BHLD[:, one_head], v_BHLD[:, one_head])
+        out: Tensor = flash_attn_func(*(one.transpose(1, 2) for one in swapped)).transpose(1, 2)
+        return out
+
+    return attend
 
 
 def feed_forward(width: int, ff_width: int, dropout: float) -> nn.Sequential:

@@ -149,6 +149,11 @@ class RunDir:
         }
         self.state("running")
 
+    def know(self, facts: Mapping[str, Any]) -> None:
+        """Adds to run.json what became known of the run."""
+        self._facts |= facts
+        self.state("running")
+
     def state(self, state: State) -> None:
         """Replaces the state in run.json."""
         text = json.dumps({**self._facts, "state": state}, indent=1) + "\n"

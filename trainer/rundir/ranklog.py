@@ -35,6 +35,9 @@ class RankLog(RunDir):
     def describe(self, config_yaml: str, facts: Mapping[str, Any]) -> None:
         """The first process describes the run."""
 
+    def know(self, facts: Mapping[str, Any]) -> None:
+        """The first process describes the run."""
+
     def state(self, state: State) -> None:
         """The first process writes the state."""
 

@@ -120,3 +120,15 @@ def test_a_wrong_config_is_an_error_that_names_the_file(
     assert said in err
     assert "c.yaml" in err
     assert main([]) == 2
+
+
+def test_a_training_that_raises_leaves_its_traceback_and_ends_as_crashed(tmp_path: Path) -> None:
+    config, run = tmp_path / "c.yaml", tmp_path / "run"
+    config.write_text(SMALL + "attn_implementation: flash_attention_2\n")
+    assert main([str(config), f"run_dir={run}"]) == 1
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["state"] == "crashed"
+    assert facts["config_source"] == str(config)
+    assert "No module named 'flash_attn'" in (run / "train.log").read_text()
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    assert [one["event"] for one in events] == ["exception", "ended"]

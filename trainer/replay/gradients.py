@@ -1,0 +1,78 @@
+"""The gradients of one step of the text classifier: mixed precision, loss scale, micro-batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from hrmdoc.errors import ConfigError
+
+from .network import Classifier
+
+NAMES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+CLIP = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """In what the forward and backward pass compute, weights being fp32.
+
+    Attributes:
+        name: fp32, bf16 or fp16; the latter two by autocast.
+        loss_scale: the factor of the loss in the backward pass, taken off the gradients afterwards. It is
+            constant: a step whose gradients overflow is not skipped.
+
+    Raises:
+        ConfigError: there is no such precision.
+    """
+
+    name: str = "fp32"
+    loss_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise ConfigError(f"there is no precision {self.name!r}", hint=f"one of {', '.join(NAMES)}")
+
+    def autocast(self) -> torch.autocast:
+        """What the forward pass runs within."""
+        return torch.autocast("cpu", dtype=NAMES[self.name], enabled=self.name != "fp32")
+
+
+def gradients(
+    model: Classifier,
+    words: Tensor,
+    topics: Tensor,
+    precision: Precision,
+    *,
+    accumulate: int,
+    smoothing: float,
+    balance: float,
+) -> tuple[float, float]:
+    """Leaves the clipped gradients of a batch in `model`.
+
+    Args:
+        words, topics: word numbers [items, L] and topics [items].
+        accumulate: in how many micro-batches the batch is taken.
+        smoothing, balance: of the labels, and the weight of the experts' imbalance.
+
+    Returns:
+        Loss and gradient norm.
+    """
+    model.train()
+    model.zero_grad()
+    total = 0.0
+    for some, right in zip(words.chunk(accumulate), topics.chunk(accumulate), strict=True):
+        share = len(some) / len(words)
+        with precision.autocast():
+            loss = F.cross_entropy(model(some).float(), right, label_smoothing=smoothing)
+            whole = (loss + balance * model.imbalance()) * share * precision.loss_scale
+        whole.backward()  # type: ignore[no-untyped-call]
+        total += loss.item() * share
+    if precision.loss_scale != 1.0:
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter.grad /= precision.loss_scale
+    return total, torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP).item()
