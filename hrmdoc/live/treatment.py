@@ -56,6 +56,7 @@ class Treatment:
         self._journal, self._record = ActionLog(record), record
         self._policy, self._run, self._send = policy, run, send
         self._again: dict[str, float] = {}
+        self._redone: dict[str, float] = {}
         self._leads = self._journal.is_mine()
         self._recall()
 
@@ -90,37 +91,60 @@ class Treatment:
 
     def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
         """What became of the actions: helped as soon as their symptoms are over; ineffective when their
-        time is up, or the run ends, and they are not. What helped for as long as it is needed is released
-        then."""
+        time is up, or the run ends, and they are not. What holds for as long as it is needed is released
+        then, whatever was told of it, and done again where a trainer was started anew, which forgets it."""
         book = analysis.book
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
         news: list[TakenAction] = []
-        for action in self._unjudged():
+        for action in self._latest():
+            judged = action.status != "done"
             if over.issuperset(current(action.gone, book, book.symptoms)):
                 news += self._over(analysis, action, now, closed=closed)
-            elif closed or now - action.at > self._policy.verify_s:
+            elif not closed and self._was_forgotten(analysis, action):
+                news += self._done_again(analysis, action, now)
+            elif not judged and (closed or now - action.at > self._policy.verify_s):
                 news.append(replace(action, status="ineffective", at=now))
         return news
 
-    def _unjudged(self) -> list[TakenAction]:
-        """The newest of each action that was done and of which nothing was told since; what holds until it is
-        released stays one of them."""
+    def _latest(self) -> list[TakenAction]:
+        """The newest of each action that was done, and was not released since."""
         latest = {action.remedy: action for action in self.taken if action.status in JUDGED}
-        return [action for action in latest.values() if action.status == "done" and action.gone]
+        return [action for action in latest.values() if action.status != "released" and action.gone]
+
+    def _was_forgotten(self, analysis: Analysis, action: TakenAction) -> bool:
+        """Whether the trainer was started anew since it told of an action that holds until it is released;
+        by the order in which the run says so, since its clock may be another."""
+        remedy = analysis.book.remedies.get(action.remedy)
+        if remedy is None or not remedy.afterwards or not remedy.action:
+            return False
+        answer = f'"{remedy.action["action"]}"'
+        told = [
+            event.kind
+            for event in analysis.run.events
+            if event.kind in ("start", "resume") or (event.kind == "action" and answer in event.detail)
+        ]
+        return "action" in told and told[-1] != "action"
+
+    def _done_again(self, analysis: Analysis, action: TakenAction, now: float) -> list[TakenAction]:
+        if now < self._redone.get(action.remedy, 0.0):
+            return []
+        self._redone[action.remedy] = now + AGAIN_S
+        request = actions.from_remedy(analysis.book.remedies[action.remedy], analysis.situation.facts)
+        return [self._delivered(action, request, now)]
 
     def _over(
         self, analysis: Analysis, action: TakenAction, now: float, *, closed: bool
     ) -> list[TakenAction]:
         """It helped; what holds as long as it is needed is taken back, and tried again where that fails."""
-        helped = replace(action, status="helped", at=now)
+        helped = [replace(action, status="helped", at=now)] if action.status == "done" else []
         remedy = analysis.book.remedies.get(action.remedy)
         if closed or remedy is None or not remedy.afterwards:
-            return [helped]
+            return helped
         if now < self._again.get(action.remedy, 0.0):
             return []
         released = self._delivered(action, remedy.afterwards, now, done="released")
         if released.status == "released":
-            return [helped, released]
+            return [*helped, released]
         self._again[action.remedy] = now + AGAIN_S
         return [released]
 

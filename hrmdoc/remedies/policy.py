@@ -63,6 +63,7 @@ class Gate:
     def forget(self, remedy: str) -> None:
         """Notes that `remedy` was taken back: it may be applied again, and counts no more."""
         self.done = [one for one in self.done if one[0] != remedy]
+        self.failed.discard(remedy)
 
     def record(self, remedy: str, now: float, *, applied: bool = True) -> None:
         """Notes that `remedy` was applied, or that this was tried and failed."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.errors import ActionError
 from hrmdoc.live.offers import live_actions
 from hrmdoc.live.treatment import Treatment
+from hrmdoc.record.records import Points
 from hrmdoc.remedies.actions import Answer
 from hrmdoc.settings import Policy
 
@@ -205,3 +207,55 @@ def test_first_aid_follows_the_actions_against_likely_causes(run: Path) -> None:
     assert ("roll-back", "loss-nonfinite") in [(remedy.id, reason) for remedy, reason in offered]
     assert all(remedy.kind == "action" for remedy, _ in offered)
     assert list(live_actions(diagnosed(run, healthy(50)))) == []
+
+
+def low_on_disk(run: Path, free: float, *, closed: bool = False) -> Analysis:
+    session = AnalysisSession(str(run))
+    session.read([str(run)])
+    steps = np.arange(30)
+    session.run.add(Points("disk.free", steps, np.full(30, free), np.full(30, np.nan), "host.jsonl"))
+    return session.diagnose(closed=closed)
+
+
+def told_by_the_trainer(run: Path, *events: str) -> None:
+    (run / "train.log").write_text(healthy(50))
+    with (run / "events.jsonl").open("a") as file:
+        file.writelines(f'{{"time": 1, "step": 50, {event}}}\n' for event in events)
+
+
+STARTED, PAUSED = '"event": "started"', '"event": "action", "action": "pause_checkpoints", "status": "done"'
+
+
+def test_a_pause_outlives_its_time_and_the_end_of_the_run_until_there_is_room(
+    run: Path, tmp_path: Path
+) -> None:
+    told_by_the_trainer(run, STARTED)
+    trainer, record = Trainer(), tmp_path / "actions.jsonl"
+    first = Treatment(ANY, run, record, trainer)
+    (paused,) = first.treat(low_on_disk(run, 3), 1.0)
+    assert (paused.remedy, paused.status) == ("pause-checkpoints", "done")
+    told_by_the_trainer(run, PAUSED)
+    (late,) = first.treat(low_on_disk(run, 3), 1e6)
+    assert late.status == "ineffective"
+    assert first.treat(low_on_disk(run, 3, closed=True), 1e6 + 1, closed=True) == []
+    del first
+    later = Treatment(ANY, run, record, trainer)
+    (released,) = later.treat(low_on_disk(run, 90), 2e6)
+    assert (released.status, trainer.asked[-1][0]) == ("released", "resume_checkpoints")
+    assert later.treat(low_on_disk(run, 90), 2e6 + 1) == []
+
+
+def test_a_trainer_that_is_started_anew_is_paused_again(run: Path) -> None:
+    told_by_the_trainer(run, STARTED)
+    trainer = Trainer()
+    treatment = Treatment(ANY, run, None, trainer)
+    treatment.treat(low_on_disk(run, 3), 1.0)
+    told_by_the_trainer(run, PAUSED)
+    assert treatment.treat(low_on_disk(run, 3), 2.0) == []
+    told_by_the_trainer(run, STARTED)
+    (again,) = treatment.treat(low_on_disk(run, 3), 3.0)
+    assert (again.remedy, again.status) == ("pause-checkpoints", "done")
+    assert [action for action, _, _ in trainer.asked] == ["pause_checkpoints"] * 2
+    assert treatment.treat(low_on_disk(run, 3), 4.0) == [], "its answer takes a while"
+    told_by_the_trainer(run, PAUSED)
+    assert [one.status for one in treatment.treat(low_on_disk(run, 90), 5.0)] == ["helped", "released"]

@@ -57,7 +57,7 @@ class Inbox:
         state, keeper = self.job.state, self.job.keeper
         match action.action:
             case "pause_checkpoints" | "resume_checkpoints":
-                keeper.paused = action.action == "pause_checkpoints"
+                keeper.pause(action.reason, on=action.action == "pause_checkpoints")
                 return True, {}
             case "checkpoint":
                 return keeper.save(state, lm_loss), {}

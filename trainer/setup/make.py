@@ -86,6 +86,7 @@ def make_job(config: TrainConfig, source: str | None, say: Say) -> Job:
         except BaseException:
             run.release()
             raise
+    keeper.recall_pause(world, state.step)
     job = Job(config, plan, run, state, keeper, fault, test, total, _eval_steps(config, data.info), world)
     facts = facts_of(config, plan, source, world) | {
         "data_path": str(path),

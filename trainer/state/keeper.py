@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,14 @@ import torch
 from hrmdoc.errors import ConfigError, InputError
 
 from ..config.schema import TrainConfig
-from ..parallel.world import local
+from ..parallel.world import World, local
 from ..rundir.directory import RunDir
 from . import checkpoint, kept
 from .state import TrainState
+
+PAUSED = "paused"
+FOR_ROOM, ROOM_GB = "pause-checkpoints", 8.0
+"""The remedy that pauses for want of room, and the free space (GB) from which on its symptom is over."""
 
 
 class _Parts:
@@ -69,7 +75,7 @@ class Keeper:
 
     Attributes:
         write: `torch.save`, or a fault's.
-        paused: switched by actions.
+        paused: switched by actions; it outlives a restart.
         last_step: the last step that was to be saved.
         lost: why the state of that step is not on the disk as it should be, or "".
     """
@@ -82,6 +88,39 @@ class Keeper:
     paused: bool = False
     last_step: int = -1
     lost: str = ""
+
+    def pause(self, reason: str, *, on: bool) -> None:
+        """Saves no more, or saves again; a mark in control/ says so to who starts the run again."""
+        self.paused = on
+        mark = self.run.control / PAUSED
+        with suppress(OSError):
+            if on:
+                mark.touch()  # needs no room, as the reason does
+                mark.write_text(reason, "utf-8")
+            else:
+                mark.unlink(missing_ok=True)
+
+    def recall_pause(self, world: World, step: int) -> None:
+        """Stays paused where the run was before it ended. Who paused for want of room waits no longer where
+        there is room by now, as nobody may be left to say so."""
+        before = world.chief and (self.run.control / PAUSED).is_file()
+        self.paused = world.share(before and not self._has_room_again())
+        if before:
+            self.pause(self._reason(), on=self.paused)
+            self.run.warn(step, f"checkpoints are {'still paused' if self.paused else 'paused no more'}")
+
+    def _has_room_again(self) -> bool:
+        try:
+            free = shutil.disk_usage(self.folder).free
+        except OSError:
+            return False
+        return self._reason() in ("", FOR_ROOM) and free >= ROOM_GB * 1e9  # a full disk keeps no reason
+
+    def _reason(self) -> str:
+        try:
+            return (self.run.control / PAUSED).read_text("utf-8", "replace")
+        except OSError:
+            return ""
 
     def save(
         self,

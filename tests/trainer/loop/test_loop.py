@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import types
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hrmdoc.errors import ConfigError, InputError
 from hrmdoc.trainer import faults
 from hrmdoc.trainer.faults.base import Fault
 from hrmdoc.trainer.loop.loop import train
+from hrmdoc.trainer.state import keeper
 
 
 class At(Fault):
@@ -307,6 +309,37 @@ def test_checkpoints_can_be_paused_and_resumed(lab: Any) -> None:
     train(send_later)
     assert lab.checkpoints() == []
     assert {event["event"] for event in lab.events()} >= {"checkpoint_skipped", "action"}
+
+
+def resumed(lab: Any, steps: int, action: dict[str, str] | None = None) -> Any:
+    """The run, gone on with to so many steps; an action waits for it."""
+    job = lab.job(f"max_steps={steps}", "checkpoint_interval=2", f"resume={lab.folder / 'run'}")
+    if action is not None:
+        send(lab, action, "a")
+    train(job)
+    return job
+
+
+def test_a_pause_outlives_a_restart_until_there_is_room(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = [3e9]
+    monkeypatch.setattr(keeper.shutil, "disk_usage", lambda _: types.SimpleNamespace(free=room[0]))
+    train(lab.job("max_steps=2"))
+    resumed(lab, 4, {"action": "pause_checkpoints", "reason": "pause-checkpoints"})
+    resumed(lab, 6)
+    assert lab.checkpoints() == ["step_2"], "still paused"
+    room[0] = 9e9
+    resumed(lab, 8)
+    assert lab.checkpoints()[-1] == "step_8"
+    assert not (lab.folder / "run" / "control" / "paused").exists()
+
+
+def test_a_pause_for_another_reason_waits_for_who_made_it(lab: Any) -> None:
+    train(lab.job("max_steps=2"))
+    resumed(lab, 4, {"action": "pause_checkpoints", "reason": "a backup"})
+    assert resumed(lab, 6).keeper.paused
+    assert lab.checkpoints() == ["step_2"]
+    resumed(lab, 8, {"action": "resume_checkpoints"})
+    assert lab.checkpoints()[-1] == "step_8"
 
 
 def test_a_stop_ends_the_run_with_a_checkpoint(lab: Any) -> None:
