@@ -17,6 +17,7 @@ import psutil
 
 from hrmdoc.errors import UsageError
 from hrmdoc.paths import read_kept
+from hrmdoc.supervision.terminal import Terminals, resized
 
 POLL_S = 0.1
 ATTEMPT = "HRMDOC_ATTEMPT"
@@ -56,6 +57,7 @@ class Child:
         self._group = group or pid
         self.status: int | None = None
         self._kept, self._parent = kept, parent
+        self._terminals: Terminals | None = None
         self._ended = pid == 0
         if self._ended:
             self.status = self._read()
@@ -68,12 +70,12 @@ class Child:
         kept: Path | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> Child:
-        """Starts a command that writes into `files`.
+        """Starts a command that writes into `files`, or to a terminal before them where ours is one.
 
         Raises:
             UsageError: it cannot be started.
         """
-        own = {"PYTHONUNBUFFERED": "1", ATTEMPT: "1", **_terminal(), **(variables or {})}
+        own = {"PYTHONUNBUFFERED": "1", ATTEMPT: "1", **(variables or {})}
         environment = {**os.environ, **own}
         words = list(command)
         if kept is not None:
@@ -82,13 +84,19 @@ class Child:
             with suppress(OSError):
                 kept.unlink()
             words = ["/bin/sh", "-c", KEEPER, str(kept), *words]
+        terminals = Terminals(files)
+        ends = terminals.ends
         try:
             process = subprocess.Popen(
-                words, stdout=files[0], stderr=files[-1], env=environment, start_new_session=True
+                words, stdout=ends[0], stderr=ends[-1], env=environment, start_new_session=True
             )
         except OSError as error:
             raise UsageError(f"cannot start {command[0]!r}: {error.strerror}") from error
-        return cls(process.pid, _began(process.pid) or time.time(), kept, process)
+        finally:
+            terminals.handed_over()
+        child = cls(process.pid, _began(process.pid) or time.time(), kept, process)
+        child._terminals = terminals
+        return child
 
     @classmethod
     def found(cls, pid: int, started: float, kept: Path) -> Child:
@@ -123,8 +131,15 @@ class Child:
             time.sleep(min(POLL_S, rest))
         return True
 
+    def settle(self) -> None:
+        """Waits until what it wrote stands in its log."""
+        if self._terminals is not None:
+            self._terminals.settle()
+
     def send(self, number: int) -> None:
-        """Sends a signal to it and to all of its group."""
+        """Sends a signal to it and to all of its group; that our terminal has another size, with the size."""
+        if number == signal.SIGWINCH:
+            resized(self.pid)
         if self._group > 1 and (self._parent is not None or self.poll() or self.leftovers()):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._group, number)
@@ -207,12 +222,3 @@ def oom_kills() -> int | None:
             return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), None)
     except (OSError, ValueError, IndexError):
         return None
-
-
-def _terminal() -> dict[str, str]:
-    """The size of the terminal, for what draws bars: the command itself writes into a file."""
-    if not os.isatty(1):
-        return {}
-    size = shutil.get_terminal_size()
-    known = {"COLUMNS": str(size.columns), "LINES": str(size.lines)}
-    return {name: value for name, value in known.items() if name not in os.environ}

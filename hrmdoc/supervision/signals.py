@@ -31,7 +31,7 @@ class Signals:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Signals:
-        for number in PASSED_ON:
+        for number in (*PASSED_ON, signal.SIGWINCH):
             self._before[number] = signal.signal(number, self._pass_on)
         self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         return self
@@ -44,7 +44,8 @@ class Signals:
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         del frame
-        self.passed.append(number)
+        if number != signal.SIGWINCH:
+            self.passed.append(number)
         if number in ENDING:
             self.ending.set()
         if self.child is not None:

@@ -210,6 +210,7 @@ class _Care:
             if min(quiet.seconds(), self.watch.unbeaten()) >= self.silence.seconds:
                 self.hung = True
                 self.child.end(self.grace)
+        self.child.settle()
         for tail in self.tails:
             tail.finish()
         failed = [] if self.child.status == 0 else filled_up(Path(self.watch.path), self.watch.session.run)
