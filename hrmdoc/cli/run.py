@@ -59,6 +59,12 @@ if TYPE_CHECKING:
     help="Start it again after at most N failures that may pass, from its newest checkpoint.",
 )
 @click.option(
+    "--restart-on",
+    multiple=True,
+    metavar="ID",
+    help="With --restart: also end it and start it again at this symptom, such as gpu-util-low.",
+)
+@click.option(
     "--backoff",
     type=click.FloatRange(min=0),
     default=30.0,
@@ -117,6 +123,7 @@ def command(
     metrics: str | None,
     metrics_file: Path | None,
     restart: int | None,
+    restart_on: tuple[str, ...],
     backoff: float,
     restart_window: float,
     hang: float,
@@ -137,6 +144,9 @@ def command(
     LOG.hrmdoc: the same line with the same --log goes on where hrmdoc was killed, also while the command
     still runs.
 
+    Where its output goes to a terminal, the command has a terminal of the same size for it, so that bars and
+    colours show as they would without hrmdoc.
+
     With --act a remedy that does not help is taken back, and the next one tried. The exit status is the
     command's own; 1 when it was stopped by --stop-on.
     """
@@ -153,7 +163,8 @@ def command(
 
     screen = console(err=True)
     settings = beating(own_settings.load(Path.cwd()), named_beat(beats), target.stem)
-    stop = StopPolicy(stop_on or ("critical" if stop_on_silence else None), stop_on_silence)
+    again = _symptoms(restart_on, settings, restarts=restart is not None)
+    stop = StopPolicy(stop_on or ("critical" if stop_on_silence else None), stop_on_silence, again)
     configs: list[Path] = []
     if act:
         check_policy(settings)
@@ -204,6 +215,22 @@ def command(
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)
         return 1
     return outcome.status if outcome.status >= 0 else 128 - outcome.status
+
+
+def _symptoms(names: Sequence[str], settings: Settings, *, restarts: bool) -> frozenset[str]:
+    """The symptoms of these names.
+
+    Raises:
+        UsageError: there is none of that name, or nothing is started again.
+    """
+    from hrmdoc import rulebook
+
+    if not names:
+        return frozenset()
+    if not restarts:
+        raise UsageError("--restart-on needs --restart", hint="--restart 3 --restart-on gpu-util-low")
+    book = rulebook.load(Path(folder) for folder in settings.rules)
+    return frozenset(one for name in names for one in rulebook.named(name, "symptom", book, book.symptoms))
 
 
 def resumption(

@@ -29,6 +29,7 @@ from hrmdoc.cli.shared.options import (
     status,
     worst,
 )
+from hrmdoc.cli.shared.runs import facts_of_config
 from hrmdoc.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ if TYPE_CHECKING:
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="The config of the run, where it lies elsewhere.",
+)
 @measure_option
 @heartbeat_option
 @metrics_options
@@ -64,6 +70,7 @@ def command(
     wait: bool,
     no_state: bool,
     act: bool,
+    config: Path | None,
     measure: float | None,
     heartbeat: str | None,
     metrics: str | None,
@@ -99,6 +106,7 @@ def command(
         remember=not no_state,
         act=act,
         measure=measure,
+        config=() if config is None else facts_of_config(config),
     )
     if act:
         check_policy(settings)

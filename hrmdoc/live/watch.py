@@ -7,7 +7,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ class Watch:
         group: the files of the run, where the caller looks for new ones.
         prepared: settings and rules that were loaded before, as for many runs.
         keep: where what was found is kept, instead of beside the run or in the user's state folder.
+        config: settings that have the last word, as those of a config that lies elsewhere.
     """
 
     def __init__(
@@ -81,8 +83,10 @@ class Watch:
         group: RunGroup | None = None,
         prepared: Prepared | None = None,
         keep: Path | None = None,
+        config: Sequence[Fact] = (),
     ) -> None:
         self.path = path
+        self._config = config
         self._also = also
         self._interval = interval
         self._options: dict[str, Any] = {
@@ -98,6 +102,7 @@ class Watch:
         self._measure, self._pid = measure, pid
         self._stop = self._ended = self._moved = False
         self._end_facts: list[Fact] = []
+        self._noted: deque[Fact] = deque()
         self._admit()
 
     def _admit(self) -> None:
@@ -176,8 +181,16 @@ class Watch:
         self._moved = self._has_moved() or self._moved
         self._take_in()
 
+    def note(self, facts: Iterable[Fact]) -> None:
+        """Adds what its caller knows of the run, from any thread."""
+        self._noted.extend(facts)
+
     def _take_in(self) -> None:
         self._follower.poll()
+        while self._noted:
+            self.session.run.add(self._noted.popleft())
+        run = self.session.run
+        run.extend(fact for fact in self._config if run.fact(fact.key, fact.scope) != fact)
         if self._monitoring is not None:
             self._monitoring.take()
         self.pulse.feel()

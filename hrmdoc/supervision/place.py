@@ -53,14 +53,30 @@ def _say(what: str) -> None:
     print(f"hrmdoc: {what}", file=sys.stderr)  # noqa: T201
 
 
-def filled_up(log: Path, run: Run) -> list[Fact]:
-    """Says that the disk of the log is full by now, and gives that as a fact of the run; nothing where it is
-    not."""
-    place = log.absolute().parent
-    if _room(place) >= NONE:
-        return []
-    _say(f"no room is left for {log}: what the command wrote last is lost, and it may have failed so")
-    return list(free_space(run, place))
+class Room:
+    """Whether there is room for what a command writes, while it runs.
+
+    Args:
+        log: where that goes.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self._log, self._place = log, log.absolute().parent
+        self.full = False
+
+    def news(self, run: Run) -> list[Fact]:
+        """Says when the disk is full, and when it is no more, and gives that as facts of the run; nothing
+        where it is as before."""
+        full = _room(self._place) < NONE
+        if full == self.full:
+            return []
+        self.full = full
+        _say(
+            f"no room is left for {self._log}: what the command writes is lost, and it may fail for it"
+            if full
+            else f"there is room again for {self._log}"
+        )
+        return [Fact("run.output_lost", full, "run", ""), *free_space(run, self._place)]
 
 
 def no_link(path: str, flags: int) -> int:

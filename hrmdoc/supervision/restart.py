@@ -32,7 +32,7 @@ from hrmdoc.supervision.resume import NOT_AT_ALL, Checkpoint, Resumption
 from hrmdoc.supervision.signals import Signals
 from hrmdoc.supervision.state import Phase, State, load, save
 from hrmdoc.supervision.supervise import NEVER, Outcome, Silence, StopPolicy, supervise
-from hrmdoc.supervision.verdict import Verdict, verdict
+from hrmdoc.supervision.verdict import Verdict, on_request, verdict
 
 KEPT = "status"
 
@@ -217,7 +217,11 @@ class Supervisor:
         status = outcome.status if outcome.seen else None
         if outcome.stopped_by is not None:
             status = 1  # it did not end by itself, and it failed
-        found = verdict(outcome.analysis, status=status, hung=outcome.hung, history=before)
+        stopped = outcome.stopped_by
+        if stopped is not None and stopped.symptom in self.stop.again:
+            found = on_request(outcome.analysis, stopped, before)
+        else:
+            found = verdict(outcome.analysis, status=status, hung=outcome.hung, history=before)
         asked = not outcome.hung and outcome.stopped_by is None and self.signals.explains(status)
         ended = replace(
             last,

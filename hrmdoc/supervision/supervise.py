@@ -27,7 +27,7 @@ from hrmdoc.record.records import Fact
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.child import Child, oom_kills
-from hrmdoc.supervision.place import filled_up, no_link, where_there_is_room
+from hrmdoc.supervision.place import Room, no_link, where_there_is_room
 from hrmdoc.supervision.signals import Signals
 
 GRACE_S = 30.0
@@ -39,13 +39,16 @@ POLL_S = 0.2
 class StopPolicy:
     """When to stop the command: at the first incident of this severity (`critical`, or `warning` and above),
     never where it is None. A silent run may evaluate or save: it is stopped only where `on_silence` says
-    so."""
+    so. At a symptom of `again` it is stopped to be started again."""
 
     severity: str | None = None
     on_silence: bool = False
+    again: frozenset[str] = frozenset()
 
     def asks(self, incident: Incident, book: Rulebook) -> bool:
         """Whether the command is to be stopped for this incident."""
+        if incident.is_open and incident.symptom in self.again:
+            return True
         severe = incident.severity == "critical" or self.severity == incident.severity == "warning"
         if self.severity is None or not incident.is_open or not severe:
             return False
@@ -203,8 +206,9 @@ class _Care:
     def mind(self, logs: Sequence[Path]) -> None:
         """Returns once the command has ended; ends it where it stands still."""
         quiet = _Quiet([*logs, *self.silence.beats]) if self.silence is not None else None
-        before = oom_kills()
+        before, room = oom_kills(), Room(Path(self.watch.path))
         while not self.child.wait(POLL_S):
+            self.watch.note(room.news(self.watch.session.run))
             if quiet is None or self.silence is None:
                 continue
             if min(quiet.seconds(), self.watch.unbeaten()) >= self.silence.seconds:
@@ -213,8 +217,8 @@ class _Care:
         self.child.settle()
         for tail in self.tails:
             tail.finish()
-        failed = [] if self.child.status == 0 else filled_up(Path(self.watch.path), self.watch.session.run)
-        self.watch.stop(ended=True, facts=[*_memory(self.child.status, before, oom_kills()), *failed])
+        full = room.news(self.watch.session.run)
+        self.watch.stop(ended=True, facts=[*_memory(self.child.status, before, oom_kills()), *full])
 
     def stop(self) -> None:
         """SIGTERM to the command's group; SIGKILL when it has not ended after the grace time."""

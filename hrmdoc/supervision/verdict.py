@@ -15,6 +15,7 @@ from typing import Literal
 from hrmdoc import readers
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.live.incidents import Incident
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import headline
 from hrmdoc.rulebook import Restart
@@ -81,6 +82,15 @@ def verdict(
     if found.failure and not found.interrupted and (again := _loop(found, history)):
         return again
     return found
+
+
+def on_request(analysis: Analysis, incident: Incident, history: Sequence[Attempt] = ()) -> Verdict:
+    """The verdict on a run that was ended for an incident at which the user wants it started again."""
+    step = last_step(analysis)
+    what = safe(incident.evidence or incident.title, 160)
+    reason = f"{what}{_at(step)}; it was ended for {incident.symptom}, to be started again"
+    found = Verdict("RESTART", reason, incident.symptom, step=step)
+    return _loop(found, history) or found
 
 
 def _stated(analysis: Analysis) -> int | None:

@@ -189,8 +189,10 @@ esac
 """
 
 
-def test_a_gpu_below_ten_percent_for_five_minutes_is_told_and_so_is_that_it_works_again(apart: Path) -> None:
-    run, here = apart / "run", apart / "gpu"
+@pytest.fixture
+def gpu(apart: Path) -> Path:
+    """The folder of a GPU that says what is written there: `util`, and `pid` of who computes on it."""
+    here = apart / "gpu"
     here.mkdir()
     (here / "sitecustomize.py").write_text(FAST)
     (here / "nvidia-smi").write_text(SMI.format(here=here))
@@ -198,7 +200,49 @@ def test_a_gpu_below_ten_percent_for_five_minutes_is_told_and_so_is_that_it_work
     (here / "pynvml.py").write_text("raise ImportError")
     (here / "util").write_text("96")
     (here / "pid").write_text("1")
-    shown = {"PATH": f"{here}:{os.environ['PATH']}", "PYTHONPATH": str(here)}
+    return here
+
+
+def beside(gpu: Path) -> dict[str, str]:
+    """The variables of who finds that GPU, and whose clocks are fast."""
+    return {"PATH": f"{gpu}:{os.environ['PATH']}", "PYTHONPATH": str(gpu)}
+
+
+def test_an_idle_gpu_starts_the_job_again_where_that_is_asked_for(apart: Path, gpu: Path) -> None:
+    run = apart / "run"
+    options = ["--restart", "2", "--backoff", "0", "--restart-on", "gpu-util-low", "--measure", "0.2"]
+    words = [sys.executable, "-m", "hrmdoc", "run", "--log", "o.log", *options, "--"]
+    supervisor = subprocess.Popen(
+        [*words, sys.executable, str(TRAINEE), str(run)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **beside(gpu)},
+    )
+
+    def trainer() -> int:
+        return int(json.loads((run / "run.json").read_text())["pid"]) if (run / "run.json").exists() else 0
+
+    try:
+        until(trainer)
+        first = trainer()
+        (gpu / "pid").write_text(str(first))
+        (gpu / "util").write_text("0")
+        until(lambda: trainer() != first)
+        (gpu / "util").write_text("95")
+        (gpu / "pid").write_text(str(trainer()))
+        (run / "stop").touch()
+        assert supervisor.wait(timeout=60) == 0
+    finally:
+        supervisor.kill()
+    attempts = json.loads(Path("o.log.hrmdoc/state.json").read_text())["attempts"]
+    assert [(one["call"], one["failure"]) for one in attempts] == [("RESTART", "gpu-util-low"), ("OK", "")]
+    assert "gpu-util-low" in (apart / "told").read_text()
+
+
+def test_a_gpu_below_ten_percent_for_five_minutes_is_told_and_so_is_that_it_works_again(
+    apart: Path, gpu: Path
+) -> None:
+    run = apart / "run"
 
     def measured() -> list[float]:
         samples = [one.get("values") for one in lines(run / "host.jsonl")]
@@ -208,14 +252,14 @@ def test_a_gpu_below_ten_percent_for_five_minutes_is_told_and_so_is_that_it_work
         told = apart / "told"
         return told.read_text().count("gpu-util-low") if told.exists() else 0
 
-    with running(run, options=["--measure", "0.2"], variables=shown):
-        (here / "pid").write_text(str(json.loads((run / "run.json").read_text())["pid"]))
+    with running(run, options=["--measure", "0.2"], variables=beside(gpu)):
+        (gpu / "pid").write_text(str(json.loads((run / "run.json").read_text())["pid"]))
         until(lambda: 96 in measured())
-        (here / "util").write_text("0")
+        (gpu / "util").write_text("0")
         until(lambda: history(run, "gpu-util-low") == ["opened"])
         idle = measured()
         until(lambda: reported() >= 1)
-        (here / "util").write_text("93")
+        (gpu / "util").write_text("93")
         until(lambda: history(run, "gpu-util-low") == ["opened", "resolved"])
         until(lambda: reported() >= 2)
     assert idle.count(0) >= 5, "a sample a minute, for five minutes"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hrmdoc.analysis import AnalysisSession
     from hrmdoc.fleet.work import Done, Extra
     from hrmdoc.readers import RunGroup
-    from hrmdoc.record.records import Damage
+    from hrmdoc.record.records import Damage, Fact
     from hrmdoc.settings import Settings
 
 
@@ -35,6 +35,19 @@ def add_config(session: AnalysisSession, config: Path) -> None:
     log = session.run.sighting
     session.read([str(config)])
     session.run.sighting = log
+
+
+def facts_of_config(config: Path) -> list[Fact]:
+    """What the config that the user names says, for a run that is followed.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    from hrmdoc.analysis import AnalysisSession
+
+    alone = AnalysisSession(str(config))
+    add_config(alone, config)
+    return [fact for fact in alone.run.facts.values() if fact.scope == "config"]
 
 
 @dataclass(slots=True)
