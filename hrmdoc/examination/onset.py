@@ -74,7 +74,7 @@ class Courses:
         function = measures.all_functions()[name]
         if function.subject == "symptom":
             return self._of_symptoms(function, arguments)
-        if function.subject in ("run", "ranks"):
+        if function.subject in ("run", "families", "ranks"):
             return self._answer(partial(self._questions.ask, function, *arguments))
         return self._of_curve(function, *arguments)
 

@@ -12,10 +12,11 @@ import numpy as np
 from hrmdoc import measures
 from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Scene
-from hrmdoc.measures.function import Curve, Function
+from hrmdoc.measures.function import Curve, Function, Member
 from hrmdoc.measures.functions.symptoms import State
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
+from hrmdoc.roles.families import allowed
 from hrmdoc.rulebook import expressions
 
 
@@ -50,8 +51,9 @@ class Questions:
         if function.subject == "symptom":
             return asked_of_symptoms(function, arguments, self.scene.found, self.scene.groups)
         roles, numbers = arguments[: function.roles], arguments[function.roles :]
-        if function.subject == "run":
-            series = function(self.scene.run, *roles, *numbers)
+        if function.subject in ("run", "families"):
+            given = self._members(function) if function.subject == "families" else self.scene.run
+            series = function(given, *roles, *numbers)
             if series is not None:
                 self.asked.append(series)
             return series is not None
@@ -65,6 +67,23 @@ class Questions:
         if answer is None:
             raise expressions.MissingInput(f"{function.lacks} of {' and '.join(roles)}")
         return answer
+
+    def _members(self, function: Function) -> list[Member]:
+        """The series of the families that it asks for, whose values those allow, as far as they are of the
+        last run."""
+        named = (s for s in self.scene.run.series.values() if s.nature.family in function.families)
+        told = (series for series in named if allowed(series) and function.among(series))
+        parts = ((series, series.values[self._last_run(series)]) for series in told)
+        members = [Member(series, part[np.isfinite(part)]) for series, part in parts]
+        if not any(long_enough := [len(one.values) >= function.points for one in members]):
+            raise expressions.MissingInput(
+                f"{function.points} points of a {' or '.join(filter(None, function.families))}"
+            )
+        return [one for one, enough in zip(members, long_enough, strict=True) if enough]
+
+    def _last_run(self, series: Series) -> slice:
+        fresh = self.scene.falls(series).fresh
+        return slice(fresh[-1] if fresh else 0, None)
 
     def _of_ranks(self, function: Function, role: str) -> Any:
         levels = ranks.levels(self.scene.run, role)
@@ -98,8 +117,7 @@ class Questions:
         series = self.scene.run.best(role)
         if series is None:
             return None
-        fresh = self.scene.falls(series).fresh
-        part = slice(fresh[-1] if fresh else 0, None)
+        part = self._last_run(series)
         if not len(series.values[part]):
             return None
         return Curve(
@@ -107,7 +125,7 @@ class Questions:
             series.steps[part],
             series.values[part],
             series.axis,
-            1 + len(fresh),
+            1 + len(self.scene.falls(series).fresh),
             series.times[part],
         )
 

@@ -67,11 +67,15 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
     bounds = [0, *starts, len(values)]
     if min(stop - start for start, stop in pairwise(bounds[:-1])) < _FEWEST_OF_A_RUN:
         return False
-    first, anew = middle(values[:_HEAD]), 0
-    for start in starts:
-        here, before = middle(values[start : start + _HEAD]), middle(values[start - _HEAD : start])
-        anew += abs(here - first) < 0.5 * abs(here - before)
-    return anew >= _ANEW * len(starts)
+    # by the first value as well as by the level: a curve may have fallen before its second one is logged
+    return any(
+        sum(_again(values, start, head) for start in starts) >= _ANEW * len(starts) for head in (_HEAD, 1)
+    )
+
+
+def _again(values: FloatArray, start: int, head: int) -> bool:
+    first, here = middle(values[:head]), middle(values[start : start + head])
+    return abs(here - first) < 0.5 * abs(here - middle(values[start - _HEAD : start]))
 
 
 def counts_lines(steps: IntArray) -> bool:

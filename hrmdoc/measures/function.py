@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.measures.base import LIMIT
 from hrmdoc.record.records import FloatArray, IntArray
+from hrmdoc.record.series import Series
 
 Course = Callable[..., NDArray[Any] | None]
 """What answers for every point at once; None where there are too many of them."""
 
-Subject = Literal["values", "curve", "run", "ranks", "symptom"]
+Subject = Literal["values", "curve", "run", "families", "ranks", "symptom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +44,27 @@ class Curve:
     times: FloatArray
 
 
+class Member(NamedTuple):
+    """A series whose family is known, and its finite values of the last run, shape [n]."""
+
+    series: Series
+    values: FloatArray
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """One function of expressions.
 
     Attributes:
         call: what computes the answer; its docstring is what `hrmdoc explain` prints.
-        subject: what it is given: the finite `values` of a role, its whole `curve`, the `run` (it
-        answers with a
-            series that shows it), the levels of the run's `ranks` (it answers with the rank that stands
-            out, too), or the state of a `symptom`.
+        subject: what it is given: the finite `values` of a role, its whole `curve`, the `run` or the members
+            of some `families` (it answers with a series that shows it), the levels of the run's `ranks` (it
+            answers with the rank that stands out, too), or the state of a `symptom`.
         roles: how many roles it is asked about; the rest of its parameters are numbers.
         points: below so many of them (finite values, points, or ranks) it is not asked.
         absent: its answer where the role is not logged at all; None where nothing can be said then.
+        families: of which families the members are that it is given; each has `points` at least.
+        among: which series of those are.
         lacks: what it would have needed where it answers None.
         course: its answers as of every point at once, for the same subject; the last is the answer now. None
             where it weighs the curve as a whole, as a median does: when such an answer came about it cannot
@@ -69,6 +78,8 @@ class Function:
     absent: float | None
     lacks: str
     course: Course | None = None
+    families: tuple[str, ...] = ()
+    among: Callable[[Series], bool] = lambda _: True
 
     @property
     def name(self) -> str:
@@ -105,6 +116,8 @@ def function(
     absent: float | None = None,
     lacks: str = "more points",
     course: Course | None = None,
+    families: tuple[str, ...] = (),
+    among: Callable[[Series], bool] = lambda _: True,
 ) -> Callable[[Callable[..., Any]], Function]:
     """Makes a function known to expressions under its own name; see `Function`."""
-    return lambda call: Function(call, subject, roles, points, absent, lacks, course)
+    return lambda call: Function(call, subject, roles, points, absent, lacks, course, families, among)

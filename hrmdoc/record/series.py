@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -18,6 +19,23 @@ class RoleGuess(NamedTuple):
 
     role: str | None
     guessed: bool = False
+
+
+class Nature(NamedTuple):
+    """What sort of thing a series is, whatever its role.
+
+    Attributes:
+        family: id of `rules/families/`, "" where nothing tells.
+        floor, ceiling: no value lies beyond them.
+        words: those of the name, in lower case.
+        held_out: its name says that it is of data that the model does not learn from.
+    """
+
+    family: str = ""
+    floor: float = -math.inf
+    ceiling: float = math.inf
+    words: tuple[str, ...] = ()
+    held_out: bool = False
 
 
 class SeriesKey(NamedTuple):
@@ -38,6 +56,7 @@ class Series:
         "axis",
         "files",
         "key",
+        "nature",
         "precision",
         "role",
     )
@@ -45,6 +64,7 @@ class Series:
     def __init__(self, key: SeriesKey, role: RoleGuess, axis: Axis, precision: int) -> None:
         self.key = key
         self.role = role
+        self.nature = Nature()
         self.axis: Axis = axis
         self.precision = precision
         self.files: list[str] = []

@@ -266,6 +266,8 @@ def _measure(name: str, book: Rulebook) -> Iterator[str]:
 
 
 def _asked_of(function: measures.Function) -> str:
+    if function.subject == "families":
+        return "every series whose name tells its family"
     if function.subject in ("run", "symptom"):
         return f"a {function.subject}"
     roles = "a role" if function.roles == 1 else f"{function.roles} roles"

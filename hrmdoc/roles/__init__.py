@@ -7,16 +7,19 @@ The knowledge is data, in rules/frameworks/*.yaml; this package applies it.
 from __future__ import annotations
 
 from hrmdoc.roles.canonical import canonical
+from hrmdoc.roles.families import Families, classify
 from hrmdoc.roles.framework import detect
 from hrmdoc.roles.kind import infer_kind, infer_phase
 from hrmdoc.roles.metrics import RoleMap, settle
 from hrmdoc.roles.stated import absent_metrics, check_stated
 
 __all__ = [
+    "Families",
     "RoleMap",
     "absent_metrics",
     "canonical",
     "check_stated",
+    "classify",
     "detect",
     "infer_kind",
     "infer_phase",

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hrmdoc.record.series import RoleGuess
+from hrmdoc.roles.alone import only_losses
+from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
     EVAL,
     GROUPS,
@@ -52,14 +54,18 @@ class RoleMap:
         self._taken: frozenset[str] = frozenset()
         self._exact, self._patterns = _tables(book.frameworks.values())
         self._frameworks = book.frameworks
+        self._families = Families(book.families.values())
         self._here: dict[str, RoleGuess] = {}
+        self._alone: dict[str, RoleGuess] = {}
         self._seen: dict[str, RoleGuess] = {}
 
     def __call__(self, metric: str) -> RoleGuess:
         """The role of a metric, from memory where it was asked for before."""
         known = self._seen.get(metric)
         if known is None:
-            known = self._seen[metric] = self._stated(metric) or self._look_up(metric)
+            known = self._seen[metric] = (
+                self._stated(metric) or self._alone.get(metric) or self._look_up(metric)
+            )
         return known
 
     def settle(self, framework: str, metrics: Collection[str] = ()) -> bool:
@@ -72,10 +78,15 @@ class RoleMap:
         known = self._frameworks.get(framework)
         here = {normalised(name): _guess(role) for name, role in known.own_metrics.items()} if known else {}
         taken = frozenset(role for metric, role in self._own.items() if role and metric in metrics)
-        if here == self._here and taken == self._taken:
-            return False
-        self._here, self._taken, self._seen = here, taken, {}
-        return True
+        changed = here != self._here or taken != self._taken
+        if changed:
+            self._here, self._taken, self._seen = here, taken, {}
+        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
+        alone = only_losses(unstated, self._families, taken)
+        if changed or alone != self._alone:
+            self._alone, self._seen = alone, {}
+            return True
+        return False
 
     def absent(self, metrics: Collection[str]) -> dict[str, str]:
         """The roles that the user gave to metrics that the run does not have: metric -> role."""

@@ -13,6 +13,7 @@ from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
 from hrmdoc.rulebook.schema.common import Applies, Severity
+from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.frameworks import ConfigKey, Framework, Resume
 from hrmdoc.rulebook.schema.remedies import Change, Remedy, Verify
 from hrmdoc.rulebook.schema.signatures import MESSAGE, Signature
@@ -28,6 +29,7 @@ __all__ = [
     "Change",
     "ConfigKey",
     "EventWhen",
+    "Family",
     "Framework",
     "Given",
     "LinesWhen",

@@ -13,6 +13,7 @@ from hrmdoc.rulebook import conditions, formerly, relations, wordings
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
 from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.remedies import Remedy
 from hrmdoc.rulebook.schema.signatures import SignatureFile
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
@@ -39,6 +40,8 @@ def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:
             book.causes[parsed.id] = parsed
         elif isinstance(parsed, Remedy):
             book.remedies[parsed.id] = parsed
+        elif isinstance(parsed, Family):
+            book.families[parsed.id] = parsed
         elif isinstance(parsed, Typical):
             book.typical[parsed.id] = parsed
         else:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.frameworks import Framework
 from hrmdoc.rulebook.schema.remedies import Remedy
 from hrmdoc.rulebook.schema.signatures import Signature, SignatureFile
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
 from hrmdoc.rulebook.schema.typical import Typical
 
-RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Typical
+RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Family | Typical
 FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
     "signatures": SignatureFile,
     "causes": Cause,
     "remedies": Remedy,
     "frameworks": Framework,
+    "families": Family,
     "typical": Typical,
 }
 
@@ -31,5 +33,6 @@ class Rulebook(Struct, frozen=True):
     causes: dict[str, Cause] = field(default_factory=dict)
     remedies: dict[str, Remedy] = field(default_factory=dict)
     frameworks: dict[str, Framework] = field(default_factory=dict)
+    families: dict[str, Family] = field(default_factory=dict)
     typical: dict[str, Typical] = field(default_factory=dict)
     formerly: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,0 +1,56 @@
+"""Two nets that train against one another: their losses are told by what each comes to, not by their fall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hrmdoc.measures.function import Member, function
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
+
+JUDGES = frozenset({"d", "disc", "discriminator", "dis"})
+FORGERS = frozenset({"g", "gen", "generator"})
+NEUTRAL = frozenset({"loss", "losses", "err", "real", "fake", "gan", "adv", "total", "train", "avg", "mean"})
+"""Words that say which term of the loss it is."""
+CERTAIN = 0.01
+"""Loss of a discriminator that tells every forgery."""
+NEARLY = 0.05
+HOPELESS = 5.0
+"""Loss of a generator of which one forgery in 150 passes."""
+
+
+@function("families", roles=0, points=20, families=("loss", "error", ""))
+def discriminator_won(members: Sequence[Member]) -> Series | None:
+    """The loss of a discriminator that has come to nothing by the last third of the run, while that of its
+    generator is no lower than at first."""
+    for judge, forger in _pairs(members):
+        certainty = _late(judge.values)
+        early, late = middle(forger.values[: len(forger.values) // 3]), _late(forger.values)
+        won = 0.0 <= certainty < CERTAIN and late >= max(early, 0.5)
+        if won or (0.0 <= certainty < NEARLY and late > HOPELESS and late > 1.5 * early):
+            return judge.series
+    return None
+
+
+def _late(values: FloatArray) -> float:
+    return middle(values[-(len(values) // 3) :])
+
+
+def _pairs(members: Sequence[Member]) -> Iterator[tuple[Member, Member]]:
+    """Losses whose names differ in nothing but whose they are: `Loss_D` and `Loss_G`, `D_A` and `G_A`."""
+    forgers = {_rest(one, FORGERS): one for one in members if not FORGERS.isdisjoint(_words(one))}
+    for one in members:
+        if not JUDGES.isdisjoint(_words(one)) and (other := forgers.get(_rest(one, JUDGES))) is not None:
+            yield one, other
+
+
+def _words(member: Member) -> tuple[str, ...]:
+    return member.series.nature.words
+
+
+def _rest(member: Member, own: frozenset[str]) -> frozenset[str]:
+    """What a name says beside whose loss it is: of `errD`, which is also taken apart, `err`."""
+    words = _words(member)
+    glued = {one + other for one in words for other in words}
+    return frozenset(words) - own - glued - NEUTRAL

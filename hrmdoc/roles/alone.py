@@ -1,0 +1,50 @@
+"""A loss that no table knows is the loss where a run has no other: `seg_loss`, or `CE T` beside `CE V`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from hrmdoc.record.series import RoleGuess
+from hrmdoc.roles.families import Families, words_of
+
+_WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
+_OF_ONE_SIDE = frozenset(
+    """
+    g d gen generator disc discriminator dis adv adversarial actor policy pi alpha kl critic value vf q qf td
+    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
+)
+"""Words of losses that wander by their nature, and say nothing of the whole."""
+
+
+def only_losses(
+    roles: Mapping[str, str | None], families: Families, stated: Set[str]
+) -> dict[str, RoleGuess]:
+    """Guessed roles for metrics that have none: the training loss and that of held-out data, each where
+    nothing else has that role and one metric alone may be meant.
+
+    Args:
+        roles: metric -> its role by its name, of those of which the user says nothing.
+        families: what tells their family.
+        stated: roles that the user gave to metrics.
+    """
+    taken = stated | set(roles.values())
+    known = {name: families(name) for name, role in roles.items() if role is None}
+    losses = {name: one for name, one in known.items() if one.family == "loss"}
+    found: dict[str, RoleGuess] = {}
+    for held_out, role in ((False, "train.loss"), (True, "eval.loss")):
+        if role in taken or "rl.reward" in taken:
+            continue
+        side = [name for name, one in losses.items() if one.held_out == held_out]
+        if (name := _meant(side)) is not None:
+            found[name] = RoleGuess(role, guessed=True)
+    return found
+
+
+def _meant(names: list[str]) -> str | None:
+    """The one that is the loss: the only one there is, or the only one that is called the whole."""
+    able = [name for name in names if _OF_ONE_SIDE.isdisjoint(words_of(name))]
+    whole = [name for name in able if not _WHOLE.isdisjoint(words_of(name))]
+    for chosen in (names if len(names) == len(able) else [], whole):
+        if len(chosen) == 1:
+            return chosen[0]
+    return None

@@ -1,0 +1,88 @@
+"""What the name of a series says of its family, and when a loss that no table knows is the loss."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hrmdoc.roles import Families, RoleMap
+from hrmdoc.roles.families import words_of
+from hrmdoc.rulebook import load
+
+NAMES = {
+    "Loss_D": "loss",
+    "errG": "error",
+    "KLD": "divergence",
+    "kl_loss": "divergence",
+    "grpo_loss/kl_divergence_mean": "divergence",
+    "CE V": "loss",
+    "critic/vf_loss": "loss",
+    "val/clsloss": "loss",
+    "valid PER": "error",
+    "samples_per_second": "clock",
+    "loss_weight": "schedule",
+    "fg_dice_coef": "score",
+    "mAP50": "score",
+    "val_F1_score": "score",
+    "AvgReturn": "reward",
+    "total_gradient_norm": "norm",
+    "D(x)": "",
+    "best_val_loss": "",
+    "rewards/format/std": "",
+}
+
+
+@pytest.fixture(scope="module")
+def families() -> Families:
+    return Families(load().families.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_word_of_the_name_tells_the_family(families: Families, name: str) -> None:
+    assert families(name).family == NAMES[name]
+
+
+def test_a_role_tells_it_before_any_word(families: Families) -> None:
+    assert families("my_score", "train.loss").family == "loss"
+
+
+def test_what_a_name_promises_is_never_below_zero(families: Families) -> None:
+    assert families("train/box_loss").floor == 0.0
+    assert families("nll").floor == -math.inf
+    assert families("PER").floor == 0.0
+
+
+def test_a_name_says_whether_data_is_held_out(families: Families) -> None:
+    assert families("CE V").held_out
+    assert families("val_seg_loss").held_out
+    assert not families("CE T").held_out
+
+
+def test_words_stand_between_separators_and_where_capitals_begin() -> None:
+    assert words_of("valF1Score/Loss_D") == ("valf1score", "val", "f", "score", "loss", "d")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "roles"),
+    [
+        (["CE T", "CE V", "acc V"], {"CE T": "train.loss", "CE V": "eval.loss", "acc V": None}),
+        (["recon", "KLD", "total loss x"], {"recon": None, "total loss x": "train.loss"}),
+        (["loss_a", "loss_b"], {"loss_a": None, "loss_b": None}),
+        (["loss", "my_seg_loss"], {"loss": "train.loss", "my_seg_loss": None}),
+        (["Loss_D", "Loss_G"], {"Loss_D": None, "Loss_G": None}),
+        (["sac_critic_loss_now"], {"sac_critic_loss_now": None}),
+    ],
+)
+def test_the_only_loss_is_the_loss(metrics: list[str], roles: dict[str, str | None]) -> None:
+    known = RoleMap(load())
+    known.settle("unknown", metrics)
+    assert {name: known(name).role for name in roles} == roles
+
+
+def test_a_loss_that_comes_later_takes_the_role_back() -> None:
+    known = RoleMap(load())
+    assert known.settle("unknown", ["my_seg_loss"])
+    assert known("my_seg_loss").role == "train.loss"
+    assert known.settle("unknown", ["my_seg_loss", "loss"])
+    assert known("my_seg_loss").role is None
