@@ -23,7 +23,7 @@ class CheckNode:
         self._expression = expressions.compile_expression(text)
         every = measures.all_functions()
         subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
-        self._of_the_run = not subjects.isdisjoint(("run", "ranks"))
+        self._of_the_run = not subjects.isdisjoint(("run", "families", "ranks"))
         self._asked: tuple[object, ...] = ()
         self._finding = Finding("not_evaluated")
 

@@ -115,11 +115,11 @@ class Examination:
                 self._matches.setdefault(match.signature.symptom, []).append((line, match))
             launchers = [rule.id for rule in self._plan.rules if rule.launcher]
             self.run.extend(ranks.facts(self.run, self._matches, launchers))
-<<<<<<< HEAD
         seen = self._named_by()
         if seen != self._named:
             self._canonical = roles.canonical(self.run, self.book)
             roles.settle(self.run, str(self._known(self._canonical).get("run.framework") or "unknown"))
+            roles.classify(self.run, self._families)
             self._named = seen
         return self._canonical
 
@@ -133,12 +133,6 @@ class Examination:
         ]
         tables = [one.steps[:1].tobytes() for one in series if one.axis == "epoch"]
         return run.stated, len(run.facts), names, tables, run.formats[:], len(run.lines)
-=======
-        canonical = roles.canonical(self.run, self.book)
-        roles.settle(self.run, str(self._known(canonical).get("run.framework") or "unknown"))
-        roles.classify(self.run, self._families)
-        return canonical
->>>>>>> a9697a3 (Every series is judged by the family that its name tells: terms that run away, errors below zero, scores at nothing or at chance, rewards that end below their start, a discriminator that has won; the only loss of a log is its loss)
 
     def _known(self, canonical: Mapping[str, Fact]) -> dict[str, Any]:
         return {key: _number(fact.value) for key, fact in canonical.items()} | self._stated

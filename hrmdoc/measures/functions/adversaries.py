@@ -20,7 +20,13 @@ HOPELESS = 5.0
 """Loss of a generator of which one forgery in 150 passes."""
 
 
-@function("families", roles=0, points=20, families=("loss", "error", ""))
+@function(
+    "families",
+    roles=0,
+    points=20,
+    families=("loss", "error", ""),
+    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+)
 def discriminator_won(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator that has come to nothing by the last third of the run, while that of its
     generator is no lower than at first."""
