@@ -100,7 +100,7 @@ class Metrics:
         """Takes in one update of a watch."""
         self._actions.update((action.remedy, action.status) for action in update.actions)
         run = clean(watch.following, 1000).encode(errors="backslashreplace").decode()
-        open_, numbers = tuple(watch.incidents.open), dict(_numbers(update))
+        open_, numbers = tuple(watch.incidents.open), dict(_progress_numbers(update))
         self._standing = _Standing(run, update.analysis.verdict, open_, numbers, time.time())
         if time.monotonic() - self._written >= WRITE_EVERY_S:
             self._write()
@@ -136,8 +136,8 @@ class Metrics:
 
     def _of_run(self, standing: _Standing, gauge: Callable[..., Any]) -> Iterator[Metric]:
         run = standing.run
-        yield _one(gauge, "watching", "Whether somebody watches the run.", run, float(self._watching))
-        yield _one(gauge, "last_examined_timestamp_seconds", "When it was examined.", run, standing.at)
+        yield _gauge(gauge, "watching", "Whether somebody watches the run.", run, float(self._watching))
+        yield _gauge(gauge, "last_examined_timestamp_seconds", "When it was examined.", run, standing.at)
         verdicts = gauge("hrmdoc_verdict", "The verdict on the run: the one that is 1.", labels=_VERDICT)
         for verdict in VERDICTS:
             verdicts.add_metric([run, verdict], float(verdict == standing.verdict))
@@ -149,7 +149,7 @@ class Metrics:
         passed = time.monotonic() - standing.steady if self._watching else 0.0
         for name, value in standing.numbers.items():
             ages = name in ("heartbeat_age_seconds", "quiet_seconds")
-            yield _one(gauge, name, _HELP[name], run, value + passed if ages else value)
+            yield _gauge(gauge, name, _HELP[name], run, value + passed if ages else value)
 
     def _write(self) -> bool:
         """Whether the file holds the newest; a disk that is full is tried again at the next update."""
@@ -181,13 +181,13 @@ _ROLES = {
 }
 
 
-def _one(gauge: Callable[..., Any], name: str, what: str, run: str, value: float) -> Any:
+def _gauge(gauge: Callable[..., Any], name: str, what: str, run: str, value: float) -> Any:
     found = gauge(f"hrmdoc_{name}", what, labels=["run"])
     found.add_metric([run], value)
     return found
 
 
-def _numbers(update: Update) -> Iterator[tuple[str, float]]:
+def _progress_numbers(update: Update) -> Iterator[tuple[str, float]]:
     """What can be known of the run now."""
     run, progress = update.analysis.run, update.analysis.run.progress
     if progress is not None:

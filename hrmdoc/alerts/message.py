@@ -68,7 +68,7 @@ class Message(Struct, frozen=True):
         """The whole in a few lines, for people."""
         lines = [self.title, harmless(self.note)] if self.note and self.incidents else [self.title]
         if self.incidents:
-            lines += _told(self.incidents[0], self.status)
+            lines += _incident_lines(self.incidents[0], self.status)
             lines += _others(self.incidents[1:])
         lines.append(harmless(f"key {self.key}"))
         body = "\n".join(line for line in lines if line)[:LONGEST]
@@ -91,7 +91,7 @@ class Message(Struct, frozen=True):
         }
 
 
-def _told(incident: Incident, status: str) -> list[str]:
+def _incident_lines(incident: Incident, status: str) -> list[str]:
     where = "" if incident.step is None else f" at step {incident.step}"
     if status == "resolved":
         return [harmless(f"over: {incident.title}{where}")]

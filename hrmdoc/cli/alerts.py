@@ -55,9 +55,9 @@ def list_() -> int:
             tries = f"{failing.count} {'try' if failing.count == 1 else 'tries'} in a row"
             click.echo(f"  failing: {failing.why} ({tries}; the next in {rest} s)")
         for _, message in outbox.waiting():
-            click.echo(f"  waits: {_told(message)}")
+            click.echo(f"  waits: {_message_line(message)}")
         for _, message in outbox.given_up():
-            click.echo(f"  given up: {_told(message)}")
+            click.echo(f"  given up: {_message_line(message)}")
     return 0
 
 
@@ -140,6 +140,6 @@ def _described(route: Route) -> str:
     return f"{route.name}: {', '.join(parts)}"
 
 
-def _told(message: Message) -> str:
+def _message_line(message: Message) -> str:
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(message.at))
     return f"{at}  {message.title}  {message.key}"

@@ -135,7 +135,7 @@ class Examination:
         return run.stated, len(run.facts), names, tables, run.formats[:], len(run.lines)
 
     def _known(self, canonical: Mapping[str, Fact]) -> dict[str, Any]:
-        return {key: _number(fact.value) for key, fact in canonical.items()} | self._stated
+        return {key: _unquoted(fact.value) for key, fact in canonical.items()} | self._stated
 
     def _symptom(self, planned: Planned, finding: Finding, scene: Scene) -> Symptom:
         """The rule's words around a finding; of most rules nothing is seen, again and again."""
@@ -244,7 +244,7 @@ def facts_in(line: Line, match: SignatureMatch) -> Iterator[Fact]:
             yield Fact(key, float(found[1]) * _GIB[found[2]], "run", line.file, line.line)
 
 
-def _number(value: Any) -> Any:
+def _unquoted(value: Any) -> Any:
     """A word that spells a number as that number: environment variables and command lines know only words."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return value

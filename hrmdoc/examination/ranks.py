@@ -63,12 +63,12 @@ def facts(run: Run, matches: Matches, launchers: Collection[str] = ()) -> Iterat
     named = _launchers_word(matches)
     if named in silent:
         silent = [named]
-    first = _first(words, silent, named)
+    first = _first_to_fail(words, silent, named)
     if first is not None:
-        file, line = _place(run, words, first)
+        file, line = _last_place(run, words, first)
         yield Fact("ranks.first_failed", first, "run", file, line)
     if silent:
-        yield Fact("ranks.silent", _listed(silent), "run", *_place(run, words, silent[0]))
+        yield Fact("ranks.silent", _listed(silent), "run", *_last_place(run, words, silent[0]))
         yield Fact("ranks.bereft", len(words), "run")
     seen = run.ranks
     if len(seen) > 1 and len(seen) < (size := _world(run)):
@@ -175,7 +175,7 @@ def _launchers_word(matches: Matches) -> int | None:
     return next(iter([*summed[-1:], *failed[:1]]), None)
 
 
-def _first(words: Mapping[int, LastWord], silent: Sequence[int], named: int | None) -> int | None:
+def _first_to_fail(words: Mapping[int, LastWord], silent: Sequence[int], named: int | None) -> int | None:
     """Who failed first: the only one that is silent, else who had an error of his own, else the one that the
     launcher names.
 
@@ -191,7 +191,7 @@ def _first(words: Mapping[int, LastWord], silent: Sequence[int], named: int | No
     return None if first is None or (first.cascade and len(near) > 1) else first.rank
 
 
-def _place(run: Run, words: Mapping[int, LastWord], rank: int) -> tuple[str, int | None]:
+def _last_place(run: Run, words: Mapping[int, LastWord], rank: int) -> tuple[str, int | None]:
     """Where the last word of `rank` stands, or its last point, if it said nothing."""
     if rank in words:
         return words[rank].file, words[rank].line

@@ -231,10 +231,10 @@ def _unfolded(line: Line, first: Line) -> bool:
 
 def _captured(groups: Mapping[str, str | None]) -> dict[str, Captured]:
     """Groups that took part; `free_2` is another place where a wording may carry `free`."""
-    return {_ALTERNATIVE.sub("", name): _value(text) for name, text in groups.items() if text is not None}
+    return {_ALTERNATIVE.sub("", name): _capture(text) for name, text in groups.items() if text is not None}
 
 
-def _value(text: str) -> Captured:
+def _capture(text: str) -> Captured:
     if _INTEGER.fullmatch(text):
         return int(text)
     if _DECIMAL.fullmatch(text):

@@ -24,12 +24,12 @@ def devices(analysis: Analysis) -> int | None:
     facts, run = analysis.situation.facts, analysis.run
     if str(facts.get("device.kind", "")).startswith("cpu"):
         return 0
-    sizes = (facts.get("world_size"), _stated(analysis, "env", "gpu_count"), len(run.ranks) or None)
+    sizes = (facts.get("world_size"), _stated_fact(analysis, "env", "gpu_count"), len(run.ranks) or None)
     known = next((one for one in sizes if isinstance(one, int | float) and not isinstance(one, bool)), None)
     return None if known is None or not 0 < known < 1e7 else int(known)
 
 
-def _stated(analysis: Analysis, scope: str, key: str) -> Plain:
+def _stated_fact(analysis: Analysis, scope: str, key: str) -> Plain:
     fact = analysis.run.fact(key, scope)
     return None if fact is None else fact.value
 
@@ -40,7 +40,7 @@ _EVENT_FILE = re.compile(r"events\.out\.tfevents\.\d+\.(?P<host>[\w.-]+?)(?:\.\d
 def host(analysis: Analysis) -> str:
     """The machine that the run told of, or that an event file is named after."""
     for scope, key in (("run", "run.host"), ("env", "host"), ("env", "HOSTNAME"), ("env", "SLURMD_NODENAME")):
-        if isinstance(host := _stated(analysis, scope, key), str) and host:
+        if isinstance(host := _stated_fact(analysis, scope, key), str) and host:
             return safe(host, 64)
     files = (name for series in analysis.run.series.values() for name in series.files[:1])
     found = next((match for name in files if (match := _EVENT_FILE.search(name))), None)
@@ -50,7 +50,7 @@ def host(analysis: Analysis) -> str:
 def user(analysis: Analysis, files: Iterable[str]) -> str:
     """Who the run says that it ran for, else who owns its records."""
     for key in ("SLURM_JOB_USER", "USER", "LOGNAME", "username", "user"):
-        if isinstance(user := _stated(analysis, "env", key), str) and user:
+        if isinstance(user := _stated_fact(analysis, "env", key), str) and user:
             return safe(user, 64)
     for file in files:
         with suppress(OSError):
@@ -82,14 +82,14 @@ def settings(analysis: Analysis) -> dict[str, Plain]:
     for (scope, key), fact in analysis.run.facts.items():
         if scope == "config" and _is_plain(fact.value) and len(key) <= LONGEST:
             found.setdefault(safe(key, LONGEST), fact.value)
-    return {key: _short(key, value) for key, value in _first(found, MOST_SETTINGS)}
+    return {key: _short(key, value) for key, value in _first_few(found, MOST_SETTINGS)}
 
 
 def _config_keys(book: Rulebook) -> frozenset[str]:
     return frozenset(key for framework in book.frameworks.values() for key in framework.config)
 
 
-def _first(found: dict[str, Plain], most: int) -> Iterator[tuple[str, Plain]]:
+def _first_few(found: dict[str, Plain], most: int) -> Iterator[tuple[str, Plain]]:
     return (pair for pair, _ in zip(found.items(), range(most), strict=False))
 
 

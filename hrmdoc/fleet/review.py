@@ -35,14 +35,14 @@ def html(found: Sequence[Done]) -> str:
     """The review as one page that loads nothing. Chapters come in the order of the runs, the worst first."""
     template = environment().get_template("fleet.html.j2")
     chapters = [Markup(done.extra) for done in _ranked(found) if done.extra]  # noqa: S704 (escaped when it was made)
-    return template.render(**_words(found), chapters=chapters, style=Markup(style()), moment=moment)  # noqa: S704 (own file)
+    return template.render(**_page_words(found), chapters=chapters, style=Markup(style()), moment=moment)  # noqa: S704 (own file)
 
 
 def markdown(found: Sequence[Done]) -> str:
     """The review as Markdown."""
     template = environment().overlay(autoescape=False).get_template("fleet.md.j2")
     chapters = [done.extra for done in _ranked(found) if done.extra]
-    text = template.render(**_words(found), chapters=chapters, md=markdown_safe)
+    text = template.render(**_page_words(found), chapters=chapters, md=markdown_safe)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
@@ -87,7 +87,7 @@ def _ranked(found: Sequence[Done]) -> list[Done]:
     return sorted(found, key=lambda done: order[done.summary.path])
 
 
-def _words(found: Sequence[Done]) -> dict[str, Any]:
+def _page_words(found: Sequence[Done]) -> dict[str, Any]:
     """What every form of the review says."""
     runs = ranked(done.summary for done in found)
     return {

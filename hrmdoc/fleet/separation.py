@@ -65,7 +65,7 @@ def separations(runs: Iterable[Summary]) -> list[Separation]:
     families = {"": judged, **_by_folder(judged)}
     cuts = [(folder, _cuts(members), members) for folder, members in families.items() if _worth(members)]
     tried = sum(len(found) for _, found, _ in cuts)
-    best = [one for folder, found, members in cuts for one in _told(folder, found, members, tried)]
+    best = [one for folder, found, members in cuts for one in _separations_of(folder, found, members, tried)]
     return sorted(best, key=lambda one: (one.p, -one.of, one.cut))[:MOST_TOLD]
 
 
@@ -121,7 +121,7 @@ def _spelt(value: Plain) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _told(
+def _separations_of(
     folder: str,
     found: Mapping[bytes, list[tuple[str, str, Bools, Bools]]],
     runs: Sequence[Summary],

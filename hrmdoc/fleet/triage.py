@@ -219,7 +219,7 @@ def grouped(runs: Sequence[Summary], by: str) -> list[Group]:
     """
     found: dict[str, list[Summary]] = defaultdict(list)
     for run in runs:
-        found[_value(run, by)].append(run)
+        found[_group_value(run, by)].append(run)
     if list(found) == [""] and by not in KEYS:
         known = Counter(key for run in runs for key in run.settings)
         hint = did_you_mean(by, known) or f"one of {', '.join(KEYS)}, or a setting of the runs"
@@ -228,7 +228,7 @@ def grouped(runs: Sequence[Summary], by: str) -> list[Group]:
     return sorted(groups, key=lambda one: (-one.sick, -len(one.runs), one.name))
 
 
-def _value(run: Summary, by: str) -> str:
+def _group_value(run: Summary, by: str) -> str:
     if by == "cause":
         return run.cause.title if run.cause is not None else "none" if not run.sick else ""
     if by in KEYS:

@@ -61,7 +61,7 @@ class Examiner:
         kept = folder / "incidents.jsonl" if folder else None
         self._incidents = IncidentLog(kept, SETTLE_S, self._session.book)
         self._pulse = Pulse(self._session.run, lambda: ())
-        self._rows = _lines(self._file) if self._file else 0
+        self._rows = _line_count(self._file) if self._file else 0
         self._broken: set[str] = set()
         self._urgent = False
         self._spent = time.thread_time()
@@ -135,7 +135,7 @@ class Examiner:
         return changes
 
 
-def _lines(file: str) -> int:
+def _line_count(file: str) -> int:
     """How many lines an earlier run in the same folder left."""
     try:
         with open(file, "rb") as rows:

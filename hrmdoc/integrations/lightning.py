@@ -44,7 +44,7 @@ class Hooks:
             return
         config = {f"trainer.{name}": getattr(trainer, name, None) for name in _CONFIG}
         config["trainer.precision"] = str(trainer.precision)
-        config["model"] = _plain(getattr(pl_module, "hparams", None))
+        config["model"] = _settings_of(getattr(pl_module, "hparams", None))
         options = {"framework": "lightning", **self._options}
         self.monitor = Monitor(rank=trainer.global_rank, config=config, **options)
         facts = {"world_size": int(trainer.world_size)}
@@ -122,7 +122,7 @@ def entry_of_pytorch_lightning() -> list[Any]:
     return [callback_class("pytorch_lightning")()] if enabled() else []
 
 
-def _plain(hparams: Any) -> dict[str, Any]:
+def _settings_of(hparams: Any) -> dict[str, Any]:
     return dict(hparams) if isinstance(hparams, Mapping) else {}
 
 

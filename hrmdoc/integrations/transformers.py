@@ -43,10 +43,10 @@ class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
     @harmless
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Starts a monitor, with the arguments and the model's config as settings of the run."""
-        config = _plain(args)
+        config = _plain_settings(args)
         model = kwargs.get("model")
         if (described := getattr(model, "config", None)) is not None:
-            config["model_config"] = _plain(described)
+            config["model_config"] = _plain_settings(described)
         facts = {"run.total_steps": int(state.max_steps), "world_size": int(args.world_size)}
         options = {
             "framework": _framework(args),
@@ -95,7 +95,7 @@ def _writer(args: Any) -> Any:
     return TensorBoardCallback()._SummaryWriter(log_dir=str(folder / "hrmdoc"))
 
 
-def _plain(described: Any) -> dict[str, Any]:
+def _plain_settings(described: Any) -> dict[str, Any]:
     """Arguments or a model's config as a mapping; empty where they cannot be one."""
     try:
         return dict(described.to_dict())

@@ -111,7 +111,7 @@ class IncidentLog:
         self._waiting = {name: since for name, since in self._waiting.items() if name in showing}
         for incident in changes:
             self._take(incident)
-        self._journal.append(map(_plain, changes))
+        self._journal.append(map(_as_row, changes))
         return changes
 
     def _take(self, incident: Incident) -> None:
@@ -193,7 +193,7 @@ def _incident(analysis: Analysis, symptom: Symptom, change: Change, now: float) 
     )
 
 
-def _plain(incident: Incident) -> dict[str, object]:
+def _as_row(incident: Incident) -> dict[str, object]:
     return {
         key: None if isinstance(value, float) and math.isnan(value) else value
         for key, value in asdict(incident).items()

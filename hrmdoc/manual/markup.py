@@ -29,7 +29,7 @@ def anchor_of(title: str) -> str:
 def settled(text: str, link: Link | None = None) -> str:
     """A page with an anchor at each heading, an empty line before each list, nothing that would be taken for
     a tag, and links at names in code for which `link` has a place."""
-    return "\n".join(_lines(_outside_code(text, link)))
+    return "\n".join(_rendered_lines(_outside_code(text, link)))
 
 
 def _outside_code(text: str, link: Link | None) -> str:
@@ -50,7 +50,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"<(?!https?://)", "&lt;", text)
 
 
-def _lines(text: str) -> Iterator[str]:
+def _rendered_lines(text: str) -> Iterator[str]:
     fenced, before, seen = False, "", set[str]()
     for line in text.splitlines():
         fenced ^= line.startswith("```")

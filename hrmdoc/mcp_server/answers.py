@@ -122,8 +122,8 @@ def _metric(one: Series, quotes: Quotes) -> dict[str, Any]:
             "points": len(one),
             "not_finite": len(one) - len(finite),
             "steps": [int(one.steps.min()), int(one.steps.max())],
-            "range": [_number(finite.min()), _number(finite.max())] if len(finite) else None,
-            "last": _number(one.values[-1]),
+            "range": [_rounded(finite.min()), _rounded(finite.max())] if len(finite) else None,
+            "last": _rounded(one.values[-1]),
         }
     )
 
@@ -143,10 +143,10 @@ def points(one: Series, most: int) -> list[list[Any]]:
         places += np.flatnonzero(~np.isfinite(one.values))[:1].tolist()
         spread = np.linspace(0, total - 1, max(2, most - len(set(places)))).astype(int).tolist()
         chosen = np.array(sorted({*spread, *map(int, places)}))
-    return [[int(one.steps[at]), _number(one.values[at])] for at in chosen]
+    return [[int(one.steps[at]), _rounded(one.values[at])] for at in chosen]
 
 
-def _number(value: Any) -> float | str:
+def _rounded(value: Any) -> float | str:
     number = float(value)
     return float(f"{number:.5g}") if math.isfinite(number) else str(number)
 

@@ -39,8 +39,8 @@ class Cgroup:
         where there is no limit."""
         shares = []
         for folder in self._memory:
-            limit = _number(folder / ("memory.max" if self._second else "memory.limit_in_bytes"))
-            used = _number(folder / ("memory.current" if self._second else "memory.usage_in_bytes"))
+            limit = _counter_in(folder / ("memory.max" if self._second else "memory.limit_in_bytes"))
+            used = _counter_in(folder / ("memory.current" if self._second else "memory.usage_in_bytes"))
             if limit and used is not None and limit < _NO_LIMIT:
                 stat = _table(folder / "memory.stat")
                 cached = stat.get("inactive_file" if self._second else "total_inactive_file", 0.0)
@@ -75,7 +75,7 @@ def _upwards(root: Path, path: str) -> Sequence[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def _number(path: Path) -> float | None:
+def _counter_in(path: Path) -> float | None:
     text = text_of(path)
     try:
         return None if text is None else float(int(text))  # "max" is no number

@@ -65,7 +65,7 @@ class Kept:
 
     def _rewrite(self) -> None:
         if self._path is not None:
-            kept = _thinned(_lines(self._path))
+            kept = _thinned(_kept_lines(self._path))
             replace_file(self._path, "".join(_encoded(line) + "\n" for line in kept))
 
 
@@ -76,14 +76,14 @@ def load(run: Run, path: Path, heard: float) -> int:
     Args:
         heard: when the run was heard last, Unix seconds.
     """
-    lines = _lines(path)
+    lines = _kept_lines(path)
     if not lines or lines[-1].time < heard - STALE_S:
         return 0
     _measure(run, lines, str(path))
     return len(lines)
 
 
-def _lines(path: Path) -> list[_Line]:
+def _kept_lines(path: Path) -> list[_Line]:
     """The samples of a file, in the order of their times; what is none is passed over."""
     try:
         with path.open("rb") as file:

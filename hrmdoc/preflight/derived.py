@@ -69,7 +69,7 @@ def _named_size(known: Mapping[str, Fact]) -> dict[str, Value]:
     return {"model.parameters": int(max(sizes))} if sizes else {}
 
 
-def _first(known: Mapping[str, Fact], *keys: str) -> float | None:
+def _config_number(known: Mapping[str, Fact], *keys: str) -> float | None:
     value = config_value(known, *keys)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
@@ -80,11 +80,13 @@ def _hrm(known: Mapping[str, Fact]) -> dict[str, Value]:
         return {}
     facts: dict[str, Value] = {"run.kind": "hrm"}
     groups, mean = known.get("data.groups"), known.get("data.mean_examples")
-    epochs, batch = _first(known, "epochs"), _first(known, "global_batch_size")
+    epochs, batch = _config_number(known, "epochs"), _config_number(known, "global_batch_size")
     if groups and mean and epochs and batch:
         steps = epochs * float(str(groups.value)) * float(str(mean.value)) / batch
-        facts["run.total_steps"] = int(min(steps, _first(known, "max_steps") or steps))
-    sizes = [_first(known, f"arch.{name}") for name in ("hidden_size", "H_layers", "L_layers", "expansion")]
+        facts["run.total_steps"] = int(min(steps, _config_number(known, "max_steps") or steps))
+    sizes = [
+        _config_number(known, f"arch.{name}") for name in ("hidden_size", "H_layers", "L_layers", "expansion")
+    ]
     vocab = known.get("data.vocab_size")
     if vocab and all(size is not None for size in sizes):
         hidden, high, low, expansion = (float(size or 0) for size in sizes)

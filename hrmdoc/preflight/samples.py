@@ -155,7 +155,7 @@ def _read(path: Path) -> Iterator[dict[str, Any] | Damage]:
             elif path.suffix.lower() == ".json":
                 yield from _json(path, stream.read(4 * _LONGEST_LINE))
             else:
-                yield from _lines(path, stream)
+                yield from _json_lines(path, stream)
     except OSError as error:
         yield Damage(str(path), None, f"cannot be read: {error.strerror}")
 
@@ -189,7 +189,7 @@ def _json(path: Path, text: str) -> Iterator[dict[str, Any] | Damage]:
         yield sample if isinstance(sample, dict) else Damage(str(path), None, f"sample {index} is no object")
 
 
-def _lines(path: Path, stream: Any) -> Iterator[dict[str, Any] | Damage]:
+def _json_lines(path: Path, stream: Any) -> Iterator[dict[str, Any] | Damage]:
     lines = iter(lambda: stream.readline(_LONGEST_LINE), "")
     for number, line in enumerate(islice(lines, 2 * MOST_SAMPLES), 1):
         if not line.strip():

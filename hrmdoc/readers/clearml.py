@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.readers.support.base import Context, Session
+from hrmdoc.readers.support.json_text import part
 from hrmdoc.readers.support.whole import json_session
-from hrmdoc.readers.tables.objects import ObjectSession, Row, part
+from hrmdoc.readers.tables.objects import ObjectSession, Row
 from hrmdoc.record.records import Fact, Line, Record, Value
 
 NAME = "clearml"

@@ -220,7 +220,7 @@ def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) 
 
     Their precision is the lowest there is: a real curve of the same metric must come first.
     """
-    step, epoch = _first(singles, STEP_KEYS), _first(singles, EPOCH_KEYS)
+    step, epoch = _first_number(singles, STEP_KEYS), _first_number(singles, EPOCH_KEYS)
     axis: Axis = "step" if step is not None else "epoch" if epoch is not None else "index"
     at = np.array([step if step is not None else epoch or 0], np.int64)
     split = split_of(context.path) if single_file else ""
@@ -233,7 +233,7 @@ def _finals(context: Context, singles: Mapping[str, Any], *, single_file: bool) 
             )
 
 
-def _first(singles: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+def _first_number(singles: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     """The first finite number under one of the names."""
     found = (number(singles.get(name)) for name in names)
     return next((int(value) for value in found if value is not None and math.isfinite(value)), None)

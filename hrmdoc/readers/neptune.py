@@ -12,7 +12,8 @@ from typing import Any
 
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import plain_value
-from hrmdoc.readers.tables.objects import ObjectSession, Row, part
+from hrmdoc.readers.support.json_text import part
+from hrmdoc.readers.tables.objects import ObjectSession, Row
 from hrmdoc.record.records import Fact, Record
 
 NAME = "neptune"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import plain_value
+from hrmdoc.readers.support.json_text import part
 from hrmdoc.readers.support.sqlite import MAGIC, Held, Stored, chosen, columns, held
 from hrmdoc.readers.support.sqlite import rows as rows_of
-from hrmdoc.readers.tables.objects import part
 from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Damage, Event, Fact, Record
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.readers.support.base import Context
+from hrmdoc.readers.support.json_text import part
 from hrmdoc.readers.tables.cells import number
-from hrmdoc.readers.tables.objects import ObjectSession, Row, part
+from hrmdoc.readers.tables.objects import ObjectSession, Row
 from hrmdoc.record.records import Record
 
 NAME = "otlp"
@@ -61,12 +62,12 @@ def _points(metric: Any) -> Iterator[Row]:
             nanos = number(part(point, "timeUnixNano"))
             yield {
                 "step": number(step),
-                f"{name}{{{of}}}" if of else name: _value(point),
+                f"{name}{{{of}}}" if of else name: _point_value(point),
                 "_timestamp": None if nanos is None else nanos / _NANO,
             }
 
 
-def _value(point: Any) -> float | None:
+def _point_value(point: Any) -> float | None:
     """A number, which JSON spells as text where it is no number or an integer of 64 bits."""
     double = part(point, "asDouble")
     return number(part(point, "asInt") if double is None else double)

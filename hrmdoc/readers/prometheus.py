@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.readers.support.base import Context, Session
+from hrmdoc.readers.support.json_text import part
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.samples import is_sample, sample, series
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.readers.tables.cells import number
-from hrmdoc.readers.tables.objects import part
 from hrmdoc.record.records import Damage, Points, Record
 
 NAME = "prometheus"

@@ -72,7 +72,7 @@ class _Session(FramedSession):
             return
         step = inside[_STEP].value if _STEP in inside and inside[_STEP].kind == VARINT else 0
         self._step = wire.signed(step)
-        row: dict[str, Any] = {"step": self._step, wire.text(data, inside[_KEY]): _number(data, inside)}
+        row: dict[str, Any] = {"step": self._step, wire.text(data, inside[_KEY]): _scalar_value(data, inside)}
         if _TIME in inside and inside[_TIME].kind == BYTES:
             time = wire.fields(data, inside[_TIME].start, inside[_TIME].end)
             row["_timestamp"] = next((one.value for one in time if one.number == 1), None)
@@ -86,7 +86,7 @@ class _Session(FramedSession):
                 yield Line(line, self._context.path, self._begin, rank=self._context.rank, step=self._step)
 
 
-def _number(data: bytes, inside: dict[int, Field]) -> float | None:
+def _scalar_value(data: bytes, inside: dict[int, Field]) -> float | None:
     """The value of a scalar; protocol buffers leave a zero out."""
     outer = inside.get(_VALUE)
     if outer is None or outer.kind != BYTES:

@@ -34,7 +34,7 @@ def check_effects(
         alone = [fact for fact in facts if fact.key == effect.path]
         wanted = settings_of(alone, frameworks).get(setting)
         found = read.get(setting)
-        if wanted is None or found is None or same(_plain(found.value), _plain(wanted.value)):
+        if wanted is None or found is None or same(_comparable(found.value), _comparable(wanted.value)):
             continue
         place = f" in line {found.line}" if found.line else ""
         raise PatchError(
@@ -45,5 +45,5 @@ def check_effects(
         )
 
 
-def _plain(value: object) -> Plain:
+def _comparable(value: object) -> Plain:
     return value if isinstance(value, bool | int | float | str) else None

@@ -73,14 +73,14 @@ class Patch:
 def _diff(edit: FileEdit) -> str:
     path, here = edit.path.absolute(), Path.cwd()
     name = (path.relative_to(here) if here in path.parents else path).as_posix().lstrip("/")
-    before, after = (_lines(blob.decode("utf-8")) for blob in (edit.before, edit.after))
+    before, after = (_lines_with_ends(blob.decode("utf-8")) for blob in (edit.before, edit.after))
     lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
 
 
-def _lines(text: str) -> list[str]:
+def _lines_with_ends(text: str) -> list[str]:
     """Lines as `git` and `patch` count them: only a line feed ends one."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])

@@ -124,12 +124,12 @@ def fitting(
     possible, unspoken = [], []
     for remedy in suited or remedies:
         try:
-            possible.append(_one(remedy, situation, book, where, framework))
+            possible.append(_prescription(remedy, situation, book, where, framework))
         except UnchangedError:
             continue
         except UnknownKeyError as error:
             unspoken.append(_refused(remedy, error))
-    return list(islice(_different(possible or unspoken), most))
+    return list(islice(_without_repeats(possible or unspoken), most))
 
 
 def _spelled_by(where: Targets, situation: Situation, book: Rulebook) -> Framework | None:
@@ -160,7 +160,7 @@ def _still(one: Prescription, run: Run) -> Prescription:
     return one
 
 
-def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
+def _without_repeats(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
     """Leaves out what changes nothing beyond those before it."""
     made: set[tuple[str, str]] = set()
     for one in prescriptions:
@@ -170,7 +170,7 @@ def _different(prescriptions: Iterable[Prescription]) -> Iterator[Prescription]:
             yield one
 
 
-def _one(
+def _prescription(
     remedy: Remedy, situation: Situation, book: Rulebook, where: Targets, framework: Framework | None
 ) -> Prescription:
     if remedy.kind != "patch":
@@ -241,7 +241,7 @@ def together(
         verify=Verify(tuple(dict.fromkeys(name for remedy in chosen for name in remedy.verify.gone))),
         frameworks=(),
     )
-    return _one(every, situation, book, where, _spelled_by(where, situation, book))
+    return _prescription(every, situation, book, where, _spelled_by(where, situation, book))
 
 
 def first_patch(prescriptions: Mapping[str, Sequence[Prescription]]) -> Prescription | None:

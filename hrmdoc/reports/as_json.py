@@ -39,11 +39,11 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": __version__,
         "run": {
-            "path": _text(run.path),
+            "path": _safe_text(run.path),
             "formats": sorted(set(run.formats)),
             "framework": situation.framework,
             "kind": situation.kind,
-            "kind_reason": _text(situation.reason),
+            "kind_reason": _safe_text(situation.reason),
             "state": analysis.state,
             "first_step": None if progress is None else int(progress.steps.min()),
             "last_step": None if progress is None else int(progress.steps.max()),
@@ -55,12 +55,14 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "symptoms": [_symptom(analysis, symptom) for symptom in analysis.present],
         "hypotheses": [_hypothesis(analysis, one) for one in analysis.diagnosis.hypotheses],
         "not_evaluated": [
-            {"symptom": symptom.id, "missing": [_text(name) for name in symptom.missing]}
+            {"symptom": symptom.id, "missing": [_safe_text(name) for name in symptom.missing]}
             for symptom in analysis.not_evaluated
         ],
-        "input_errors": [{"file": _text(d.file), "line": d.line, "what": _text(d.what)} for d in run.damages],
-        "notes": [_text(note) for note in analysis.notes],
-        "next_check": _text(analysis.diagnosis.next_check),
+        "input_errors": [
+            {"file": _safe_text(d.file), "line": d.line, "what": _safe_text(d.what)} for d in run.damages
+        ],
+        "notes": [_safe_text(note) for note in analysis.notes],
+        "next_check": _safe_text(analysis.diagnosis.next_check),
     }
 
 
@@ -70,15 +72,15 @@ def _symptom(analysis: Analysis, symptom: Symptom) -> dict[str, Any]:
         "title": symptom.title,
         "severity": analysis.severity(symptom),
         "role": symptom.role,
-        "metric": _text(symptom.metric),
+        "metric": _safe_text(symptom.metric),
         "first_step": symptom.first_step,
         "last_step": symptom.last_step,
         "first_time": symptom.first_time,
         "resolved": symptom.state == "resolved",
         "count": symptom.count,
-        "evidence": _text(symptom.evidence),
+        "evidence": _safe_text(symptom.evidence),
         "values": {key: plain(value) for key, value in symptom.values.items()},
-        "source": {"file": _text(symptom.file), "line": symptom.line},
+        "source": {"file": _safe_text(symptom.file), "line": symptom.line},
         "rank": symptom.rank,
         "acknowledged": analysis.acknowledged.get(symptom.id),
         "playbook": symptom.playbook,
@@ -103,7 +105,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {
         "symptom": evidence.symptom,
         "log_odds": round(evidence.log_odds, 3),
-        "evidence": _text(evidence.text),
+        "evidence": _safe_text(evidence.text),
     }
 
 
@@ -117,7 +119,7 @@ def _prescription(one: Prescription) -> dict[str, Any]:
         "patch": [
             {
                 "key": c.key,
-                "file": _text(c.file),
+                "file": _safe_text(c.file),
                 "path": c.path,
                 "from": plain(c.before),
                 "to": plain(c.after),
@@ -130,7 +132,7 @@ def _prescription(one: Prescription) -> dict[str, Any]:
     }
 
 
-def _text(text: str) -> str:
+def _safe_text(text: str) -> str:
     return redact(clean(text, 2000))
 
 
@@ -144,4 +146,4 @@ def plain(value: object) -> Any:
         return {str(key): plain(redact_value(str(key), one)) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    return _text(str(value))
+    return _safe_text(str(value))

@@ -46,7 +46,7 @@ class Axis:
         digits = max(0, -math.floor(math.log10(step)))
         plain = not self.logarithmic and self.size == 1.0
         return [
-            (float(at), _plain(value, digits) if plain else margin_label(value))
+            (float(at), _decimal(value, digits) if plain else margin_label(value))
             for at, value in zip(found, values, strict=True)
         ]
 
@@ -75,7 +75,7 @@ def _round_step(rough: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
 
-def _plain(value: float, digits: int) -> str:
+def _decimal(value: float, digits: int) -> str:
     """With as many decimals as the steps between the ticks need."""
     value = value + 0.0  # no minus before a zero
     label = f"{value:,.{digits}f}"

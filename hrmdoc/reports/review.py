@@ -69,7 +69,7 @@ def html(analyses: Sequence[Analysis], overlaid: Sequence[Companion] = ()) -> st
         return charts(one.analysis, [twin] if twin else ())
 
     template = environment().get_template("review.html.j2")
-    return template.render(**_words(analyses), charts=drawn, style=Markup(style()))  # noqa: S704 (own file)
+    return template.render(**_page_words(analyses), charts=drawn, style=Markup(style()))  # noqa: S704 (own file)
 
 
 def markdown(analyses: Sequence[Analysis]) -> str:
@@ -78,7 +78,7 @@ def markdown(analyses: Sequence[Analysis]) -> str:
 
     plain = environment().overlay(autoescape=False)  # Markdown is escaped by `md`
     template = plain.get_template("review.md.j2")
-    text = template.render(**_words(analyses), md=markdown_safe, sparkline=sparkline)
+    text = template.render(**_page_words(analyses), md=markdown_safe, sparkline=sparkline)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
@@ -104,7 +104,7 @@ def chapter_markdown(analysis: Analysis) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _words(analyses: Sequence[Analysis]) -> dict[str, Any]:
+def _page_words(analyses: Sequence[Analysis]) -> dict[str, Any]:
     """What both forms of the review say."""
     chapters = [chapter(analysis) for analysis in analyses]
     created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
@@ -124,7 +124,9 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
     for event in analysis.run.events:
         detail = spoken(event.detail)
         words = f"{event.kind}: {safe(detail, 160)}" if detail else event.kind
-        yield Happening(_order(event.time, event.step), _step(event.step), _clock(event.time), words, "event")
+        yield Happening(
+            _order(event.time, event.step), _step(event.step), _utc_clock(event.time), words, "event"
+        )
     for symptom in analysis.present:
         severity = analysis.severity(symptom)
         if severity == "info":
@@ -134,7 +136,7 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
             f"{symptom.title or symptom.id}: {safe(symptom.evidence)}" if symptom.evidence else symptom.title
         )
         yield Happening(
-            _order(at, symptom.first_step), _step(symptom.first_step), _clock(at), words, severity
+            _order(at, symptom.first_step), _step(symptom.first_step), _utc_clock(at), words, severity
         )
         if symptom.state == "resolved":
             step = symptom.last_step
@@ -155,7 +157,7 @@ def _step(step: int | None) -> str:
     return "" if step is None else f"step {step:,}"
 
 
-def _clock(at: float) -> str:
+def _utc_clock(at: float) -> str:
     plausible = math.isfinite(at) and 1e6 < at < 1e11
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at)) if plausible else ""
 

@@ -63,7 +63,9 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
     for_ = [one for one in hypothesis.for_ if one.symptom in seen or not one.symptom]
     against = [one for one in hypothesis.against if abs(one.log_odds) >= WORTH]
     for word, style, evidence in (("for", "green", for_[:4]), ("against", "red", against[:3])):
-        named = [_named(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence]
+        named = [
+            _evidence_line(one, absent=bool(one.symptom) and one.symptom not in seen) for one in evidence
+        ]
         if named:
             put(console, Text(", ").join(named), lead=Text(INDENT).append(f"{word:<9}", style=style))
 
@@ -78,7 +80,7 @@ def _every_evidence(hypothesis: Hypothesis, seen: Mapping[str, Symptom], console
             put(console, line, lead=Text(INDENT).append(sign, style=style))
 
 
-def _named(evidence: Evidence, *, absent: bool) -> Text:
+def _evidence_line(evidence: Evidence, *, absent: bool) -> Text:
     """What speaks for or against, the strongest first."""
     name = f"no {evidence.symptom}" if absent else evidence.symptom or evidence.text
     return Text(name).append(" (strong)" if abs(evidence.log_odds) >= STRONG else "", style="dim")

@@ -149,7 +149,7 @@ class _Config:
         for name in spelling.keys if spelling.type == "bool" else ():
             fact = self.get(name)
             if fact is not None and fact.value is True and fact.file == precision.file:
-                word = _named(fact.key)
+                word = _switch_name(fact.key)
                 if {word, precision.value} == {"bf16", "fp16"}:
                     return at(fact, "precision.also", word)
         return None
@@ -160,13 +160,13 @@ class _Config:
         for fact in held:
             named = precision_of(str(fact.value))
             if fact.value is True or str(fact.value).lower() in ("true", "1"):
-                return at(fact, "precision", _named(fact.key))
+                return at(fact, "precision", _switch_name(fact.key))
             if named and not isinstance(fact.value, bool) and fact.value not in (0, 1):
                 return at(fact, "precision", named)
         return at(held[0], "precision", "fp32") if held else None
 
 
-def _named(switch: str) -> str:
+def _switch_name(switch: str) -> str:
     """The precision in the name of a switch; where it names none (`amp`, `use_mixed_precision`), fp16: what
     autocast takes on CUDA."""
     word = re.search(r"bf16|fp16|fp8", switch.lower())

@@ -33,7 +33,7 @@ def detect(run: Run, book: Rulebook) -> Detected:
         return Detected(str(stated.value), f"{stated.file or 'the run'} names it")
     name, found = _most_marked(run, book)
     if name and (stated is None or name not in _BASES):
-        return Detected(name, f"it shows {', '.join(_plain(marker) for marker in found[:3])}")
+        return Detected(name, f"it shows {', '.join(_shown_marker(marker) for marker in found[:3])}")
     if stated is not None and isinstance(stated.value, str):
         return Detected(stated.value, f"{stated.file or 'the run'} names it")
     return Detected(None, "no framework left a mark")
@@ -53,7 +53,7 @@ def markers_of(run: Run, framework: Framework) -> int:
     return sum(evidence.holds(marker) for marker in framework.markers)
 
 
-def _plain(marker: str) -> str:
+def _shown_marker(marker: str) -> str:
     kind, _, rest = marker.partition(":")
     return f"{kind} {rest}" if kind in _KINDS else repr(marker)
 

@@ -57,17 +57,17 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
     word."""
     stated = facts.get("run.kind")
     if isinstance(stated, str) and stated:
-        return _named(stated), "stated"
+        return _kind_named(stated), "stated"
     if by_settings := _by_settings(facts):
         return by_settings
     roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
     if by_roles := _by_roles(roles):
         return by_roles
     framework = facts.get("run.framework")
-    words = {part for key in run.series for part in _words(key.metric)}
+    words = {part for key in run.series for part in _name_words(key.metric)}
     usual = facts.get("run.framework_kind")
     if isinstance(usual, str) and usual:
-        return _named(usual), f"{framework} runs usually are"
+        return _kind_named(usual), f"{framework} runs usually are"
     if facts.get("lora.rank"):
         return "sft", "it trains a LoRA adapter"
     return _by_words(words, roles, run, framework, facts.get("optimizer.lr"))
@@ -78,7 +78,7 @@ def _by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:
     algorithm = str(facts.get("rl.algorithm") or "").lower()
     for known, kind in ((_BY_REWARD, "rl"), (_BY_PREFERENCE, "preference")):
         if algorithm in known:
-            return _named(kind), f"its config says {algorithm}"
+            return _kind_named(kind), f"its config says {algorithm}"
     if facts.get("rl.num_generations"):
         return "rl", "its config asks for several generations a prompt"
     return None
@@ -89,14 +89,14 @@ def _by_roles(roles: Mapping[str, str]) -> tuple[Kind, str] | None:
     for prefix, kind in (("act.", "hrm"), ("dpo.", "preference"), ("rl.", "rl")):
         for role in sorted(roles):
             if role.startswith(prefix) and not _elsewhere_too(role, roles[role]):
-                return _named(kind), f"it logs {roles[role]}"
+                return _kind_named(kind), f"it logs {roles[role]}"
     return None
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
     """Whether other trainings log the same: an entropy, and a divergence that is called no more than that, as
     autoencoders do."""
-    return role == "rl.entropy" or (role == "rl.kl" and _words(metric)[-1] in ("kl", "kld"))
+    return role == "rl.entropy" or (role == "rl.kl" and _name_words(metric)[-1] in ("kl", "kld"))
 
 
 def _by_words(
@@ -104,7 +104,7 @@ def _by_words(
 ) -> tuple[Kind, str]:
     for known, kind in ((_DETECTION, "detection"), (_PRETRAINING, "pretraining"), (_LANGUAGE, "sft")):
         if found := sorted(words & known):
-            return _named(kind), f"it logs {found[0]}"
+            return _kind_named(kind), f"it logs {found[0]}"
     if found := sorted(words & _PERPLEXITY):
         high = isinstance(rate, int | float) and rate >= FROM_THE_START
         why = f", and its learning rate of {rate:g} is not one of fine-tuning" if high else ""
@@ -123,12 +123,12 @@ def _by_words(
     return "unknown", "nothing in it says"
 
 
-def _words(metric: str) -> list[str]:
+def _name_words(metric: str) -> list[str]:
     lowered = metric.lower()
     return [lowered, *(part for part in lowered.replace("(b)", "").replace("/", " ").split())]
 
 
-def _named(kind: str) -> Kind:
+def _kind_named(kind: str) -> Kind:
     kinds: tuple[Kind, ...] = (
         "pretraining",
         "sft",

@@ -37,7 +37,7 @@ def _values(row: TypicalRow, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the row sets, None where it does not apply, does not hold, or needs what is not known."""
     if not row.applies.fits(str(facts.get("run.kind")), str(facts.get("run.framework"))):
         return None
-    functions: Functions = {**about(facts), "named": lambda fact, words: _named(facts.get(fact), words)}
+    functions: Functions = {**about(facts), "named": lambda fact, words: _holds_word(facts.get(fact), words)}
     condition = compile_expression(row.when)
     computed = {name: compile_expression(value) for name, value in row.sets.items() if is_computed(value)}
     try:
@@ -48,7 +48,7 @@ def _values(row: TypicalRow, facts: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
 
 
-def _named(value: Any, words: str) -> bool:
+def _holds_word(value: Any, words: str) -> bool:
     """Whether a name, plain letters and digits of it, holds one of the words."""
     plain = re.sub(r"[^a-z0-9]", "", str(value or "").lower())
     return any(word in plain for word in words.split())

@@ -135,7 +135,9 @@ class Supervisor:
         checkpoint = self.resumption.newest() if again else None
         words = self.resumption.command(self.command, checkpoint) if again else list(self.command)
         place = self.log if number == 1 else self.log.with_name(f"{self.log.stem}-{number}{self.log.suffix}")
-        attempt = Attempt(number, str(place), platform.node(), self.clock(), checkpoint=_named(checkpoint))
+        attempt = Attempt(
+            number, str(place), platform.node(), self.clock(), checkpoint=_checkpoint_words(checkpoint)
+        )
         return self._followed(attempt, partial(self._start, attempt, words))
 
     def _start(self, attempt: Attempt, words: Sequence[str], files: Sequence[BinaryIO]) -> Child:
@@ -272,5 +274,5 @@ class Supervisor:
         self.ears.say(": ".join(part for part in (f"{status} {what}".strip(), why) if part))
 
 
-def _named(checkpoint: Checkpoint | None) -> str:
+def _checkpoint_words(checkpoint: Checkpoint | None) -> str:
     return "" if checkpoint is None else str(checkpoint.path)

@@ -30,12 +30,12 @@ class Entry:
 def history(run: str) -> list[Entry]:
     """The last lines, the oldest first; what is no incident or action is passed over."""
     folder = kept_in(Path(run))
-    incidents = _lines(folder / "incidents.jsonl", _incident)
-    actions = _lines(folder / "actions.jsonl", _action)
+    incidents = _entries(folder / "incidents.jsonl", _incident)
+    actions = _entries(folder / "actions.jsonl", _action)
     return sorted([*incidents, *actions], key=lambda one: one.at)[-MOST:]
 
 
-def _lines(path: Path, form: Any) -> Iterator[Entry]:
+def _entries(path: Path, form: Any) -> Iterator[Entry]:
     for entry in Journal(path).entries():
         at, step = entry.get("at"), entry.get("step")
         if isinstance(at, int | float) and 0 < at < 1e11:

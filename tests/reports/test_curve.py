@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from hrmdoc.reports.curve import HOVER, Line, Mark, svg, told
+from hrmdoc.reports.curve import HOVER, Line, Mark, described, svg
 
 
 def line(values: np.ndarray, **said: str) -> Line:
@@ -89,7 +89,7 @@ def test_points_on_one_step_and_steps_that_fall_back_are_drawn() -> None:
 
 
 def test_who_does_not_see_the_curve_is_told_its_ends_and_extremes() -> None:
-    said = told("loss", line(np.array([4.0, 1.0, np.nan, 9.0])), "step")
+    said = described("loss", line(np.array([4.0, 1.0, np.nan, 9.0])), "step")
     assert said == "loss: 4 at step 0, 9 at step 3; lowest 1 at 1, highest 9 at 3; 1 not finite"
 
 

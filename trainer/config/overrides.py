@@ -112,14 +112,14 @@ def _flatten(mapping: dict[Any, Any], file: str | None, prefix: str = "") -> Ite
             yield from _flatten(value, file, f"{dotted}.")
         else:
             line = mapping.lc.key(key)[0] + 1 if isinstance(mapping, CommentedMap) else None
-            yield dotted, Setting(_plain(value), file, line)
+            yield dotted, Setting(_builtin(value), file, line)
 
 
-def _plain(value: Any) -> Any:
+def _builtin(value: Any) -> Any:
     """ruamel's number and text types, which remember their spelling, as plain Python."""
     if isinstance(value, bool) or value is None:
         return value
     for kind in (int, float, str):
         if isinstance(value, kind):
             return kind(value)
-    return [_plain(part) for part in value] if isinstance(value, list) else value
+    return [_builtin(part) for part in value] if isinstance(value, list) else value

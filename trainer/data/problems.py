@@ -47,7 +47,7 @@ def read_problems(file: str | Path) -> list[Problem]:
         content = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", file=file) from error
-    rows = _list(content, file) if content.lstrip().startswith("[") else _lines(content, file)
+    rows = _list(content, file) if content.lstrip().startswith("[") else _parsed_lines(content, file)
     problems = []
     for place, (line, row) in enumerate(rows, 1):
         problem = _problem(row, place)
@@ -101,7 +101,7 @@ def _list(content: str, file: str | Path) -> list[tuple[int | None, Any]]:
         raise InputError(f"is no JSON: {error}", file=file) from error
 
 
-def _lines(content: str, file: str | Path) -> list[tuple[int | None, Any]]:
+def _parsed_lines(content: str, file: str | Path) -> list[tuple[int | None, Any]]:
     rows: list[tuple[int | None, Any]] = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():

@@ -39,7 +39,7 @@ def breakdown(predictions: Path, charset: str = SUDOKU) -> dict[str, Any]:
     with np.load(predictions) as file:
         names = sorted({key.partition("__")[0] for key in file.files})
         return {
-            name: _one(
+            name: _scores(
                 charset,
                 *(file[f"{name}__{key}"] for key in ("inputs", "labels", "predictions", "q_halt_logits")),
             )
@@ -47,7 +47,7 @@ def breakdown(predictions: Path, charset: str = SUDOKU) -> dict[str, Any]:
         }
 
 
-def _one(
+def _scores(
     charset: str, inputs: NDArray[Any], labels: NDArray[Any], predicted: NDArray[Any], q_halt: NDArray[Any]
 ) -> dict[str, Any]:
     counted = labels != IGNORE

@@ -43,12 +43,12 @@ def augmenter(groups: list[list[str]], seed: int) -> Callable[[list[str]], list[
 
     def augmented(texts: list[str]) -> list[str]:
         for step in steps:
-            texts = [_one(step.augment(text), text) for text in texts]
+            texts = [_first_made(step.augment(text), text) for text in texts]
         return [text.lower() for text in texts]
 
     return augmented
 
 
-def _one(made: list[str], text: str) -> str:
+def _first_made(made: list[str], text: str) -> str:
     """The text that was made; where nlpaug found nothing to do, the one that there was."""
     return made[0] if made else text

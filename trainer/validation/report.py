@@ -91,14 +91,14 @@ def table(report: Mapping[str, Any]) -> str:
         _row("parameters", [f"{models[name]['parameters']:,}" for name in BOTH]),
         _row("of them in its layers", [f"{models[name]['parameters_in_layers']:,}" for name in BOTH]),
         _row("training", [_training(models[name]) for name in BOTH]),
-        _row("loss on the test split", [_number(models[name]["test_lm_loss"]) for name in BOTH]),
+        _row("loss on the test split", [_spelled(models[name]["test_lm_loss"]) for name in BOTH]),
     ]
     for key in report:
         if key.startswith("hrm_pass@"):
             k = key.partition("@")[2]
             delta = "delta" if "delta" in report and k == "1" else f"delta@{k}"
-            cells = [_share(report, f"{name}_pass@{k}") for name in BOTH]
-            lines.append(_row(f"pass@{k}", [*cells, _share(report, delta)]))
+            cells = [_percentage(report, f"{name}_pass@{k}") for name in BOTH]
+            lines.append(_row(f"pass@{k}", [*cells, _percentage(report, delta)]))
     ended = [
         ", ".join(f"{count} {status}" for status, count in models[name]["ended"].items()) for name in BOTH
     ]
@@ -117,10 +117,10 @@ def _training(model: Mapping[str, Any]) -> str:
     return f"{training['flops']:.3g} FLOP in {training['steps']:,} steps"
 
 
-def _number(value: float | None) -> str:
+def _spelled(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _share(report: Mapping[str, Any], key: str) -> str:
+def _percentage(report: Mapping[str, Any], key: str) -> str:
     value, (low, high) = report[key], report["intervals"][key]["bootstrap"]
     return f"{value:.{SHOWN}f} ({low:.{SHOWN}f} to {high:.{SHOWN}f})"

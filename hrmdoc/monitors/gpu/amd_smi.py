@@ -46,10 +46,10 @@ def read(metrics: str, processes: str) -> Iterator[Device]:
         used, whole = _bytes(memory.get("used_vram")), _bytes(memory.get("total_vram"))
         yield Device(
             index,
-            util=_number(_part(row, "usage").get("gfx_activity")),
+            util=_reading(_part(row, "usage").get("gfx_activity")),
             memory=None if used is None or not whole else (used, whole),
-            temperature=_first(heat, "hotspot", "edge"),
-            power=_first(power, "socket_power", "current_socket_power", "average_socket_power"),
+            temperature=_first_reading(heat, "hotspot", "edge"),
+            power=_first_reading(power, "socket_power", "current_socket_power", "average_socket_power"),
             clock=_clock(_part(row, "clock")),
             slowed=_slowed(_part(row, "throttle")),
             pids=pids.get(index),
@@ -73,11 +73,11 @@ def _part(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _first(cells: Mapping[str, Any], *names: str) -> float | None:
-    return next((value for name in names if (value := _number(cells.get(name))) is not None), None)
+def _first_reading(cells: Mapping[str, Any], *names: str) -> float | None:
+    return next((value for name in names if (value := _reading(cells.get(name))) is not None), None)
 
 
-def _number(cell: Any) -> float | None:
+def _reading(cell: Any) -> float | None:
     cell = cell.get("value") if isinstance(cell, dict) else cell
     known = isinstance(cell, int | float) and not isinstance(cell, bool)
     return float(cell) if known else None
@@ -85,26 +85,26 @@ def _number(cell: Any) -> float | None:
 
 def _bytes(cell: Any) -> float | None:
     unit = cell.get("unit", "MB") if isinstance(cell, dict) else "MB"
-    value = _number(cell)
+    value = _reading(cell)
     return None if value is None else value * _UNITS.get(str(unit), 2.0**20)
 
 
 def _clock(clocks: Mapping[str, Any]) -> float | None:
     """The fastest of the compute units; those that sleep are far below."""
     units = (_part(clocks, name) for name in clocks if name.startswith("gfx"))
-    told = (_first(unit, "clk", "cur_clk") for unit in units)
-    return max((value for value in told if value is not None), default=None)
+    known = (_first_reading(unit, "clk", "cur_clk") for unit in units)
+    return max((value for value in known if value is not None), default=None)
 
 
 def _slowed(held: Mapping[str, Any]) -> bool | None:
     """Whether heat lowers the clocks; the power cap is usual at full load and is not counted."""
-    told = [word for name in HEAT if isinstance(word := held.get(name), str) and word.endswith("ACTIVE")]
-    return any(word == "ACTIVE" for word in told) if told else None
+    known = [word for name in HEAT if isinstance(word := held.get(name), str) and word.endswith("ACTIVE")]
+    return any(word == "ACTIVE" for word in known) if known else None
 
 
 def _pids(listed: Any) -> frozenset[int] | None:
     """Who computes on it; None where it does not list them."""
     if not isinstance(listed, list):
         return None
-    told = (row.get("process_info", row) for row in listed if isinstance(row, dict))
-    return frozenset(one["pid"] for one in told if isinstance(one, dict) and isinstance(one.get("pid"), int))
+    known = (row.get("process_info", row) for row in listed if isinstance(row, dict))
+    return frozenset(one["pid"] for one in known if isinstance(one, dict) and isinstance(one.get("pid"), int))

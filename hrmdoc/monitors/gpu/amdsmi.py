@@ -59,11 +59,11 @@ def _device(library: Any, index: int, handle: Any) -> Device:
     processes = ask(lambda: library.amdsmi_get_gpu_process_list(handle))
     return Device(
         index,
-        util=_first(activity, "gfx_activity"),
+        util=_first_reading(activity, "gfx_activity"),
         memory=(float(used), float(whole)) if used is not None and whole else None,
-        temperature=_number(heat),
-        power=_first(power, "socket_power", "current_socket_power", "average_socket_power"),
-        clock=_first(clocks, "clk", "cur_clk"),
+        temperature=_reading(heat),
+        power=_first_reading(power, "socket_power", "current_socket_power", "average_socket_power"),
+        clock=_first_reading(clocks, "clk", "cur_clk"),
         slowed=_slowed(held),
         pids=_pids(processes),
     )
@@ -75,12 +75,12 @@ def _heat(library: Any, handle: Any) -> Any:
     return library.amdsmi_get_temp_metric(handle, kind, now)
 
 
-def _first(answer: Any, *names: str) -> float | None:
-    told = (_number(answer.get(name)) for name in names) if isinstance(answer, dict) else ()
-    return next((value for value in told if value is not None), None)
+def _first_reading(answer: Any, *names: str) -> float | None:
+    known = (_reading(answer.get(name)) for name in names) if isinstance(answer, dict) else ()
+    return next((value for value in known if value is not None), None)
 
 
-def _number(value: Any) -> float | None:
+def _reading(value: Any) -> float | None:
     """`N/A`, and the largest number of its type, are none."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < UNKNOWN
     return float(value) if known else None
@@ -88,8 +88,10 @@ def _number(value: Any) -> float | None:
 
 def _slowed(held: Any) -> bool | None:
     """Whether heat lowers the clocks; the power cap is usual at full load and is not counted."""
-    told = [held[name] for name in HEAT if isinstance(held.get(name), bool)] if isinstance(held, dict) else []
-    return any(told) if told else None
+    known = (
+        [held[name] for name in HEAT if isinstance(held.get(name), bool)] if isinstance(held, dict) else []
+    )
+    return any(known) if known else None
 
 
 def _pids(processes: Any) -> frozenset[int] | None:

@@ -53,16 +53,16 @@ def used(devices: Sequence[Device], pids: Iterable[int]) -> Sequence[Device]:
 
 def together(devices: Sequence[Device]) -> Values:
     """What the GPUs of a run show as one."""
-    utils = _told(devices, lambda one: one.util)
-    slowed = _told(devices, lambda one: one.slowed)
-    powers = _told(devices, lambda one: one.power)
+    utils = _readings(devices, lambda one: one.util)
+    slowed = _readings(devices, lambda one: one.slowed)
+    powers = _readings(devices, lambda one: one.power)
     behind, index = _outlier([(-one.util, one.index) for one in devices if one.util is not None])
     hotter, hot = _outlier([(one.temperature, one.index) for one in devices if one.temperature is not None])
     slower, slow = _slower(devices)
     return known(
         gpu_util=fmean(utils) if utils else None,
-        gpu_memory_share=max(_told(devices, _share), default=None),
-        gpu_temperature=max(_told(devices, lambda one: one.temperature), default=None),
+        gpu_memory_share=max(_readings(devices, _power_share), default=None),
+        gpu_temperature=max(_readings(devices, lambda one: one.temperature), default=None),
         gpu_power=sum(powers) if powers else None,
         gpu_throttled=fmean(slowed) if slowed else None,
         gpu_behind=behind,
@@ -74,12 +74,12 @@ def together(devices: Sequence[Device]) -> Values:
     )
 
 
-def _told(devices: Sequence[Device], ask: Callable[[Device], float | None]) -> list[float]:
+def _readings(devices: Sequence[Device], ask: Callable[[Device], float | None]) -> list[float]:
     """The answers of those that answer."""
     return [answer for one in devices if (answer := ask(one)) is not None]
 
 
-def _share(device: Device) -> float | None:
+def _power_share(device: Device) -> float | None:
     return 100 * device.memory[0] / device.memory[1] if device.memory and device.memory[1] else None
 
 

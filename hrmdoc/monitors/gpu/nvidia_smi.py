@@ -63,20 +63,20 @@ def read(rows: str, apps: str) -> Iterator[Device]:
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != _FIELDS.count(",") + 1 or not cells[0].isdigit():
             continue
-        util, taken, whole, heat, power = map(_number, cells[2:7])
+        util, taken, whole, heat, power = map(_reading, cells[2:7])
         yield Device(
             int(cells[0]),
             util=util,
             memory=None if taken is None or whole is None else (taken * _MIB, whole * _MIB),
             temperature=heat,
             power=power,
-            clock=_number(cells[8]),
+            clock=_reading(cells[8]),
             slowed=_slowed(cells[7]),
             pids=frozenset(pids.get(cells[1], ())),
         )
 
 
-def _number(cell: str) -> float | None:
+def _reading(cell: str) -> float | None:
     """`[N/A]` and `[Unknown Error]` are none."""
     try:
         return float(cell)

@@ -37,20 +37,23 @@ def read(text: str) -> Iterator[Device]:
         return
     for name, cells in tree.items() if isinstance(tree, dict) else ():
         if (card := _CARD.fullmatch(name)) and isinstance(cells, dict):
-            taken, whole = _first(cells, "VRAM Total Used Memory"), _first(cells, "VRAM Total Memory")
+            taken, whole = (
+                _first_reading(cells, "VRAM Total Used Memory"),
+                _first_reading(cells, "VRAM Total Memory"),
+            )
             yield Device(
                 int(card[1]),
-                util=_first(cells, "GPU use (%)"),
+                util=_first_reading(cells, "GPU use (%)"),
                 memory=None if taken is None or whole is None else (taken, whole),
-                temperature=_first(cells, "Temperature (Sensor junction)", "Temperature"),
-                power=_first(
+                temperature=_first_reading(cells, "Temperature (Sensor junction)", "Temperature"),
+                power=_first_reading(
                     cells, "Average Graphics Package Power", "Current Socket Graphics Package Power"
                 ),
-                clock=_first(cells, "sclk clock speed:"),
+                clock=_first_reading(cells, "sclk clock speed:"),
             )
 
 
-def _first(cells: Mapping[str, Any], *names: str) -> float | None:
+def _first_reading(cells: Mapping[str, Any], *names: str) -> float | None:
     """The first number under a key that begins with one of the names, the earlier names first."""
     for name in names:
         for key, cell in cells.items():

@@ -33,16 +33,16 @@ _HEAD_LINES = 6
 def is_table(text: str) -> bool:
     """Whether one of the first lines is a header of sacct."""
     lines = text.splitlines()[: _HEAD_LINES + 1]
-    return any(_named(lines, at) for at in range(len(lines[:_HEAD_LINES])))
+    return any(_header_at(lines, at) for at in range(len(lines[:_HEAD_LINES])))
 
 
 def rows(text: str) -> Iterator[Row]:
     """The rows of sacct, as columns or with a delimiter."""
     lines = text.splitlines()
-    at = next((place for place in range(min(len(lines), _HEAD_LINES)) if _named(lines, place)), None)
+    at = next((place for place in range(min(len(lines), _HEAD_LINES)) if _header_at(lines, place)), None)
     if at is None:
         return
-    names, cut = _named(lines, at) or ((), _Spans([]))
+    names, cut = _header_at(lines, at) or ((), _Spans([]))
     last = ""
     for place, line in enumerate(lines[at + 1 :], at + 2):
         if line.strip() and not _RULER.fullmatch(line):
@@ -73,7 +73,7 @@ class _Delimited:
         return [cell.strip() for cell in line.split(self._delimiter)]
 
 
-def _named(lines: Sequence[str], at: int) -> tuple[tuple[str, ...], _Spans | _Delimited] | None:
+def _header_at(lines: Sequence[str], at: int) -> tuple[tuple[str, ...], _Spans | _Delimited] | None:
     """The fields that a line names, and how the lines below are cut; None where it is no header."""
     line = lines[at]
     below = lines[at + 1] if at + 1 < len(lines) else ""

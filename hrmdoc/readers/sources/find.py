@@ -65,7 +65,7 @@ def discover_each(
         raise InputError("no path was given")
     search = Search(unpacking, how or Listing())
     noted = search.noted
-    found = [(path, list(_named(path, search))) for path in paths]
+    found = [(path, list(_at_path(path, search))) for path in paths]
     if problems is not None:
         problems += noted
     if not any(sources for _, sources in found):
@@ -78,7 +78,7 @@ def discover_each(
     return [(path, ordered(sources)) for path, sources in found]
 
 
-def _named(path: str, search: Search) -> Iterator[Source]:
+def _at_path(path: str, search: Search) -> Iterator[Source]:
     """Sources of one path that the user named."""
     if path == STDIN:
         yield Source(STDIN, "", STDIN)

@@ -94,14 +94,14 @@ def _walk(node: Any, route: str, depth: int) -> Iterator[Leaf]:
             yield from _walk(value, name, depth + 1)
             continue
         position = node.lc.data.get(key) if hasattr(node, "lc") and node.lc.data else None
-        yield name, _plain(value), position[0] + 1 if position else None
+        yield name, _builtin(value), position[0] + 1 if position else None
 
 
-def _plain(value: Any) -> Any:
+def _builtin(value: Any) -> Any:
     """A leaf as a plain Python value: ruamel's own number and text types remember how they were written."""
     if isinstance(value, bool) or value is None:
         return value
     for kind in (int, float, str):
         if isinstance(value, kind):
             return kind(value)
-    return [_plain(item) for item in value] if isinstance(value, list) else str(value)
+    return [_builtin(item) for item in value] if isinstance(value, list) else str(value)

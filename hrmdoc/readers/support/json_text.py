@@ -57,3 +57,10 @@ def objects_in(text: str, at: int) -> list[Any]:
         except (ValueError, RecursionError):
             return found
         found.append(value)
+
+
+def part(tree: Any, *names: str) -> Any:
+    """What lies below these names; None where there is no such thing."""
+    for name in names:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree

@@ -48,15 +48,15 @@ def is_sample(line: str) -> bool:
 def sample(line: str) -> Sample | None:
     """The sample of a stripped line, None where it is none."""
     found = _SAMPLE.fullmatch(line)
-    value = None if found is None else _number(found["value"])
+    value = None if found is None else _float(found["value"])
     if found is None or value is None:
         return None
-    time = _number(found["time"] or "")
+    time = _float(found["time"] or "")
     seconds = math.nan if time is None else time / 1000 if time > _MILLI else time
     return Sample(found["name"], dict(_LABEL.findall(found["labels"] or "")), value, seconds)
 
 
-def _number(text: str) -> float | None:
+def _float(text: str) -> float | None:
     try:
         return None if "_" in text else float(text)
     except ValueError:

@@ -67,10 +67,3 @@ def _parsed(line: bytes) -> Any:
         return json_text.loads(line)
     except ValueError:
         return _NONE
-
-
-def part(tree: Any, *names: str) -> Any:
-    """What lies below these names; None where there is no such thing."""
-    for name in names:
-        tree = tree.get(name) if isinstance(tree, dict) else None
-    return tree

@@ -15,17 +15,17 @@ _LEVELS = {"critical": "error", "warning": "warning", "info": "notice"}
 def render(results: Sequence[Result], fail_on: str) -> str:
     """A command a line, for each finding that the user did not acknowledge."""
     del fail_on
-    return "".join(line for result in results for line in _lines(result))
+    return "".join(line for result in results for line in _commands(result))
 
 
-def _lines(result: Result) -> Iterator[str]:
+def _commands(result: Result) -> Iterator[str]:
     for finding in result.findings:
         if finding.known:
             continue
-        yield f"::{_LEVELS[finding.severity]} {_place(finding)}::{escaped(_message(result, finding))}\n"
+        yield f"::{_LEVELS[finding.severity]} {_properties(finding)}::{escaped(_message(result, finding))}\n"
 
 
-def _place(finding: Finding) -> str:
+def _properties(finding: Finding) -> str:
     places = {"file": finding.file if finding.file != "-" else "", "line": finding.line or ""}
     places["title"] = f"hrmdoc {finding.id}"
     return ",".join(f"{key}={_property(str(value))}" for key, value in places.items() if value)

@@ -16,10 +16,10 @@ def render(results: Sequence[Result], fail_on: str) -> str:
     """The worst first; a run without a fault is a line."""
     del fail_on
     ranked = sorted(results, key=lambda one: (SEVEREST.index(one.verdict), one.path))
-    return "\n".join(line for line in _lines(ranked))
+    return "\n".join(line for line in _sections(ranked))
 
 
-def _lines(ranked: Sequence[Result]) -> Iterator[str]:
+def _sections(ranked: Sequence[Result]) -> Iterator[str]:
     if len(ranked) != 1:
         yield f"### hrmdoc: {len(ranked):,} looked at\n"
         yield "| | what was looked at | what was found |"

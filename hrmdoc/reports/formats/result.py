@@ -160,11 +160,13 @@ def _unread(document: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _remedy(one: Mapping[str, Any]) -> str:
     """A remedy with what it changes."""
-    changes = ", ".join(f"{c['path']}: {_value(c['from'])} → {_value(c['to'])}" for c in one["patch"])
+    changes = ", ".join(
+        f"{c['path']}: {_shown_value(c['from'])} → {_shown_value(c['to'])}" for c in one["patch"]
+    )
     return f"{one['title']} ({changes})" if changes else str(one["title"])
 
 
-def _value(value: object) -> str:
+def _shown_value(value: object) -> str:
     return "not set" if value is None else str(value)
 
 
