@@ -18,7 +18,6 @@ from pathlib import Path
 
 import psutil
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from hrmdoc.errors import ConfigError, UsageError
 
@@ -32,12 +31,12 @@ from ..model.attention import BACKENDS, check_backend
 from ..model.gradients import gradient_norm, gradients
 from ..model.hrm import HRM
 from ..model.layers import inner_size
-from ..model.loss import compute_loss
 from ..model.step import Batch, Carry, Sums
 from ..optim.adam_atan2 import AdamATan2
 from ..optim.sign_sgd import SignSGD
 from ..setup.plan import make_plan
 from ..state.build import arch_config
+from ..validation.compute import random_batch, step_flops
 
 OPTIONS = {"--seq-len": 81, "--batch": 0, "--vocab": 11, "--seconds": 10}
 WARMUP = 2  # steps that are not counted: caches, lazily made buffers, compilation
@@ -82,32 +81,6 @@ class Stepper:
         self.dense.step()
         self.dense.zero_grad(set_to_none=True)
         return sums
-
-
-def random_batch(info: DataInfo, rows: int, device: torch.device | str, seed: int = 0) -> Batch:
-    """Random tokens in the shape of a batch of training."""
-    draw = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(1, info.vocab_size, (2, rows, info.seq_len), generator=draw, dtype=torch.int32)
-    ids = torch.zeros(rows, dtype=torch.int32)
-    return {
-        key: value.to(device)
-        for key, value in zip(("inputs", "labels", "puzzle_identifiers"), (*tokens, ids), strict=True)
-    }
-
-
-def step_flops(arch: ArchConfig, info: DataInfo, rows: int) -> int:
-    """Floating-point operations of the matrix products of one step (forward, Q-target, backward); two a
-    multiply-add."""
-    batch = random_batch(info, rows, "meta")
-    with torch.device("meta"):
-        model = HRM(arch, info, rows, attention="naive").train()
-        model.labelled_only = (
-            False  # of random_batch every position is labelled, and here labels have no values
-        )
-        with FlopCounterMode(display=False) as counter:
-            carry, outputs = model(model.initial_carry(batch), batch)
-            compute_loss(outputs, carry, arch.loss_type)[0].backward()  # type: ignore[no-untyped-call]
-    return int(counter.get_total_flops())
 
 
 def gemm_rate(

@@ -33,7 +33,9 @@ CHECKPOINT is a run directory (its best checkpoint is taken, by the evaluations 
 checkpoints/step_<N>, or a checkpoint file of the reference HRM or TRM with its all_config.yaml beside.
 Metrics go to stdout as JSON. Every puzzle takes arch.halt_max_steps ACT steps.
 --show prints N boards, those with mistakes first; --draw makes a picture of them; --predictions saves them
-all. --export writes the weights (their average where the run kept one) as the reference saves and loads them.
+all. Of ARC the augmentations of a task vote on its answer, as HRM's authors score it: pass@2 is ARC's own
+measure. --export writes the weights (their average where the run kept one) as the reference saves and loads
+them.
 
 Code. A causal model of a text dataset (hrmdoc dataset text) writes evaluate.samples programs for each problem
 of the test split. --save-completions saves them. --execute-code (or evaluate.execute_code=true) runs each
@@ -164,6 +166,8 @@ def _file(name: str, text: str) -> Path:
 
 def _scored(scored: Scored, request: Request) -> dict[str, Any]:
     from ..evaluation.breakdown import board_of, breakdown, picture, show, table
+    from ..evaluation.draw import ARC
+    from ..evaluation.vote import vote, votes
 
     keys, board = scored.config.evaluate, board_of(scored.data.info)
     steps = scored.model.arch.halt_max_steps
@@ -181,6 +185,9 @@ def _scored(scored: Scored, request: Request) -> dict[str, Any]:
         if board is not None:
             metrics["breakdown"] = breakdown(saved, board)
             sys.stderr.write(table(metrics) + show(saved, board, request.show))
+        if board == ARC:
+            metrics["vote"] = vote(saved, scored.data.path / "identifiers.json")
+            sys.stderr.write(votes(metrics["vote"]))
         if board is not None and "--draw" in request.files:
             request.files["--draw"].write_text(picture(saved, board), encoding="utf-8")
     if request.export is not None:

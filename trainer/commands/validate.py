@@ -66,6 +66,13 @@ FOLDER = click.Path(path_type=Path)
 )
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="[default: auto]")
 @click.option("--threads", type=COUNT, help="Of the CPU [default: 1].")
+@click.option(
+    "--benchmark",
+    type=FOLDER,
+    multiple=True,
+    metavar="CHECKPOINT",
+    help="Score this on DATA instead; repeatable.",
+)
 @click.option("--gate", is_flag=True, help="Exit with 1 where HRM's pass@1 is lower than GPT-2's.")
 def options(**given: Any) -> int:
     """Validate HRM against GPT-2 on the programming problems of DATA: the same tokens, problems, sampling and
@@ -80,12 +87,17 @@ def options(**given: Any) -> int:
     on one CPU: a --budget decides by measuring how much compute fits, so repeat with the --compute that the
     report names. What both models write is run in the sandbox of `hrmdoc evaluate` (see its --help).
 
+    --benchmark scores checkpoints, ours or the reference's, on Sudoku, mazes or ARC in HRM's layout (`hrmdoc
+    dataset`; DATA may be left out: each then has its own), and gives a table of what was reached on how much
+    compute. Puzzles come in random order (--seed), up to --limit groups or until the --budget is spent.
+
     \b
     Examples:
       hrmdoc validate builtin:problems --size tiny
       hrmdoc validate mbpp.jsonl --size small --budget 60
       hrmdoc validate mbpp.jsonl --gpt2 gpt2/ --hrm runs/text --gate
       hrmdoc validate --gate runs/validate-full/report.json
+      hrmdoc validate data/sudoku-extreme-1k --benchmark checkpoints/step_26040 --limit 500
 
     Exit status: 0 done, 1 the gate failed or was not reached, 2 wrong usage or input.
     """
@@ -93,6 +105,9 @@ def options(**given: Any) -> int:
     stated = {key: value for key, value in given.items() if value is not None and key != "config"}
     if given["config"] is not None:
         stated = _of_file(given["config"]) | stated
+    checkpoints = stated.pop("benchmark")
+    if checkpoints:
+        return _benchmark(checkpoints, stated, gate=gate)
     if "data" not in stated:
         hint = "hrmdoc validate builtin:problems --size tiny, or give MBPP's mbpp.jsonl"
         raise UsageError("which problems?", hint=hint)
@@ -166,6 +181,24 @@ def _of_file(file: Path) -> dict[str, Any]:
     return {
         {"hash": "expected", "timeout": "timeout_s"}.get(name, name): value for name, value in found.items()
     } | {name: Path(found[name]) for name in ("gpt2", "hrm", "out") if name in found}
+
+
+def _benchmark(checkpoints: tuple[Path, ...], stated: dict[str, Any], *, gate: bool) -> int:
+    """Scores checkpoints on boards."""
+    takes = {"data", "limit", "seed", "budget", "device", "threads"}
+    if gate or stated.keys() - takes:
+        other = "--gate" if gate else f"--{min(stated.keys() - takes).replace('_', '-')}"
+        raise UsageError(f"--benchmark does not go with {other}", hint="it scores what is trained already")
+    if stated.get("budget") is not None and not 0 < stated["budget"] < float("inf"):
+        raise UsageError(f"--budget must be a number above 0, not {stated['budget']}")
+    from ..validation.benchmark import Task, benchmark, table
+
+    words = tuple(f"{name}={stated[name]}" for name in ("device", "threads") if name in stated)
+    task = Task(stated.get("data"), stated.get("limit"), stated.get("seed", 42), stated.get("budget"), words)
+    found = benchmark(checkpoints, task, _ticking())
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    sys.stderr.write("\n" + table(found))
+    return 0
 
 
 def _report(data: str) -> Any:

@@ -22,10 +22,20 @@ for _token, _char in enumerate(CHARSET, 1):
 
 
 def dihedral(grids: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
-    """One of the 8 symmetries of the square, applied to grids [..., side, side]: `turn % 4` quarter turns,
-    mirrored from 4 on."""
-    turned = np.rot90(grids, turn % 4, axes=(-2, -1))
-    return turned[..., ::-1] if turn >= 4 else turned
+    """One of the 8 symmetries of the square, applied to grids [..., rows, columns], in the reference's
+    numbers, which the names of ARC's augmentations hold: `turn` quarter turns up to 3, mirrored left to
+    right, top to bottom, transposed, and mirrored after a quarter turn."""
+    if turn in (4, 5):
+        return np.flip(grids, -1 if turn == 4 else -2)
+    if turn == 6:
+        return grids.swapaxes(-2, -1)
+    turned = np.rot90(grids, 1 if turn == 7 else turn, axes=(-2, -1))
+    return turned[..., ::-1] if turn == 7 else turned
+
+
+def undo_dihedral(grids: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
+    """The grids that `dihedral` made these of. Mirrors undo themselves."""
+    return dihedral(grids, (4 - turn) % 4 if turn < 4 else turn)
 
 
 def build_maze(

@@ -17,6 +17,7 @@ from .loss import at_all_places, compute_loss, widest_float
 from .step import Batch
 
 Metrics = dict[str, dict[str, float]]
+SMALL = 127  # tokens that a byte holds, beside the mark of those that do not count: ARC has some 10^8
 
 
 @torch.no_grad()
@@ -54,7 +55,7 @@ def evaluate(
             for key, value in metrics.items():
                 total[key] += value
             if predictions is not None:
-                _save_rows(saved, name, batch, outputs)
+                _save_rows(saved, name, batch, outputs, small=model.data.vocab_size <= SMALL)
     finally:
         model.train(training)
     if predictions is not None:
@@ -78,9 +79,13 @@ def _means(total: dict[str, Tensor]) -> dict[str, float]:
     return {"count": count} | {key: value / count if count else float("nan") for key, value in sums.items()}
 
 
-def _save_rows(saved: dict[str, list[np.ndarray]], name: str, batch: Batch, outputs: Batch) -> None:
+def _save_rows(
+    saved: dict[str, list[np.ndarray]], name: str, batch: Batch, outputs: Batch, *, small: bool
+) -> None:
     predictions = at_all_places(outputs["logits"].argmax(-1), outputs, batch["labels"].shape)
     rows = batch | {"predictions": predictions, "q_halt_logits": outputs["q_halt_logits"]}
     real = (batch["labels"] != IGNORE).any(1)
     for key, value in rows.items():
+        if small and key in ("inputs", "labels", "predictions"):
+            value = value.to(torch.int8)
         saved.setdefault(f"{name}__{key}", []).append(value[real].cpu().numpy())

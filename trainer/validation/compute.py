@@ -11,6 +11,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from ..data import DataInfo
+from ..model.arch import ArchConfig
+from ..model.hrm import HRM
+from ..model.loss import compute_loss
+from ..model.step import Batch
 from .budget import cpu_s
 
 TIMED = 3
@@ -22,6 +27,32 @@ def count(step: Callable[[], object]) -> int:
     # Attention in plain products: those of its fused kernels are not all counted.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         step()
+    return int(counter.get_total_flops())
+
+
+def random_batch(info: DataInfo, rows: int, device: torch.device | str, seed: int = 0) -> Batch:
+    """Random tokens in the shape of a batch of training."""
+    draw = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(1, info.vocab_size, (2, rows, info.seq_len), generator=draw, dtype=torch.int32)
+    ids = torch.zeros(rows, dtype=torch.int32)
+    return {
+        key: value.to(device)
+        for key, value in zip(("inputs", "labels", "puzzle_identifiers"), (*tokens, ids), strict=True)
+    }
+
+
+def step_flops(arch: ArchConfig, info: DataInfo, rows: int) -> int:
+    """Floating-point operations of the matrix products of one step (forward, Q-target, backward); two a
+    multiply-add."""
+    batch = random_batch(info, rows, "meta")
+    with torch.device("meta"):
+        model = HRM(arch, info, rows, attention="naive").train()
+        model.labelled_only = (
+            False  # of random_batch every position is labelled, and here labels have no values
+        )
+        with FlopCounterMode(display=False) as counter:
+            carry, outputs = model(model.initial_carry(batch), batch)
+            compute_loss(outputs, carry, arch.loss_type)[0].backward()  # type: ignore[no-untyped-call]
     return int(counter.get_total_flops())
 
 
