@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from hrmdoc.beats import heartbeat
     from hrmdoc.integrations.monitor import Monitor
     from hrmdoc.live.watch import Watch, watch
+    from hrmdoc.reports.card import card
 
-__all__ = ["Analysis", "Monitor", "Watch", "__version__", "analyze", "heartbeat", "watch"]
+__all__ = ["Analysis", "Monitor", "Watch", "__version__", "analyze", "card", "heartbeat", "watch"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Analysis": "hrmdoc.analysis",
     "analyze": "hrmdoc.analysis",
+    "card": "hrmdoc.reports.card",
     "heartbeat": "hrmdoc.beats",
     "load_ipython_extension": "hrmdoc.integrations.notebook",
     "Monitor": "hrmdoc.integrations.monitor",

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hrmdoc
 from hrmdoc import readers, rulebook
 from hrmdoc import settings as own_settings
 from hrmdoc.diagnosis.circumstances import facts_asked
@@ -78,10 +79,8 @@ class Analysis:
         return f"<Analysis {self.run.path!r}: {self.verdict}, {found}{'; ' if causes else ''}{causes}>"
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
-        from hrmdoc.reports.card import card  # above this room: the value that a cell ends with shows itself
-
-        return card(self)
+        """How a notebook shows it, by the public name of what shows runs: that stands above this room."""
+        return hrmdoc.card(self)
 
     @property
     def present(self) -> list[Symptom]:
