@@ -32,7 +32,6 @@ _SHORTEST, _LONGEST = 64, 1 << 20
 """Pieces of a stretch that is read by column."""
 _PART = 16
 """Of so many pieces not one may need a look of its own for that."""
-_OF_THE_RUN = scan.METRIC | scan.BAR | scan.FACT | scan.CONFIG
 _SEEN_EACH = scan.TROUBLE | scan.WANTED
 """Lines that may show what broke get a look each."""
 
@@ -54,7 +53,8 @@ class TextSession:
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
         self._lanes: Lanes | None = None
         self._reach = _LONGEST
-        self._above = 0
+        self._above = self._row = 0
+        self._log.sink.asked = self._asked
         self._open = False
         self._rank: int | None = context.rank
 
@@ -133,7 +133,7 @@ class TextSession:
         def alone(row: int) -> None:
             at, start, end, line = next(block.of(np.array([row])))
             if not self._again(outlines, at, line, int(kinds[at])):
-                self._line(block.data[start:end], line, int(kinds[at]), at, outlines.shapes[at])
+                self._line(block.data[start:end], line, int(kinds[at]), at, outlines.shape(at))
 
         rank = self._context.rank
         self._lanes = Lanes(block, outlines, self._above, self._cursors, rank, self._clocks, alone)
@@ -154,12 +154,12 @@ class TextSession:
     ) -> int:
         """Reads a stretch of pieces; gives the first that it leaves, since how lines are read has changed."""
         assert self._lanes is not None
-        lanes, facts, shapes = self._lanes, self._log.facts, outlines.shapes
+        lanes, facts = self._lanes, self._log.facts
         rows = first + np.flatnonzero(outlines.speaks(kinds, first, stop))
         rows = self._fill(lanes, rows, kinds[rows] & _SEEN_EACH != 0)
         outlines.ask(rows)
         for row, start, end, line in block.of(rows):
-            shape, kind, known = shapes[row], int(kinds[row]), facts.changed
+            shape, kind, known = outlines.shape(row), int(kinds[row]), facts.changed
             if kind == shape.nothing:
                 continue
             layout = shape.layout
@@ -188,7 +188,7 @@ class TextSession:
 
     def _again(self, outlines: Outlines, row: int, line: int, kinds: int) -> bool:
         """Whether a piece could be read as another of its shape was."""
-        shape = outlines.shapes[row]
+        shape = outlines.shape(row)
         if not shape.recipes or kinds & _SEEN_EACH:
             return False
         numbers, key, rank, time, text = outlines.taken(row)
@@ -196,19 +196,26 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
-        self._come(row, cursor.rank, kinds)
+        self._come(row, cursor.rank)
         message = Line(text, Mark(line, time, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
         if reading is not None:
             reading.give(self._log.sink)
         return True
 
-    def _come(self, row: int, rank: int | None, kinds: int) -> None:
-        """What stands before a line and still waits is read first; all of it, where the line may say anything
-        of the run."""
+    def _come(self, row: int, rank: int | None) -> None:
+        """What stands before a line of the same rank and still waits is read first."""
         if self._lanes is not None:
-            self._lanes.catch_up(row, rank, every=bool(kinds & _OF_THE_RUN))
+            self._lanes.catch_up(row, rank)
+        self._row = row
         self._log.sink.at = SUB * (self._above + row)
+
+    def _asked(self) -> None:
+        """The line is about to change what all ranks share, or to ask for it: all that waits is read first."""
+        if self._lanes is not None:
+            row = self._row
+            self._lanes.catch_up(row, every=True)
+            self._row, self._log.sink.at = row, SUB * (self._above + row)
 
     def _line(self, raw: bytes, at: int, kinds: int, row: int, shape: Shape | None = None) -> None:
         """Reads a line; learns what others of its shape are."""
@@ -217,7 +224,7 @@ class TextSession:
         text, facts, was_open = cleaned(raw), self._log.facts, self._open
         message = self._peeler.peel(text)
         cursor = self._cursor(self._rank_of(message), at)
-        self._come(row, cursor.rank, kinds)
+        self._come(row, cursor.rank)
         self._rank = cursor.rank
         mark, stated, mode = Mark(at, message.time, cursor.rank), facts.stated, cursor.mode
         self._see(message, kinds, mark)

@@ -89,7 +89,7 @@ class Lanes:
         left = []
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             own = rows[sort[begin:end]]
-            left.append(self._sorted_in(self._outlines.shapes[int(own[0])], own))
+            left.append(self._sorted_in(self._outlines.shape(int(own[0])), own))
         return np.sort(joined(left))
 
     def _sorted_in(self, shape: Shape, rows: Ints) -> Ints:

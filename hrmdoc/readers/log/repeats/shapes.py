@@ -92,7 +92,7 @@ class Outlines:
 
     Attributes:
         number: the number of each piece's shape, shape [pieces].
-        by_number: the shapes by their numbers.
+        new: the first pieces of shapes that were not known.
         raw: the bytes of the block.
         starts, ends: where in them the runs of digits start and end, shape [runs].
     """
@@ -105,10 +105,11 @@ class Outlines:
         more = digit.copy()
         more[:3] = False
         more[3:] &= digit[2:-1] & digit[1:-2] & digit[:-3]
-        outline = np.frombuffer(data.translate(OUTLINE), np.uint8)[~more].tobytes()
-        self.shapes, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
-        self.by_number = {shape.number: shape for shape in self.shapes}
-        self.number = np.array([shape.number for shape in self.shapes], np.int64)
+        kept = np.flatnonzero(~more)
+        outline = np.frombuffer(data.translate(OUTLINE), np.uint8).take(kept).tobytes()
+        self._shapes = shapes
+        self.number, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
+        self._used, self._back = np.unique(self.number, return_inverse=True)
         edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
         if len(digit) and digit[0]:
             edges = np.concatenate(([0], edges))
@@ -116,31 +117,35 @@ class Outlines:
         self._block = block
         self._text: str | None = None
         self._first: Ints | None = None
-        self._asked: NDArray[np.bool_] = np.zeros(len(self.shapes), np.bool_)
+        self._asked: NDArray[np.bool_] = np.zeros(len(self.number), np.bool_)
         self._columns: dict[int, dict[int, Taken]] = {}
+
+    def shape(self, row: int) -> Shape:
+        """The shape of a piece."""
+        return self._shapes.every[int(self.number[row])]
 
     def kinds(self, scanner: Scanner) -> NDArray[np.uint8]:
         """What each piece may hold: as the first one of its shape, and by the words with digits on it; shape
         [pieces]."""
-        block, shapes = self._block, self.shapes
-        rows = np.array([row for row, shape in enumerate(shapes) if shape.kinds < 0], np.int64)
-        if len(rows):
+        block = self._block
+        if self.new:
+            rows = np.array(self.new, np.int64)
             pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
             kinds = scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
-            for row, kind in zip(rows.tolist(), kinds.tolist(), strict=True):
-                shapes[row].kinds = kind
-        found = np.array([shape.kinds for shape in shapes], np.uint8)
+            for row, kind in zip(self.new, kinds.tolist(), strict=True):
+                self.shape(row).kinds = kind
+        every = self._shapes.every
+        found = np.array([every[number].kinds for number in self._used.tolist()], np.uint8)[self._back]
         np.bitwise_or.at(found, *scanner.numbered(block.data, block.ends))
         found[scanner.asked(block.data, block.ends)] |= WANTED
         return found
 
     def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
         """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
-        number = self.number[first:stop]
-        numbers, back = np.unique(number, return_inverse=True)
-        nothing = np.array([self.by_number[one].nothing for one in numbers.tolist()], np.int64)
+        every = self._shapes.every
+        nothing = np.array([every[number].nothing for number in self._used.tolist()], np.int64)
         own = kinds[first:stop]
-        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing[back])
+        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing[self._back[first:stop]])
         return speaks
 
     def ask(self, rows: Ints) -> None:
@@ -156,7 +161,7 @@ class Outlines:
         if column is None or row not in column:
             self._asked[row] = True
             rows = np.flatnonzero(self._asked & (self.number == number))
-            taken = self._column(self.shapes[row], rows)
+            taken = self._column(self.shape(row), rows)
             column = self._columns[number] = dict(zip(rows.tolist(), taken, strict=True))
         return column[row]
 
@@ -173,7 +178,7 @@ class Outlines:
     def first(self) -> Ints:
         """The number of the first run of digits of each piece, shape [pieces]."""
         if self._first is None:
-            starts, _ = self._block.bounds(np.arange(len(self.shapes)))
+            starts, _ = self._block.bounds(np.arange(len(self.number)))
             self._first = np.searchsorted(self.starts, starts)
         return self._first
 
@@ -248,26 +253,32 @@ class Outlines:
 
 
 class Shapes:
-    """All outlines that are known; forgotten all at once when they become many (prose makes one a line)."""
+    """All outlines that are known; forgotten all at once when they become many (prose makes one a line).
+
+    Attributes:
+        every: the shapes by their numbers.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Shape] = {}
-        self._count = 0
+        self.every: list[Shape] = []
+        self._known: dict[bytes, int] = {}
 
-    def of(self, outlines: list[bytes]) -> tuple[list[Shape], dict[int, bytes]]:
-        """The shape of each outline, and the new ones by their first row."""
-        if len(self._known) > _MOST_SHAPES:
+    def of(self, outlines: list[bytes]) -> tuple[Ints, list[int]]:
+        """The number of the shape of each outline, and the first rows of new ones. Numbers hold until the next
+        call."""
+        if len(self.every) > _MOST_SHAPES:
+            self.every.clear()
             self._known.clear()
         known = self._known
-        shapes = [known.get(outline) for outline in outlines]
-        new = {}
-        for row in [row for row, shape in enumerate(shapes) if shape is None]:
-            shape = known.get(outlines[row])
-            if shape is None:
-                shape = Shape(self._count)
-                self._count += 1
-                new[row] = outlines[row]
+        numbers = np.fromiter(map(known.get, outlines, repeat(-1)), np.int64, len(outlines))
+        new = []
+        for row in np.flatnonzero(numbers < 0).tolist():
+            number = known.get(outlines[row])
+            if number is None:
+                number = len(self.every)
+                self.every.append(Shape(number))
+                new.append(row)
                 if len(outlines[row]) <= LONGEST:
-                    known[outlines[row]] = shape
-            shapes[row] = shape
-        return shapes, new  # type: ignore[return-value]
+                    known[outlines[row]] = number
+            numbers[row] = number
+        return numbers, new

@@ -38,6 +38,7 @@ class Facts:
         if len(self._known) >= _MOST and place not in self._known:
             self._left_out.add("facts", mark)
             return
+        self._sink.asked()
         self._known[place] = value
         self.changed += 1
         self._sink.record(Fact(key, value, scope, self._sink.file, mark.line))

@@ -8,7 +8,7 @@ found bears its place in the log, and is put in order when it is handed over.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,17 @@ class Piece(NamedTuple):
             np.concatenate([piece.lines for piece in pieces])[sort],
         )
 
+    def at_places_of(self, other: Piece | None) -> Piece:
+        """The same, which stands at the places of another: metrics of the same lines share them."""
+        if other is None or len(other.order) != len(self.order):
+            return self
+        alike = (
+            np.array_equal(self.lines, other.lines)
+            and np.array_equal(self.steps, other.steps)
+            and np.array_equal(self.times.view(np.int64), other.times.view(np.int64))
+        )
+        return other._replace(order=self.order, values=self.values) if alike else self
+
 
 class _Rows(Struct):
     """Points of one metric that wait, and what is kept of it: axis and precision of its first point, where in
@@ -144,11 +155,14 @@ class Sink:
 
     Attributes:
         at: the place in the log of what is added one by one.
+        asked: called before something changes, or is looked up, that all lines share; whatever waits to be
+            read comes first.
     """
 
     def __init__(self, file: str, source: str) -> None:
         self.file = file
         self.at = 0
+        self.asked: Callable[[], None] = lambda: None
         self._source = source
         self._rows: dict[int | None, dict[str, _Rows]] = {}
         self._records: list[tuple[int, Record]] = []
@@ -160,6 +174,7 @@ class Sink:
 
     def metrics(self) -> set[str]:
         """Names of all metrics so far."""
+        self.asked()
         return set().union(*self._rows.values())
 
     def passed(self, metric: str, mark: Mark) -> bool:
@@ -230,11 +245,13 @@ class Sink:
         """What waits, as arrays."""
         if self._new:
             self._sort()
+        beside: Piece | None = None
         for rank, rows_of in self._rows.items():
             for metric, rows in rows_of.items():
                 whole = rows.take()
                 if whole is None:
                     continue
+                whole = beside = whole.at_places_of(beside)
                 yield Points(
                     metric=metric,
                     steps=whole.steps,

@@ -238,7 +238,9 @@ def test_chatter_is_looked_at_once_though_a_signature_asks_for_digits_like_its_o
 
 
 def test_checkpoints_whose_numbers_are_filled_up_with_zeros_are_each_at_their_own_step(read: Any) -> None:
-    log = "".join(f"Saving model checkpoint to runs/step_{step:07d}\n" for step in range(100, 4100, 100))
+    log = "".join(
+        f"Saving model checkpoint to runs/checkpoint-{step:07d}\n" for step in range(100, 4100, 100)
+    )
     assert [event.step for event in read(log).events] == list(range(100, 4100, 100))
 
 
