@@ -211,7 +211,7 @@ class TextSession:
         self._log.sink.at = SUB * (self._above + row)
 
     def _asked(self) -> None:
-        """The line is about to change what all ranks share, or to ask for it: all that waits is read first."""
+        """The line is about to change what all ranks share, or asks for it: all that waits is read first."""
         if self._lanes is not None:
             row = self._row
             self._lanes.catch_up(row, every=True)

@@ -264,8 +264,8 @@ class Shapes:
         self._known: dict[bytes, int] = {}
 
     def of(self, outlines: list[bytes]) -> tuple[Ints, list[int]]:
-        """The number of the shape of each outline, and the first rows of new ones. Numbers hold until the next
-        call."""
+        """The number of the shape of each outline, and the first rows of new ones. Numbers hold until the
+        next call."""
         if len(self.every) > _MOST_SHAPES:
             self.every.clear()
             self._known.clear()
