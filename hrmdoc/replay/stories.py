@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hrmdoc.replay import texts
+from hrmdoc.replay import rewards, texts
 from hrmdoc.replay.story import Goal, Story
 
 UNSEEN = "puzzles that it never saw, solved"
@@ -40,4 +40,4 @@ arch:
     (Goal("loss", "train.loss", higher=False), Goal(UNSEEN, "eval.exact_accuracy", form=".0%")),
     enough_steps=520,
 )
-STORIES = {one.name: one for one in (*texts.STORIES, LR_TOO_HIGH)}
+STORIES = {one.name: one for one in (*texts.STORIES, *rewards.STORIES, LR_TOO_HIGH)}

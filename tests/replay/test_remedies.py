@@ -68,6 +68,29 @@ def test_the_fault_is_found_and_its_patch_lets_the_run_end(
     assert healed.state == "finished"
 
 
+@pytest.mark.parametrize(
+    ("name", "cause", "now"),
+    [
+        ("entropy-collapse", "mode-collapse", ("beta: 0.04", "temperature: 0.8", "num_generations: 16")),
+        ("zero-advantage", "no-advantage-signal", ("temperature: 0.8", "num_generations: 16")),
+    ],
+)
+def test_training_by_reward_gets_its_signal_back(
+    tmp_path: Path, name: str, cause: str, now: tuple[str, ...]
+) -> None:
+    config = shortened(name, tmp_path, per_device_train_batch_size="64", train_prompts="640", eval_steps="0")
+    trained("grpo", config, tmp_path / "sick")
+    sick = analyze(str(tmp_path / "sick"))
+    assert leading(sick) == cause
+    text = mended(name, sick, config)
+    assert all(setting in text for setting in now)
+    config.write_text(text.replace("train_prompts: 640", "train_prompts: 64"))
+    trained("grpo", config, tmp_path / "healed")
+    spread = analyze(str(tmp_path / "healed")).run.best("rl.frac_reward_zero_std")
+    assert spread is not None
+    assert spread.values[-1] < 0.5
+
+
 def test_a_small_disk_fills_up_until_fewer_checkpoints_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
