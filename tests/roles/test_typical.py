@@ -188,6 +188,30 @@ def test_a_throughput_is_expected_only_where_the_guide_measured(width: object, u
     assert "run.expected_throughput" not in usual_facts(known | {"run.framework": "nanogpt"})
 
 
+def test_the_duration_of_a_run_follows_from_the_speed_of_the_guide() -> None:
+    known = {
+        "run.framework": "hrm",
+        "device.kind": "cuda",
+        "model.hidden_size": 512,
+        "run.total_steps": 180_000,
+    }
+    assert usual_facts(known)["run.expected_hours"] == pytest.approx(10.0)
+    assert "run.expected_hours" not in usual_facts(known | {"device.kind": "cpu"})
+
+
+@pytest.mark.parametrize(("gib", "size"), [(1.5, (16, 2)), (4.0, (32, 4)), (8.0, (64, 8)), (9.5, None)])
+def test_the_guides_sizes_go_by_the_memory_of_the_gpu(gib: float, size: tuple[int, int] | None) -> None:
+    usual = usual_facts({"run.kind": "hrm", "device.gpu_memory_gib": gib})
+    found = usual.get("memory.guide_hidden_size"), usual.get("memory.guide_batch_size")
+    assert found == (size or (None, None))
+
+
+def test_shares_are_expected_of_sudoku_and_of_neither_mazes_nor_arc() -> None:
+    assert usual_facts({"run.kind": "hrm", "data.seq_len": 81})["run.expected_exact_accuracy"] == 0.8
+    assert "run.expected_accuracy" not in usual_facts({"run.kind": "hrm", "data.seq_len": 900})
+    assert "run.expected_accuracy" not in usual_facts({"run.kind": "sft"})
+
+
 def test_the_first_row_that_holds_answers_and_later_tables_build_on_it() -> None:
     first = TypicalTable("a", (TypicalRow({"x": 1.0}, when="y > 2"), TypicalRow({"x": "=y * 2"})))
     second = TypicalTable("b", (TypicalRow({"z": "=w"}), TypicalRow({"z": "=x + 1"})))

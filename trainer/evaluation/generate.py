@@ -27,7 +27,8 @@ class Sampling:
 
 
 GREEDY = Sampling()
-NUCLEUS = 512  # tokens among which the nucleus mostly is
+NUCLEUS = (512, 8192)
+"""Tokens among which the nucleus mostly is: of a model that has learned, and of a weak one."""
 
 
 def generate(
@@ -163,8 +164,9 @@ def _pick(logits_BV: Tensor, sampling: Sampling, generator: torch.Generator | No
 def _likeliest(shares_BV: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
     """The likeliest tokens, in order, that together have `top_p` in every row. To sort a large vocabulary
     takes longer than the model itself, so a part is tried first."""
-    if shares_BV.shape[-1] > NUCLEUS:
-        likely, order = shares_BV.topk(NUCLEUS)
-        if bool((likely.sum(-1) > top_p).all()):
-            return likely, order
+    for width in NUCLEUS:
+        if width < shares_BV.shape[-1]:
+            likely, order = shares_BV.topk(width)
+            if bool((likely.sum(-1) > top_p).all()):
+                return likely, order
     return shares_BV.sort(-1, descending=True)

@@ -47,20 +47,20 @@ def vote(predictions: Path, identifiers: Path) -> dict[str, Any]:
     with np.load(predictions) as file:
         sets = sorted({key.partition("__")[0] for key in file.files})
         for one in sets:
-            columns = [
+            ids, asked, right, given = (
                 file[f"{one}__{key}"] for key in ("puzzle_identifiers", "inputs", "labels", "predictions")
-            ]
+            )
             sure = 1 / (1 + np.exp(-file[f"{one}__q_halt_logits"].astype(np.float64)))
-            if len(columns[0]) and columns[0].max() >= len(names):
+            if len(ids) and ids.max() >= len(names):
                 raise InputError(f"names {len(names)} puzzles, the data have more", file=identifiers)
-            _collect(names, *columns, sure, labels, votes)
+            _collect(names, ids, asked, right, given, sure, labels, votes)
     if not labels:
         raise InputError(
             "names no task without an augmentation, so nothing can be voted on", file=identifiers
         )
     solved = dict.fromkeys(TRIES, 0)
-    for name, asked in labels.items():
-        ranks = [_rank(votes[name, question], answer) for question, answer in asked.items()]
+    for name, tests in labels.items():
+        ranks = [_rank(votes[name, question], answer) for question, answer in tests.items()]
         for k in TRIES:
             solved[k] += all(rank < k for rank in ranks)
     counted = sum(len(found) for voted in votes.values() for found in voted.values())
