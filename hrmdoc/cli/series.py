@@ -92,12 +92,11 @@ def _table(session: object) -> None:
 
 def _cells(series: Series) -> dict[str, str]:
     """One metric in words, by column."""
-    import numpy as np
 
     from hrmdoc.reports.layout import safe
     from hrmdoc.reports.sparkline import sparkline
 
-    finite = series.values[np.isfinite(series.values)]
+    finite = series.finite
     low, high = (f"{finite.min():.4g}", f"{finite.max():.4g}") if len(finite) else ("-", "-")
     broken = len(series) - len(finite)
     rank = "" if series.key.rank is None else f" [rank {series.key.rank}]"

@@ -98,14 +98,14 @@ def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:
     groups: dict[str, list[Symptom]] = defaultdict(list)
     for symptom in symptoms:
         groups[symptom.group or symptom.id].append(symptom)
-    among = _Shown.of([symptom for members in groups.values() for symptom in members if symptom.seen], book)
+    among = _Shown.of([one for members in groups.values() for one in members if one.seen], book)
     shown: list[Clue] = []
     absent: list[Clue] = []
     unknown: list[Clue] = []
     for members in groups.values():
         if present := [symptom for symptom in members if symptom.seen]:
             shown += among.finding(present)
-        elif missed := [symptom for symptom in members if among.is_missed(symptom)]:
+        elif missed := list(filter(among.is_missed, members)):
             absent.append(_unseen(missed, book))
         else:
             unknown.append(_unseen(members, book))

@@ -22,8 +22,7 @@ def run_state(
 ) -> RunState:
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
-    end = next((event for event in reversed(run.events) if event.kind == "end"), None)
-    if end is not None:
+    if (end := run.end) is not None:
         return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
     present = [symptom for symptom in symptoms if symptom.state == "present"]
     if _broke_off(run, present):

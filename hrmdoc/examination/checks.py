@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from hrmdoc import measures
 from hrmdoc.errors import RuleError
 from hrmdoc.examination.onset import onset
@@ -75,7 +73,7 @@ class CheckNode:
 
 def with_numbers(finding: Finding, series: Series) -> Finding:
     """`finding` with what a sentence about `series` needs."""
-    finite = series.values[np.isfinite(series.values)]
+    finite = series.finite
     numbers = {
         "first": float(series.values[0]),
         "last": float(series.values[-1]),

@@ -65,9 +65,9 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
     """The peak of the logged learning rate stands for the configured one where no config tells it."""
     series = run.best("lr")
     if series is not None and not series.role.guessed:
-        finite = series.values[np.isfinite(series.values)]
-        if len(finite) and float(finite.max()) > 0:
-            yield "optimizer.lr", float(finite.max())
+        highest = float(series.finite.max(initial=0.0))
+        if highest > 0:
+            yield "optimizer.lr", highest
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
@@ -90,7 +90,7 @@ def _platform(run: Run) -> Iterator[tuple[str, str]]:
 def _loss_level(run: Run) -> Iterator[tuple[str, Any]]:
     """The median of the training loss, by which tables tell its unit."""
     series = run.best("train.loss")
-    finite = np.empty(0) if series is None else series.values[np.isfinite(series.values)]
+    finite = np.empty(0) if series is None else series.finite
     if len(finite):
         yield "observed.loss_level", middle(finite)
 
@@ -138,7 +138,7 @@ def _accuracy(run: Run) -> Iterator[tuple[str, Any]]:
     """The accuracy at the end of the last run, of the evaluation where there is one, as a share of its
     ceiling."""
     series = run.best("eval.accuracy") or run.best("train.accuracy")
-    values = np.empty(0) if series is None else series.values[np.isfinite(series.values)]
+    values = np.empty(0) if series is None else series.finite
     if len(values):
         ceiling = CEILINGS[float(values.max()) > CEILINGS[0]]
         yield "observed.accuracy_share", middle(values[-3:]) / ceiling

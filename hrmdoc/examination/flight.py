@@ -34,25 +34,24 @@ def compare(run: Run) -> Iterator[Record]:
     the same point.
     """
     groups, members = _gather(run)
-    for name, ranks in sorted(groups.items()):
-        waiting = {
-            rank: seen.number("waiting") for rank, seen in ranks.items() if seen.number("waiting") >= 0
-        }
-        if not waiting:
-            continue
-        sequence = min(waiting.values())
-        rank = min(rank for rank, number in waiting.items() if number == sequence)
-        expected = members.get(name) or sorted(ranks)
-        absent = [one for one in expected if one not in ranks or ranks[one].number("enqueued") < sequence]
-        records = (
-            _missing(name, rank, ranks[rank], absent, ranks)
-            if absent
-            else _different(name, sequence, ranks, waiting)
-        )
-        found = list(records)
-        if found:
-            yield from found
-            return
+    apart = (list(_apart(name, ranks, members.get(name))) for name, ranks in sorted(groups.items()))
+    yield from next(filter(None, apart), [])
+
+
+def _apart(name: str, ranks: dict[int, _Seen], members: list[int] | None) -> Iterator[Record]:
+    """What sets the ranks of one group apart: some never came to the first collective that others wait in, or
+    they wait in different ones."""
+    waiting = {rank: number for rank, seen in ranks.items() if (number := seen.number("waiting")) >= 0}
+    if not waiting:
+        return
+    sequence = min(waiting.values())
+    rank = min(rank for rank, number in waiting.items() if number == sequence)
+    expected = members or sorted(ranks)
+    absent = [one for one in expected if one not in ranks or ranks[one].number("enqueued") < sequence]
+    if absent:
+        yield from _missing(name, rank, ranks[rank], absent, ranks)
+    else:
+        yield from _different(name, sequence, ranks, waiting)
 
 
 def _gather(run: Run) -> tuple[dict[str, dict[int, _Seen]], dict[str, list[int]]]:

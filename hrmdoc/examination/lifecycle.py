@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.record.records import Event
 from hrmdoc.rulebook import EventWhen, SilenceWhen
 
 
@@ -19,21 +21,11 @@ class EventNode:
         self._pattern = re.compile(when.pattern) if when.pattern else None
 
     def evaluate(self, scene: Scene) -> Finding:
-        kinds = {"restart", "resume"} if self._when.kind == "restart" else {self._when.kind}
-        events = [
-            event
-            for event in scene.run.events
-            if event.kind in kinds and (self._pattern is None or self._pattern.search(event.detail))
-        ]
         if not scene.run.events:
             return Finding("not_evaluated", missing=("lifecycle events",))
-        if len(events) < self._when.at_least:
-            return Finding("absent", count=len(events))
+        events = list(filter(self._is_meant, scene.run.events))
         recent = events[-self._when.at_least :]
-        steps = [event.step for event in recent if event.step is not None]
-        if self._when.within_steps is not None and (
-            len(steps) < 2 or max(steps) - min(steps) > self._when.within_steps
-        ):
+        if len(recent) < self._when.at_least or not self._near(recent):
             return Finding("absent", count=len(events))
         first = recent[0]
         return Finding(
@@ -47,6 +39,16 @@ class EventNode:
             line=recent[-1].line,
             rank=first.rank,
         )
+
+    def _is_meant(self, event: Event) -> bool:
+        kinds = ("restart", "resume") if self._when.kind == "restart" else (self._when.kind,)
+        return event.kind in kinds and (self._pattern is None or bool(self._pattern.search(event.detail)))
+
+    def _near(self, events: Sequence[Event]) -> bool:
+        """Whether they fall into as little progress as is asked for."""
+        steps = [event.step for event in events if event.step is not None]
+        within = self._when.within_steps
+        return within is None or (len(steps) > 1 and max(steps) - min(steps) <= within)
 
 
 class SilenceNode:
@@ -82,6 +84,6 @@ class SilenceNode:
 
     def _ended(self, scene: Scene) -> bool:
         series, total = scene.run.progress, scene.facts.get("run.total_steps")
-        if any(event.kind == "end" for event in scene.run.events):
+        if scene.run.end is not None:
             return True
         return series is not None and isinstance(total, int | float) and int(series.steps[-1]) >= total - 1

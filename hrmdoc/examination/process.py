@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator
+from typing import Any
 
 from hrmdoc.record.records import Fact
 from hrmdoc.record.run import Run
@@ -11,32 +13,28 @@ from hrmdoc.record.run import Run
 
 def process_of(run: Run) -> Iterator[Fact]:
     """`run.process_alive`, or nothing where that cannot be known: another host, no process id, or an end that
-    was told.
+    was told."""
+    host, pid = run.fact("run.host"), run.fact("heartbeat.pid") or run.fact("run.pid")
+    if host is None or pid is None or host.value != platform.node() or run.end is not None:
+        return
+    beat = run.fact("heartbeat.time")
+    lives = _lives(pid.value, math.inf if beat is None else beat.value)
+    if lives is not None:
+        yield Fact("run.process_alive", lives, "run", pid.file)
 
-    A process that began after the run's last heartbeat has only inherited the number.
-    """
-    host, beat = run.fact("run.host"), run.fact("heartbeat.time")
-    pid = run.fact("heartbeat.pid") or run.fact("run.pid")
-    if host is None or pid is None or host.value != platform.node() or not isinstance(pid.value, int):
-        return
-    if (
-        isinstance(pid.value, bool)
-        or not 0 < pid.value < 2**31
-        or any(event.kind == "end" for event in run.events)
-    ):
-        return
+
+def _lives(pid: Any, beat: Any) -> bool | None:
+    """Whether the process of that id lives, None where nobody can say. One that began after the last `beat`,
+    Unix seconds, has only inherited the number."""
+    if not isinstance(pid, int) or isinstance(pid, bool) or not 0 < pid < 2**31:
+        return None
     import psutil
 
     try:
-        process = psutil.Process(pid.value)
-        lives = process.status() != psutil.STATUS_ZOMBIE
-        inherited = (
-            beat is not None
-            and isinstance(beat.value, int | float)
-            and process.create_time() > float(beat.value) + 1
-        )
+        process = psutil.Process(pid)
+        inherited = isinstance(beat, int | float) and process.create_time() > beat + 1
+        return process.status() != psutil.STATUS_ZOMBIE and not inherited
     except psutil.NoSuchProcess:
-        lives = inherited = False
+        return False
     except (psutil.Error, OverflowError):
-        return  # it may belong to somebody else: then nothing is known
-    yield Fact("run.process_alive", lives and not inherited, "run", pid.file)
+        return None  # it may belong to somebody else

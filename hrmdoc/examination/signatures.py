@@ -64,22 +64,13 @@ class SignatureMatcher:
         self._fallback = [s for s in self._signatures if s.fallback]
         self._owners: dict[str, list[int]] = {}
         for index, signature in enumerate(self._signatures):
-            if not signature.fallback:
-                for literal in signature.literals:
-                    self._owners.setdefault(literal, []).append(index)
+            for literal in () if signature.fallback else signature.literals:
+                self._owners.setdefault(literal, []).append(index)
         self._known = list(self._owners)
         # The last ones belong to no signature in particular: frames of tracebacks, which explain the line
         # that ends one, and lines for which there is a signature only if no other takes them.
-        bare = (
-            literal
-            for signature in self._fallback
-            if not signature.traceback
-            for literal in signature.literals
-        )
-        others = dict.fromkeys((*MARKS, *bare))
-        self.wanted = Literals(
-            literal.encode() for literal in (*self._known, *(x for x in others if x not in self._owners))
-        )
+        bare = (literal for one in self._fallback if not one.traceback for literal in one.literals)
+        self.wanted = Literals(one.encode() for one in dict.fromkeys((*self._known, *MARKS, *bare)))
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def match(self, line: Line, place: Place = _NOWHERE) -> list[SignatureMatch]:

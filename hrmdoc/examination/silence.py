@@ -33,14 +33,11 @@ def silences(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _alive(run: Run) -> Iterator[tuple[str, Any]]:
     """Age of the last sign of life of a run that told of no end and may still live.
 
-    That is its heartbeat, or its last record. While a run is
-    watched, the watcher's clock tells the age. Afterwards the files tell it, and only if they were last
-    written when the run last spoke: a copy or an excerpt says nothing about when and how the run ended.
+    That is its heartbeat, or its last record. While a run is watched, the watcher's clock tells the age.
+    Afterwards the files tell it, and only if they were last written when the run last spoke: a copy or an
+    excerpt says nothing about when and how the run ended.
     """
-    gone = run.fact("run.process_alive")
-    if any(event.kind == "end" for event in run.events) or (gone is not None and gone.value is False):
-        return
-    if (stated := run.fact("heartbeat.state")) is not None and stated.value in ENDED:
+    if _is_over(run):
         return
     watched = run.clock or Tick()
     if (age := _heartbeat_age(run, watched)) is not None:
@@ -52,6 +49,13 @@ def _alive(run: Run) -> Iterator[tuple[str, Any]]:
     age = _unheard(run, run.last_time) if unwatched and not _last_words(run) else math.nan
     if math.isfinite(age):
         yield "observed.silent_for", age
+
+
+def _is_over(run: Run) -> bool:
+    """Whether it said so, its heartbeat does, or its process is gone."""
+    process, heartbeat = run.fact("run.process_alive"), run.fact("heartbeat.state")
+    gone = process is not None and process.value is False
+    return run.end is not None or gone or (heartbeat is not None and heartbeat.value in ENDED)
 
 
 def _heartbeat_age(run: Run, watched: Tick) -> float | None:
@@ -80,11 +84,12 @@ def _ended(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The epoch in which a run ended that had more to come and said nothing of an end, and for how long its
     file has been as it is."""
     begun, epochs = facts.get("run.epochs_begun"), facts.get("run.epochs")
-    told = any(event.kind == "end" for event in run.events) or _last_words(run)
     seen, watched = run.sighting, run.clock or Tick()
-    if not isinstance(begun, int) or not isinstance(epochs, int) or told or facts.get("eval.early_stopping"):
+    if not isinstance(begun, int) or not isinstance(epochs, int) or begun >= epochs:
         return
-    if watched.closed and seen is not None and seen.written > 0 and begun < epochs:
+    if run.end is not None or _last_words(run) or facts.get("eval.early_stopping"):
+        return
+    if watched.closed and seen is not None and seen.written > 0:
         yield "run.ended_in_epoch", begun
         yield "run.untouched_for", max(0.0, seen.at - seen.written)
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from hrmdoc import measures
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.examination.symptom import State
 from hrmdoc.examination.tracks import PHASES, paired, paired_by_run, phases
 from hrmdoc.measures.trigger import Episode, Trigger
-from hrmdoc.record.records import FloatArray
+from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import When
 
@@ -141,18 +142,12 @@ class _Watch:
         return begun or joined or known.without_falls() != source.without_falls()
 
     def _feed(self, source: _Source, scene: Scene) -> None:
-        series, other, fresh = source.series, source.other, source.fresh
-        values: FloatArray = series.values
-        steps = np.arange(len(values), dtype=np.int64) if source.wraps else series.steps
-        if other is not None and source.alike:
-            own, beside = (steps, values, fresh), (other.steps, other.values, scene.falls(other).fresh)
-            values = paired_by_run(own, beside, closed=scene.closed)
-        elif other is not None:
-            values = paired(steps, values, other.steps, other.values, closed=scene.closed)
+        steps = np.arange(len(source.series), dtype=np.int64) if source.wraps else source.series.steps
+        values = self._values(source, steps, scene)
         stop = len(values)
-        cuts = [self._taken, *(i for i in fresh if self._taken <= i < stop), stop]
+        cuts = [self._taken, *(i for i in source.fresh if self._taken <= i < stop), stop]
         for begin, end in pairwise(cuts):
-            if begin in fresh and begin not in self._offsets and begin > 0:
+            if begin in source.fresh and begin not in self._offsets and begin > 0:
                 assert self._when.detector is not None
                 self._detector = measures.make(self._when.detector, self._when.with_)
                 self._triggers.append(self._new_trigger())
@@ -165,30 +160,37 @@ class _Watch:
                 self._triggers[-1].update(np.where(early, np.nan, scores))
         self._taken = stop
 
-    def _in_phase(self, steps: NDArray[np.int64], source: _Source) -> NDArray[np.bool_]:
+    def _values(self, source: _Source, steps: IntArray, scene: Scene) -> FloatArray:
+        """What the detector takes: values, shape [n], or each with the one beside it, shape [n, 2]."""
+        values, other = source.series.values, source.other
+        if other is None:
+            return values
+        if not source.alike:
+            return paired(steps, values, other.steps, other.values, closed=scene.closed)
+        own, beside = (steps, values, source.fresh), (other.steps, other.values, scene.falls(other).fresh)
+        return paired_by_run(own, beside, closed=scene.closed)
+
+    def _in_phase(self, steps: IntArray, source: _Source) -> NDArray[np.bool_]:
         """Which of the steps lie in a phase that the rule speaks of."""
         return np.isin(phases(steps, *source.planned), [PHASES.index(name) for name in self._phases])
 
     def _finding(self, series: Series) -> Finding:
-        trigger = self._triggers[-1]
-        episodes = [
-            (offset, e) for offset, t in zip(self._offsets, self._triggers, strict=True) for e in t.episodes
-        ]
-        evaluated = sum(t.evaluated for t in self._triggers)
-        metric = series.key.metric
+        triggers = list(zip(self._offsets, self._triggers, strict=True))
+        episodes = [(offset, episode) for offset, trigger in triggers for episode in trigger.episodes]
+        needed = ""
         if len(series) < self._when.min_points:
             needed = f"{self._when.min_points} points of {self._role} (have {len(series)})"
-            return Finding("not_evaluated", role=self._role, metric=metric, missing=(needed,))
-        if not episodes and not evaluated:
-            return Finding(
-                "not_evaluated", role=self._role, metric=metric, missing=(f"more points of {self._role}",)
-            )
-        if not episodes:
-            return Finding("absent", role=self._role, metric=metric)
-        open_now = bool(trigger.episodes) and trigger.episodes[-1].closed is None
+        elif not episodes and not any(trigger.evaluated for trigger in self._triggers):
+            needed = f"more points of {self._role}"
+        if needed or not episodes:
+            state: State = "not_evaluated" if needed else "absent"
+            missing = (needed,) if needed else ()
+            return Finding(state, role=self._role, metric=series.key.metric, missing=missing)
+        last = self._triggers[-1].episodes[-1:]
+        open_now = bool(last) and last[0].closed is None
         sign = -1.0 if self._when.direction == "below" else 1.0
-        strongest_of = max(episodes, key=lambda pair: sign * pair[1].peak)
-        offset, chosen = (self._offsets[-1], trigger.episodes[-1]) if open_now else strongest_of
+        strongest = max(episodes, key=lambda pair: sign * pair[1].peak)
+        offset, chosen = episodes[-1] if open_now else strongest
         return self._describe(series, offset, chosen, len(episodes), open_now)
 
     def _describe(self, series: Series, offset: int, episode: Episode, count: int, open_now: bool) -> Finding:

@@ -218,7 +218,7 @@ class Watch:
     @property
     def over(self) -> bool:
         """Whether the run said that it has ended."""
-        return any(event.kind == "end" for event in self.session.run.events)
+        return self.session.run.end is not None
 
     @property
     def gone(self) -> bool:

@@ -112,7 +112,7 @@ def metrics(series: Iterable[Series], quotes: Quotes) -> list[dict[str, Any]]:
 
 
 def _metric(one: Series, quotes: Quotes) -> dict[str, Any]:
-    finite = one.values[np.isfinite(one.values)]
+    finite = one.finite
     return _full(
         {
             "metric": quotes.line(one.key.metric, 80),

@@ -220,6 +220,11 @@ class Run:
         return min(gaps, default=0)
 
     @property
+    def end(self) -> Event | None:
+        """The last event that tells of an end of the run; None where it told of none."""
+        return next((event for event in reversed(self.events) if event.kind == "end"), None)
+
+    @property
     def last_time(self) -> float:
         """Unix time of the latest record that has one; NaN where none has."""
         times = [float(series.times[-1]) for series in self.series.values() if len(series)]

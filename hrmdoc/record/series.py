@@ -109,6 +109,11 @@ class Series:
         return self._data[: self._size]
 
     @property
+    def finite(self) -> FloatArray:
+        """The values that are numbers, in their order."""
+        return self.values[np.isfinite(self.values)]
+
+    @property
     def times(self) -> FloatArray:
         """Unix seconds or NaN, shape [n]."""
         return self._positions.times(self._size)

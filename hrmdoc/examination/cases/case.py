@@ -125,31 +125,32 @@ def examine(case: Case, book: Rulebook, matcher: SignatureMatcher) -> dict[str, 
     """All symptoms of the run that `case` describes."""
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
     for name, notation in case.series.items():
-        role, _, rank = name.partition("@")
-        values = series_from(notation, seed=case.title + name)
-        steps = np.arange(len(values), dtype=np.int64) * case.steps
-        if case.again_at is not None:
-            steps[case.again_at :] -= case.again_at * case.steps
-        times = np.full(len(values), np.nan) if case.seconds is None else steps * case.seconds
-        keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
-        at = int(rank) if rank else None
-        run.add(Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3))
+        run.add(_points(case, name, notation))
     for number, item in enumerate(case.lines, 1):
         text, step = (item, None) if isinstance(item, str) else (item.text, item.step)
         run.add(log_line(text, number, step))
     for event in case.events:
         run.add(Event(event.kind, "case.log", step=event.step, detail=event.detail))
     run.line_count = len(case.lines)
-    facts = dict(case.facts)
-    if case.kind:
-        facts["run.kind"] = case.kind
-    if case.framework:
-        facts["run.framework"] = case.framework
-    live = case.quiet_for is not None
+    stated = {"run.kind": case.kind, "run.framework": case.framework}
+    facts = case.facts | {key: value for key, value in stated.items() if value}
     if case.quiet_for is not None:
         run.add(Tick(quiet=case.quiet_for))
     examination = Examination(run, book, matcher=matcher, facts=facts)
-    return {symptom.id: symptom for symptom in examination.advance(closed=not live)}
+    return {symptom.id: symptom for symptom in examination.advance(closed=case.quiet_for is None)}
+
+
+def _points(case: Case, name: str, notation: str) -> Points:
+    """A series of the case as a reader gives it; `name` is a role, or role@rank."""
+    role, _, rank = name.partition("@")
+    values = series_from(notation, seed=case.title + name)
+    steps = np.arange(len(values), dtype=np.int64) * case.steps
+    if case.again_at is not None:
+        steps[case.again_at :] -= case.again_at * case.steps
+    times = np.full(len(values), np.nan) if case.seconds is None else steps * case.seconds
+    keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
+    at = int(rank) if rank else None
+    return Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3)
 
 
 def _spelled_nan(notation: str, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -34,14 +34,18 @@ def check_examples(
     book: Rulebook, matcher: SignatureMatcher, signatures: Collection[str], symptoms: Collection[str]
 ) -> Iterator[tuple[str, str | None]]:
     """Every example and counterexample of these rules, and what is wrong about it, None when it holds."""
-    for signature in (book.signatures[name] for name in signatures):
-        for example in signature.shown():
-            found = signature.id in {one.id for one in matched(example, matcher)}
-            yield signature.id, None if found else f"not found in its own example {example!r}"
-        for line in signature.counterexamples:
-            opens = signature.id in {one.id for one in matched(line, matcher)}
-            yield signature.id, f"found in its counterexample {line!r}" if opens else None
+    for name in signatures:
+        yield from ((name, problem) for problem in _of_signature(book.signatures[name], matcher))
     for name in symptoms:
         for log in book.symptoms[name].counterexamples:
             by = [one.id for one in matched(log, matcher) if one.symptom == name]
             yield name, f"{by[0]} opens it on its counterexample {log!r}" if by else None
+
+
+def _of_signature(signature: Signature, matcher: SignatureMatcher) -> Iterator[str | None]:
+    for example in signature.shown():
+        found = any(one.id == signature.id for one in matched(example, matcher))
+        yield None if found else f"not found in its own example {example!r}"
+    for line in signature.counterexamples:
+        found = any(one.id == signature.id for one in matched(line, matcher))
+        yield f"found in its counterexample {line!r}" if found else None

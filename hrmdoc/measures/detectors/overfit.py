@@ -59,27 +59,21 @@ class Overfit(WholeSeries):
         values, other = self._sign * blocks.means[:, 0], blocks.means[:, 1]
         best_at = int(smooth(values)[:-width].argmin())
         best = float(smooth(values)[best_at])
-        scatter = (
-            noise(values) if width > 1 else 0.0
-        )  # the turn itself is the only bend that three points have
-        rise = (
-            middle(values[-width:])
-            - best
-            - max(self._scatters, FEW_SCATTER if blocks.count < FEW else 0.0) * scatter
-        )
-        if float(values[-width:].min()) <= best:
+        end = middle(values[-width:])
+        rise = end - best - self._scatter(values, width)
+        if rise <= 0 or float(values[-width:].min()) <= best or not self._fell(other, best_at, width):
             return 0.0
         progress = max(middle(values[:3]) - best, 0.0)
-        if (
-            self._sign > 0
-            and middle(values[-width:]) < middle(other[-width:])
-            and rise < self._given_back * progress
-        ):
+        below = self._sign > 0 and end < middle(other[-width:])
+        if below and rise < self._given_back * progress:
             return 0.0
         yardstick = abs(best) + self._progress * progress
-        if rise <= 0 or not self._fell(other, best_at, width):
-            return 0.0
         return rise / max(yardstick, 1e-12) / (1.0 if width > 1 else 3.0)
+
+    def _scatter(self, values: FloatArray, width: int) -> float:
+        """What is taken off; nothing of three points, whose only bend is the turn itself."""
+        scatters = max(self._scatters, FEW_SCATTER) if len(values) < FEW else self._scatters
+        return scatters * noise(values) if width > 1 else 0.0
 
     def _fell(self, other: FloatArray, best_at: int, width: int) -> bool:
         then, now = middle(other[max(0, best_at - 1) : best_at + 2]), middle(other[-width:])
