@@ -34,7 +34,6 @@ class Outcome:
         opening: the level at which it began.
         best: the best level it reached.
         end: the level at which it stands.
-        worst: the worst level behind the opening.
         noise: the usual distance of a level from its neighbours, as a standard deviation.
         since: share of the series behind the best level.
         thrown: share of the last third as far behind the opening as the best lies before it.
@@ -44,7 +43,6 @@ class Outcome:
     opening: float
     best: float
     end: float
-    worst: float
     noise: float
     since: float
     thrown: float
@@ -101,7 +99,6 @@ def outcome(values: FloatArray, goal: Goal = "min") -> Outcome | None:
         opening=opening,
         best=float(levels[best]),
         end=end,
-        worst=float(levels[1:].max()),
         noise=noise,
         since=(len(levels) - 1 - best) / (len(levels) - 1),
         thrown=_thrown(finite, max(2.0 * opening - float(levels[best]), early)),
