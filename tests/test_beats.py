@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import hrmdoc
 from hrmdoc.beats import EXPIRES_S, KEPT_S, VARIABLE, Heartbeat, place, target
 from hrmdoc.errors import ConfigError
 from tests.services import free_port, redis_server
+from tests.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -43,14 +43,6 @@ class Kept:
 
     def read(self) -> None:
         return None
-
-
-def until(holds: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to hold")
 
 
 def test_three_lines_write_a_file_that_tells_step_process_and_end(tmp_path: Path) -> None:

@@ -18,15 +18,11 @@ from hrmdoc.live.watch import Update, Watch
 from hrmdoc.metrics import Metrics
 from tests.services import needed
 
+pytestmark = pytest.mark.usefixtures("apart")
+
 pytest.importorskip("prometheus_client", reason="the extra `metrics` is not installed")
 DOCS = Path(__file__).parents[1] / "docs" / "operations"
 HEARTBEAT = '{"time": 1, "step": 3, "pid": 1, "state": "running"}'
-
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture

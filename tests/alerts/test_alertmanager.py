@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hrmdoc.alerts.alerter import Alerter
 from hrmdoc.routes import Alerts, Route
 from tests.alerts.conftest import NAN, SPIKE, Hook, over
 from tests.services import alertmanager
+from tests.waiting import until
 
 pytestmark = pytest.mark.services
 
@@ -23,14 +23,6 @@ def active(address: str) -> dict[str, Any]:
     """The alerts that it takes to be firing, by name."""
     with urllib.request.urlopen(f"{address}/api/v2/alerts?active=true", timeout=20) as answer:
         return {one["labels"]["alertname"]: one for one in json.load(answer)}
-
-
-def until(holds: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to hold")
 
 
 def test_an_incident_shows_reaches_the_receiver_is_renewed_and_resolves(tmp_path: Path, hook: Hook) -> None:

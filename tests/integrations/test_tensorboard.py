@@ -7,11 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.services import free_port, running
+from tests.waiting import until
 
 pytest.importorskip("tensorboard", reason="tensorboard is not installed")
 pytestmark = pytest.mark.slow
@@ -47,13 +47,6 @@ def write(folder: Path, steps: int, broken: int = 10**9) -> None:
         for n in range(steps)
     )
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def announced(folder: Path) -> str:

@@ -17,13 +17,9 @@ from hrmdoc.live.watch import Update, Watch
 from hrmdoc.settings import Settings
 from tests.services import redis_server
 
+pytestmark = pytest.mark.usefixtures("apart")
+
 START = 1_790_000_000.0
-
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 class Followed:

@@ -13,11 +13,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import until
 
 TRAINEE = Path(__file__).with_name("trainee.py")
 SETTINGS = """
@@ -59,14 +61,6 @@ def running(
             watch.wait(timeout=60)
         finally:
             watch.kill()
-
-
-def until(what: Callable[[], object]) -> None:
-    for _ in range(1200):
-        if what():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come")
 
 
 def lines(path: Path) -> list[dict[str, object]]:

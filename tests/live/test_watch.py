@@ -13,11 +13,7 @@ from hrmdoc.live.incidents import Incident
 from hrmdoc.live.watch import Update, Watch
 from hrmdoc.settings import Policy, Settings
 
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("apart")
 
 
 def points(first: int, last: int, value: str = "") -> str:

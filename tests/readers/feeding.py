@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from hrmdoc import readers, rulebook
 from hrmdoc.readers.support.base import Session
 from hrmdoc.record.records import Points, Record
+from hrmdoc.record.run import Run
+from hrmdoc.roles import RoleMap
 
 
 def fed(session: Session, blob: bytes, cuts: Iterable[int] = ()) -> list[Record]:
@@ -26,6 +29,14 @@ def curves(records: Iterable[Record]) -> dict[str, list[tuple[int, str]]]:
                 zip(record.steps.tolist(), map(repr, record.values.tolist()), strict=True)
             )
     return found
+
+
+def run_of(folder: Path, name: str, text: str) -> Run:
+    """The run that one file makes, with its roles."""
+    (folder / name).write_text(text)
+    run = Run(role_of=RoleMap(rulebook.load()))
+    readers.read_into(run, readers.discover(folder))
+    return run
 
 
 def database(path: Path) -> Path:

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc import readers, rulebook
 from hrmdoc.readers.support.samples import Sample, sample
-from hrmdoc.record.run import Run
-from hrmdoc.roles import RoleMap
+from tests.readers.feeding import run_of as read
 
 NODE = """\
 # HELP node_filesystem_avail_bytes Filesystem space available to non-root users in bytes.
@@ -28,13 +26,6 @@ DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",device="nvidia0",modelName="NVIDIA H10
 DCGM_FI_DEV_GPU_UTIL{gpu="1",UUID="GPU-2",device="nvidia1",modelName="NVIDIA H100",Hostname="n1"} 3
 DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-1",device="nvidia0"} 70000
 """
-
-
-def read(tmp_path: Path, name: str, text: str) -> Run:
-    (tmp_path / name).write_text(text)
-    run = Run(role_of=RoleMap(rulebook.load()))
-    readers.read_into(run, readers.discover(tmp_path))
-    return run
 
 
 def test_scrapes_on_end_are_a_series_with_times_and_the_fullest_disk_counts(tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hrmdoc import readers, rulebook
 from hrmdoc.record.run import Run
-from hrmdoc.roles import RoleMap
+from tests.readers.feeding import run_of as read
 
 QUERY = """timestamp, index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB]
 2026/01/02 03:04:05.678, 0, NVIDIA H100, 97 %, 70000 MiB, 81559 MiB
@@ -24,13 +23,6 @@ DMON = """# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec
 # Idx      W      C      C      %      %      %      %
     0    311     62      -     97     54      0      0
 """
-
-
-def read(tmp_path: Path, name: str, text: str) -> Run:
-    (tmp_path / name).write_text(text)
-    run = Run(role_of=RoleMap(rulebook.load()))
-    readers.read_into(run, readers.discover(tmp_path))
-    return run
 
 
 def values(run: Run, metric: str) -> list[float]:

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from hrmdoc import readers, rulebook
-from hrmdoc.record.run import Run
-from hrmdoc.roles import RoleMap
+from tests.readers.feeding import run_of
 
 SAMPLE = """\
 *** Sampled system activity (Sat Nov 21 10:00:{second:02d} 2026 +0100) (5007.29ms elapsed) ***
@@ -20,15 +18,9 @@ GPU Power: 3421 mW
 HEAD = "Machine model: Mac14,6\nOS version: 23G93\n"
 
 
-def read(tmp_path: Path, text: str) -> Run:
-    (tmp_path / "gpu.txt").write_text(text)
-    run = Run(role_of=RoleMap(rulebook.load()))
-    readers.read_into(run, readers.discover(tmp_path))
-    return run
-
-
 def test_samples_are_series_with_times(tmp_path: Path) -> None:
-    run = read(tmp_path, HEAD + "".join(SAMPLE.format(second=5 * at, busy=48.35 - at) for at in range(4)))
+    text = HEAD + "".join(SAMPLE.format(second=5 * at, busy=48.35 - at) for at in range(4))
+    run = run_of(tmp_path, "gpu.txt", text)
     assert run.formats == ["powermetrics"]
     use = run.best("gpu.util")
     assert use is not None
@@ -39,7 +31,7 @@ def test_samples_are_series_with_times(tmp_path: Path) -> None:
 
 
 def test_a_time_that_is_none_leaves_the_numbers(tmp_path: Path) -> None:
-    run = read(tmp_path, SAMPLE.format(second=0, busy=48).replace("Sat Nov", "Zat Foo"))
+    run = run_of(tmp_path, "gpu.txt", SAMPLE.format(second=0, busy=48).replace("Sat Nov", "Zat Foo"))
     use = run.best("gpu.util")
     assert use is not None
     assert use.values.tolist() == [48]

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -24,9 +23,13 @@ from hrmdoc.supervision.restart import Supervisor
 from hrmdoc.supervision.resume import stated
 from hrmdoc.supervision.state import State, load
 from hrmdoc.supervision.supervise import Outcome
+from tests.waiting import until_written
+
+pytestmark = pytest.mark.usefixtures("apart")
 
 PROGRAM = """
 import os, signal, sys, time
+
 attempt = int(os.environ["HRMDOC_ATTEMPT"])
 def steps(first, count, pause=0.0):
     for i in range(first, first + count):
@@ -35,12 +38,6 @@ def steps(first, count, pause=0.0):
 {body}
 """
 SOON = Plan(restarts=3, backoff=0.05, grace=0.3)
-
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def program(body: str) -> list[str]:
@@ -166,16 +163,8 @@ def begun(*options: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    until("step 3", Path("o.log"))
+    until_written("step 3", Path("o.log"))
     return process
-
-
-def until(words: str, log: Path) -> None:
-    for _ in range(1200):
-        if log.is_file() and words in log.read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{words!r} did not come")
 
 
 def test_a_killed_supervisor_is_succeeded_by_one_that_finds_the_command_running() -> None:
@@ -200,7 +189,7 @@ def test_one_that_ended_while_nobody_looked_is_judged_by_the_status_that_was_kep
     process = begun()
     process.kill()
     process.communicate()
-    until("5", supervised_folder(Path("o.log")) / "status")
+    until_written("5", supervised_folder(Path("o.log")) / "status")
     assert supervisor(command).run().status == 0
     assert [(one.number, one.status) for one in state().attempts] == [(1, 5), (2, 0)]
 

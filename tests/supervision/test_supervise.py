@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.live.incidents import Incident
 from hrmdoc.supervision.supervise import StopPolicy
+from tests.waiting import until_written
 
 TRAINING = """
 import signal, sys, time
@@ -60,23 +60,15 @@ def begun(steps: int) -> subprocess.Popen[bytes]:
         start_new_session=True,
         preexec_fn=heeding,
     )
-    until("step 3", Path("o.log"))
+    until_written("step 3", Path("o.log"))
     return process
-
-
-def until(words: str, log: Path) -> str:
-    for _ in range(1200):
-        if log.is_file() and words in (text := log.read_text()):
-            return text
-        time.sleep(0.05)
-    raise AssertionError(f"{words!r} did not come")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_the_training_goes_on_where_its_supervisor_is_killed_or_its_terminal_lost(number: int) -> None:
     process = begun(60)
     os.kill(process.pid, number)
-    assert until("done", Path("o.log")).count("step ") == 60
+    assert until_written("done", Path("o.log")).count("step ") == 60
     process.communicate(timeout=60)
     assert process.returncode == (-number if number == signal.SIGKILL else 0)
 

@@ -19,6 +19,8 @@ from hrmdoc.supervision.attempts import Attempt
 from hrmdoc.supervision.state import State, load, save
 from hrmdoc.supervision.verdict import STATUS, verdict
 
+pytestmark = pytest.mark.usefixtures("apart")
+
 CURVE = "".join(f"step {i} | loss {3 - i / 20:.2f}\n" for i in range(1, 21))
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
@@ -26,12 +28,6 @@ OOM = (
 )
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.\n"
 LIMIT = "slurmstepd: error: *** JOB 7 ON node-1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n"
-
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def examined(text: str) -> Analysis:
