@@ -160,7 +160,7 @@ class Heartbeat:
 
     Args:
         to: where signs go; None drops them.
-        say: told once in words when a sign could not be written, and again after one could.
+        say: gets a line once when a sign could not be written, and again after one could.
         every_s: seconds between two signs at least.
     """
 

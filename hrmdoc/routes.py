@@ -1,4 +1,4 @@
-"""Routes of alerts, as `[alerts]` in the settings states them: what is told where, and when."""
+"""Routes of alerts, as `[alerts]` in the settings states them: what is sent where, and when."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _GROUPS_ITSELF: dict[str, dict[str, Any]] = {"alertmanager": _AT_ONCE}
 
 
 class Route(Struct, forbid_unknown_fields=True, frozen=True):
-    """One target, and what it is told.
+    """One target, and what it is sent.
 
     Attributes:
         url, url_env, url_file: the address itself, or where it stands: an address may be a secret.
         token_env, token_file: where the secret stands: PagerDuty's routing key, or the bearer token of a
             webhook or an Alertmanager.
         command: a command line; it gets the alert as JSON on standard input.
-        minimum: the least severity that is told.
-        quiet: hours, such as `22:00-07:00`, in which only what is at least `quiet_minimum` is told; the rest
+        minimum: the least severity that is sent.
+        quiet: hours, such as `22:00-07:00`, in which only what is at least `quiet_minimum` is sent; the rest
             waits for their end. In `zone`, else in this machine's.
         group: one message for all incidents of a run and cause, or one for each incident.
         wait_s: seconds that the first message of a group waits for others to join it.
         window_s: seconds between two messages of a group, unless it became more severe.
-        recovery: whether the end is told.
+        recovery: whether the end is sent.
     """
 
     target: Target
@@ -65,7 +65,7 @@ class Route(Struct, forbid_unknown_fields=True, frozen=True):
         return f"Route({self.name!r}, {self.target!r})"
 
     def accepts(self, severity: str) -> bool:
-        """Whether it is told of incidents so severe."""
+        """Whether it is sent incidents so severe."""
         return ORDER.index(severity) >= ORDER.index(self.minimum)
 
     def holds(self, severity: str, now: float) -> bool:
@@ -80,13 +80,13 @@ class Route(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
-    """Where `watch` and `run` tell of incidents beside the terminal; nothing is sent unless a target stands
+    """Where `watch` and `run` report incidents beside the terminal; nothing is sent unless a target stands
     here.
 
     Attributes:
         command: gets each incident as JSON on standard input.
         webhook: gets it as the body of a POST.
-        minimum: the least severity that these two are told.
+        minimum: the least severity that these two are sent.
         link: an address that alerts carry; `{run}` in it stands for the path of the run.
         route: further targets.
     """
@@ -117,7 +117,7 @@ class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
         return tuple(found.values())
 
     def _plain(self) -> tuple[Route, ...]:
-        """`command` and `webhook`, which are told of every change by itself and at once."""
+        """`command` and `webhook`, which are sent every change by itself and at once."""
 
         def plain(target: Target, **where: str) -> Route:
             settings: dict[str, Any] = {"minimum": self.minimum, **_AT_ONCE, **where}
@@ -128,7 +128,7 @@ class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def check(route: Route, origin: str = "") -> None:
-    """Refuses a route that can never tell anybody; `origin` is the file of the settings.
+    """Refuses a route that can never reach anybody; `origin` is the file of the settings.
 
     Raises:
         ConfigError: naming the route and what it lacks or has too much. No address stands in it.

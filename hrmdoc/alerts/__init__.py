@@ -1,2 +1,2 @@
-"""Telling people of incidents: what is told (`groups`), kept until it is delivered (`outbox`), and sent
+"""Notifying people of incidents: what is reported (`groups`), kept until it is delivered (`outbox`), and sent
 (`sender`, `targets`)."""

@@ -1,4 +1,4 @@
-"""All targets of one user, told of one run after the other."""
+"""All targets of one user, notified of one run after the other."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ LAST_S = 10.0
 
 
 class Alerter:
-    """Tells the targets in the settings of the incidents of a run.
+    """Notifies the targets in the settings of the incidents of a run.
 
     Args:
         alerts: the settings.
         origin: their file.
-        say: told in words when a target fails; on standard error by default.
+        say: gets a line when a target fails; on standard error by default.
 
     Raises:
-        ConfigError: a route can never tell anybody.
+        ConfigError: a route can never reach anybody.
     """
 
     def __init__(self, alerts: Alerts, origin: str = "", say: Callable[[str], None] | None = None) -> None:
@@ -61,10 +61,10 @@ class Alerter:
         return self
 
     def follow(self, run: str, known: Iterable[Incident] = (), *, again: bool = False) -> None:
-        """Tells of the run at this path from now on.
+        """Reports the run at this path from now on.
 
         Args:
-            known: its incidents so far; those that the targets were told of are not told again.
+            known: its incidents so far; those that the targets were notified of are not sent again.
             again: it is the one before, started again: what was open of that is over.
         """
         whole = Path(run).absolute()
@@ -78,7 +78,7 @@ class Alerter:
         self.notify(known)
 
     def notify(self, incidents: Iterable[Incident]) -> None:
-        """Tells of changes; returns at once."""
+        """Reports changes; returns at once."""
         changes = list(incidents)
         for worker in self.workers:
             worker.take(changes)
@@ -102,7 +102,7 @@ class Alerter:
 
 
 def checked(alerts: Alerts, origin: str) -> tuple[Route, ...]:
-    """The routes, each of which can tell somebody.
+    """The routes, each of which can reach somebody.
 
     Raises:
         ConfigError: one cannot.
@@ -120,7 +120,7 @@ def checked(alerts: Alerts, origin: str) -> tuple[Route, ...]:
 
 
 def folder_of(route: Route, origin: str) -> Path:
-    """Where what a route is to be told is kept: another settings file has other routes of the same name."""
+    """Where what a route is to send is kept: another settings file has other routes of the same name."""
     whose = hashlib.sha256(f"{origin}\0{route.name}".encode(errors="backslashreplace")).hexdigest()[:8]
     return state_dir() / "alerts" / f"{route.name}-{whose}"
 

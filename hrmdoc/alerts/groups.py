@@ -1,4 +1,4 @@
-"""Which incidents belong together, what of them a target was told, and what it is to be told next.
+"""Which incidents belong together, what of them a target was sent, and what it is to be sent next.
 
 No file, no clock, no network: what is kept is kept by `ledger`, and the time is an argument.
 """
@@ -17,7 +17,7 @@ from hrmdoc.routes import ORDER, Route
 
 UNEXPLAINED = ("", "unknown")
 STATEFUL = ("pagerduty", "alertmanager", "webhook", "command")
-"""Targets that are told of a beginning even where the end is known by then."""
+"""Targets that are notified of a beginning even where the end is known by then."""
 
 
 class Place(Struct, frozen=True):
@@ -29,12 +29,12 @@ class Place(Struct, frozen=True):
 
 
 class Group(Struct):
-    """Incidents that are told together.
+    """Incidents that are reported together.
 
     Attributes:
         key: names it towards the target, from its first message to its end.
         news: Unix seconds of the earliest beginning or worsening that the target does not know of yet.
-        told: the severity that it was told, "" while it takes nothing of this group to be open.
+        notified: the severity that it was sent, "" while it takes nothing of this group to be open.
         told_at: Unix seconds of the last message.
         number: messages so far.
     """
@@ -62,7 +62,7 @@ class Groups:
     """The groups of one run for one route.
 
     Args:
-        route: how they are grouped, and when told.
+        route: how they are grouped, and when sent.
         groups: what was kept of them, by name.
     """
 
@@ -88,7 +88,7 @@ class Groups:
 
     def _related(self, incident: Incident, name: str, now: float) -> Group | None:
         """Of a storm much has no cause of its own: that belongs to what began a moment before it, or to what
-        begins before it was told."""
+        begins before it was sent."""
         if self._route.group == "incident":
             return None
         if incident.cause not in UNEXPLAINED:
@@ -122,7 +122,7 @@ class Groups:
         return True
 
     def due(self, now: float, place: Place, *, flush: bool = False) -> Iterator[tuple[Group, Message]]:
-        """What is to be told now; `flush`: nobody will be there to tell it later. `mark` each that was
+        """What is to be sent now; `flush`: nobody will be there to send it later. `mark` each that was
         taken."""
         for group in list(self.groups.values()):
             if group.news is not None and (flush or self._ripe(group, now)):
@@ -134,7 +134,7 @@ class Groups:
                 yield group, self._message(group, "resolved", place, now)
 
     def standing(self, group: Group, place: Place, now: float) -> Message:
-        """A group as it stands, told or not."""
+        """A group as it stands, sent or not."""
         return self._message(group, "resolved" if group.over else "firing", place, now)
 
     def mark(self, group: Group, message: Message) -> None:
@@ -145,7 +145,7 @@ class Groups:
         group.told_at = message.at
 
     def prune(self) -> None:
-        """Forgets what is over and told."""
+        """Forgets what is over and reported."""
         for name, group in list(self.groups.items()):
             if group.over and group.news is None and not (group.notified and self._route.recovery):
                 del self.groups[name]
@@ -160,7 +160,7 @@ class Groups:
         return not joining and not self._fresh(group, now)
 
     def _fresh(self, group: Group, now: float) -> bool:
-        """Whether it was told of a moment ago, and got no worse since."""
+        """Whether it was sent a moment ago, and got no worse since."""
         if not group.notified or ORDER.index(group.severity) > ORDER.index(group.notified):
             return False
         return 0 <= now - group.told_at < self._route.window_s

@@ -1,4 +1,4 @@
-"""What one route was told of one run, kept on disk: a watch that starts again tells nothing twice and forgets
+"""What one route was sent of one run, kept on disk: a watch that starts again sends nothing twice and forgets
 nothing, whenever the one before it was killed."""
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class _Page(Struct):
 class Ledger:
     """Groups the incidents of one run for one route.
 
-    Of several processes that watch the same run the first one tells; another takes over when it has ended.
+    Of several processes that watch the same run the first one reports; another takes over when it has ended.
     What cannot be written is kept in memory.
 
     Args:
         file: where it is kept.
-        route: how incidents are grouped, and when they are told.
+        route: how incidents are grouped, and when they are sent.
         place: the run, as messages name it; None takes what the file says.
     """
 
@@ -73,7 +73,7 @@ class Ledger:
         self._save()
 
     def is_mine(self, now: float) -> bool:
-        """Whether this process tells of the run; takes it over where nobody else does."""
+        """Whether this process reports the run; takes it over where nobody else does."""
         if self._lock is None:
             try:
                 self._file.parent.mkdir(parents=True, exist_ok=True)

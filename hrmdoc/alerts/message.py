@@ -1,4 +1,4 @@
-"""What a target is told: the incidents of one group, worded once for all targets.
+"""What a target is sent: the incidents of one group, worded once for all targets.
 
 Words of a log are hostile here too: they are cleaned and redacted, and what a chat would take for a call to
 everybody, a tag or a hidden link is broken up.

@@ -50,8 +50,8 @@ class Outbox:
 
     Args:
         folder: the folder of the route; made when needed, for this user alone.
-        route: what it may be told when.
-        say: told in words when sending fails, and when it works again.
+        route: what it may be sent when.
+        say: gets a line when sending fails, and when it works again.
     """
 
     def __init__(self, folder: Path, route: Route, say: Callable[[str], None] = lambda _: None) -> None:

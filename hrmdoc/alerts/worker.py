@@ -1,4 +1,4 @@
-"""Tells one target, in a thread of its own: neither the watch nor another target waits for it."""
+"""Notifies one target, in a thread of its own: neither the watch nor another target waits for it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from hrmdoc.text.redact import redact
 PAUSE_S = 0.5
 """Seconds between two looks at what is due; others may have put something into the queue."""
 FORGET_S = 90 * 86_400.0
-"""Seconds after which it is forgotten what a target was told of a run that ended sick."""
+"""Seconds after which it is forgotten what a target was sent of a run that ended sick."""
 RENEW_S = 60.0
 """Seconds between two renewals of what is open at an Alertmanager."""
 
 
 class Worker:
-    """Groups, queues and sends what one route is told.
+    """Groups, queues and sends what one route is to report.
 
     Args:
-        route: the target, and what it is told.
+        route: the target, and what it is sent.
         folder: where its queue and ledgers lie.
         deliver: sends one message.
         renew: shows an Alertmanager what is still open, for so many seconds; its answer does not matter.
-        say: told in words when the target fails.
+        say: gets a line when the target fails.
         now: the wall clock, Unix seconds.
     """
 
@@ -61,7 +61,7 @@ class Worker:
         self._thread.start()
 
     def follow(self, run: Path, place: Place, *, again: bool = False) -> None:
-        """Tells of this run from now on, and no more of the one before; `again`: it takes the place of that
+        """Reports this run from now on, and no more of the one before; `again`: it takes the place of that
         one, whose incidents are over."""
         with self._guard:
             if self._ledger is not None:
@@ -91,7 +91,7 @@ class Worker:
         return sent
 
     def adopt(self) -> None:
-        """Queues what was still to be told of runs that nobody watches any more, and forgets the oldest."""
+        """Queues what was still to be sent of runs that nobody watches any more, and forgets the oldest."""
         for ledger in orphans(self.outbox.folder, self.route):
             ledger.tick(self._now(), self.outbox.put, flush=True)
             ledger.close(forget_before=self._now() - FORGET_S)
@@ -118,7 +118,7 @@ class Worker:
             self._surely(partial(self._show_open, LEFT_S))
 
     def _surely(self, do: Callable[[], object]) -> None:
-        """No fault ends the thread: what comes later is told all the same."""
+        """No fault ends the thread: what comes later is sent all the same."""
         try:
             do()
         except Exception as error:  # noqa: BLE001

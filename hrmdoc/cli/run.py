@@ -244,7 +244,7 @@ def resumption(
         return stated(template, checkpoints)
     found = known(words, checkpoints, rulebook.load(Path(folder) for folder in settings.rules))
     if found is NOT_AT_ALL:
-        click.echo("hrmdoc: each attempt gets the same words; --resume-with tells how it goes on", err=True)
+        click.echo("hrmdoc: each attempt gets the same words; --resume-with says how it goes on", err=True)
     return found
 
 

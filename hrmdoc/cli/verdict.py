@@ -61,7 +61,7 @@ def command(
     silent = not any(analysis.run.fact(key) for key in ("run.exit_status", "run.process_alive"))
     if analysis.verdict == "no_data" and how is None and silent:
         raise UsageError(
-            "nothing in it says how the run went", file=newest[0], hint="--status tells how it ended"
+            "nothing in it says how the run went", file=newest[0], hint="--status says how it ended"
         )
     found = verdict(analysis, status=how, history=before)
     code = answered(found.status)

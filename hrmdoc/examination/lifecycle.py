@@ -53,7 +53,7 @@ class EventNode:
 
 class SilenceNode:
     """No progress for much longer than usual, by the clock of who watches: post-mortem it is not evaluated,
-    and a run that told of its end, or reached its last step, is not silent."""
+    and a run that logged its end, or reached its last step, is not silent."""
 
     def __init__(self, when: SilenceWhen) -> None:
         self._when = when

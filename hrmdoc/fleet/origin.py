@@ -38,7 +38,7 @@ _EVENT_FILE = re.compile(r"events\.out\.tfevents\.\d+\.(?P<host>[\w.-]+?)(?:\.\d
 
 
 def host(analysis: Analysis) -> str:
-    """The machine that the run told of, or that an event file is named after."""
+    """The machine that the run logged, or that an event file is named after."""
     for scope, key in (("run", "run.host"), ("env", "host"), ("env", "HOSTNAME"), ("env", "SLURMD_NODENAME")):
         if isinstance(host := _stated_fact(analysis, scope, key), str) and host:
             return safe(host, 64)

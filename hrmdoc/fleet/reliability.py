@@ -69,7 +69,7 @@ class Action(Struct, frozen=True):
 
 
 class Reliability(Struct, frozen=True):
-    """The figures of a review. None where no record tells.
+    """The figures of a review. None where no record says.
 
     Attributes:
         duration, lost: seconds of the runs that carry times, of which there are `timed`.

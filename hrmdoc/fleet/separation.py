@@ -51,7 +51,7 @@ class Separation(Struct, frozen=True):
     @property
     def said(self) -> str:
         """In one line."""
-        also = f" (or {', '.join(self.alike[:3])}: the runs do not tell)" if self.alike else ""
+        also = f" (or {', '.join(self.alike[:3])}: the runs do not say which)" if self.alike else ""
         return (
             f"{self.cut}{also}: {self.sick} of {self.of} sick, else {self.others_sick} of {self.others} "
             f"(p = {self.p:.2g} after {self.tried:,} cuts)"

@@ -157,7 +157,7 @@ def summarize(analysis: Analysis, files: Iterable[str] = ()) -> Summary:
     """Keeps of an analysis what is worth it; text from the run is cleaned and secrets are removed.
 
     Args:
-        files: where the records lie; their owner is the run's user, where it tells of none.
+        files: where the records lie; their owner is the run's user, where it names none.
     """
     run, facts = analysis.run, analysis.situation.facts
     series = run.progress

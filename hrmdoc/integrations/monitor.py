@@ -129,7 +129,7 @@ class Monitor:
             self._complain(error)
 
     def configure(self, config: Mapping[str, Any], *, facts: Mapping[str, Any] | None = None) -> None:
-        """Tells settings of the run, and canonical facts such as `run.total_steps`. Never raises."""
+        """Logs settings of the run, and canonical facts such as `run.total_steps`. Never raises."""
         self._config.update(config)
         try:
             if self._ready():
@@ -138,7 +138,7 @@ class Monitor:
             self._complain(error)
 
     def add_board(self, board: Board) -> None:
-        """Has findings told at one place more."""
+        """Has findings reported at one place more."""
         if all(one.key != board.key for one in self._boards):
             self._given_boards.append(board)
             self._boards.append(board)
@@ -250,7 +250,7 @@ class Monitor:
         try:
             call(*told_)
         except Exception as error:  # noqa: BLE001 (a board that is away, a callback with a mistake)
-            _log.warning("hrmdoc: what to tell could not be told: %s: %s", type(error).__name__, error)
+            _log.warning("hrmdoc: an incident could not be reported: %s: %s", type(error).__name__, error)
 
     def _complain(self, error: BaseException) -> None:
         """Says that a call was passed over, once: a loop would say it at every step."""

@@ -30,7 +30,7 @@ class Magic:
         self._thread: threading.Thread | None = None
 
     def __call__(self, line: str) -> Analysis | None:
-        """Does what the line says; what is wrong is told in words, without a traceback."""
+        """Does what the line says; what is wrong is said in words, without a traceback."""
         try:
             return self._run(shlex.split(line))
         except (HrmdocError, ValueError) as error:

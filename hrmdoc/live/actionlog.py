@@ -99,7 +99,7 @@ class Check:
     Attributes:
         lines: how many there are.
         head: the hash of the last one, to be noted elsewhere.
-        flaw: what is wrong first, "" where nothing is; `line` tells where (1-based).
+        flaw: what is wrong first, "" where nothing is; `line` says where (1-based).
         unchained: lines at the beginning that an older hrmdoc wrote without hashes.
         anchored: the newest hash is known from the user's state folder, so that an end cut off would show.
     """

@@ -20,7 +20,7 @@ class Heartbeats:
 
     Args:
         of: where the signs are.
-        say: told in words when they cannot be read.
+        say: gets a line when they cannot be read.
         steady: seconds of a clock that nobody sets.
     """
 

@@ -1,5 +1,5 @@
-"""JSON lines that outlive the process which wrote them: what one watch told and did, so that the next goes on
-from there."""
+"""JSON lines that outlive the process which wrote them: what one watch reported and did, so that the next
+goes on from there."""
 
 from __future__ import annotations
 

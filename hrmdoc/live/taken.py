@@ -28,7 +28,7 @@ class TakenAction:
     Attributes:
         reason: the cause that it is for, or the symptom that it ends.
         status: `done` (the run executed the action), `written` (the config was patched), `refused` or
-            `failed` (with `why`), `withheld` (the policy does not allow it, `why` tells), `asked` (it
+            `failed` (with `why`), `withheld` (the policy does not allow it, `why` says why), `asked` (it
             waits for a person's yes), `helped` (a later update did not show the symptoms any more),
             `ineffective` (they still showed when its time was up or the run ended), `released` (taken
             back, as it is needed no more).

@@ -28,7 +28,7 @@ class Sampler:
         checkpoints: where the run keeps its checkpoints.
         root: the process that started those of the run, or None.
         every: seconds between two samples.
-        say: told in words, once, what cannot be read here.
+        say: gets a line, once, what cannot be read here.
         sensors: those of a run whose processes are known; by default all.
     """
 

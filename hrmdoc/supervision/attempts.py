@@ -14,7 +14,7 @@ class Attempt(Struct, frozen=True):
         host: the machine that it ran on.
         began, ended: Unix seconds; `ended` is None while it runs.
         status: as `subprocess` gives it, negative where a signal ended it; None where nobody saw the end.
-        step: the last step that it reached, None where it told of none.
+        step: the last step that it reached, None where it logged none.
         failure: what it failed of, in one word; "" where it did not fail.
         interrupted: it was taken away and did not fail.
         checkpoint: what it went on from, "" for a start from the beginning.

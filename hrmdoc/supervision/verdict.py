@@ -59,7 +59,7 @@ class Verdict:
 
     @property
     def status(self) -> int:
-        """The exit status that tells of it."""
+        """The exit status that stands for it."""
         return STATUS[self.call]
 
     @property
@@ -94,7 +94,7 @@ def on_request(analysis: Analysis, incident: Incident, history: Sequence[Attempt
 
 
 def _stated(analysis: Analysis) -> int | None:
-    """The exit status that the scheduler tells of, None where it tells of none."""
+    """The exit status that the scheduler recorded, None where it recorded none."""
     stated = analysis.run.fact("run.exit_status")
     return stated.value if stated is not None and isinstance(stated.value, int) else None
 
@@ -171,7 +171,7 @@ def _end(analysis: Analysis, status: int | None, *, hung: bool) -> End:
 
 def _fell_short(analysis: Analysis) -> bool:
     """Whether the run stopped before the last step that it was to make. A document that is written anew as a
-    whole, as the state in a checkpoint, is of some moment of the run and tells of no end."""
+    whole, as the state in a checkpoint, is of some moment of the run and records no end."""
     if all(readers.reader(name).WHOLE for name in analysis.run.formats):
         return False
     total, step = analysis.situation.facts.get("run.total_steps"), last_step(analysis)
@@ -179,7 +179,7 @@ def _fell_short(analysis: Analysis) -> bool:
 
 
 def last_step(analysis: Analysis) -> int | None:
-    """The last step that the run tells of."""
+    """The last step that the run logged."""
     series = analysis.run.progress
     return int(series.steps[-1]) if series is not None and len(series) else None
 

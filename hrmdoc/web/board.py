@@ -1,4 +1,4 @@
-"""What is known of every run: found, followed, examined by the workers, told to whoever listens."""
+"""What is known of every run: found, followed, examined by the workers, sent to whoever listens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What watches of a run told and did: the incidents and actions that they kept, in the order of time."""
+"""What watches of a run reported and did: the incidents and actions that they kept, in the order of time."""
 
 from __future__ import annotations
 

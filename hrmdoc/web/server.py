@@ -31,7 +31,7 @@ def serve(
         paths: the folders, none for the default.
         port: 0 takes a free one.
         browser: opens one.
-        say: is told the address.
+        say: gets the address.
 
     Raises:
         UsageError: a folder does not exist, or the port is taken.

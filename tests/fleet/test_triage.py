@@ -88,7 +88,10 @@ def test_a_setting_that_separates_is_named_and_chance_is_not(fleet: Path, shown:
     for number in range(9, 30):
         write_run(fleet / f"run_{number}", lr=0.5 if number % 3 else 3e-4, sick=number % 3 > 0)
     text = shown("runs")
-    assert "optimizer.lr = 0.5 (or learning_rate: the runs do not tell): 18 of 18 sick, else 1 of 12" in text
+    assert (
+        "optimizer.lr = 0.5 (or learning_rate: the runs do not say which): 18 of 18 sick, else 1 of 12"
+        in text
+    )
     assert "batch" not in text
 
 
@@ -224,7 +227,7 @@ def test_the_trials_of_a_hydra_sweep_and_of_an_optuna_study_are_told_apart_by_th
     for path in ("multirun", "optuna.log"):
         text = " ".join(shown(path).split())
         assert "12 runs: 4 critical" in text
-        assert "optimizer.lr = 0.003 (or lr: the runs do not tell): 4 of 4 sick, else 0 of 8" in text
+        assert "optimizer.lr = 0.003 (or lr: the runs do not say which): 4 of 4 sick, else 0 of 8" in text
 
 
 @pytest.mark.slow

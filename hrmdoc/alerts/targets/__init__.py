@@ -1,4 +1,4 @@
-"""One file a target; each tells one message and says what came of it."""
+"""One file a target; each sends one message and says what came of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TELL: dict[str, Callable[[Message, Access], Answer]] = {
 
 
 def send(message: Message, route: Route, origin: str) -> Answer:
-    """Tells the target of a route; no secret stands in the answer.
+    """Sends to the target of a route; no secret stands in the answer.
 
     Args:
         origin: the settings file, from whose folder files with secrets are named.

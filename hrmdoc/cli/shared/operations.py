@@ -113,7 +113,7 @@ def reporting(
         restarts: another run that is watched is the same command, started again.
 
     Raises:
-        ConfigError: a target can never be told.
+        ConfigError: a target can never be reached.
         UsageError: the metrics cannot be shown.
     """
     from hrmdoc.alerts.alerter import Alerter

@@ -30,7 +30,7 @@ _requested: list[Request] = []
 
 
 def run(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
-    """Examines every run; one that ends its process, or takes too long, is told as such."""
+    """Examines every run; one that ends its process, or takes too long, is reported as such."""
     waiting = deque(items)
     lanes = [_Lane(request, limits, _share(limits, jobs)) for _ in range(max(1, min(jobs, len(items))))]
     busy: dict[Future[Done], _Lane] = {}

@@ -25,7 +25,7 @@ _RECYCLE = 500
 
 
 def run(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
-    """Examines every run; one that ends its worker, or takes too long, is told as such.
+    """Examines every run; one that ends its worker, or takes too long, is reported as such.
 
     Raises:
         UsageError: Ray is not installed, or its cluster cannot be reached.
