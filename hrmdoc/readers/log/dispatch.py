@@ -73,7 +73,7 @@ class _Formats:
 
 def _asked(format_: Format, line: Line, cursor: Cursor) -> bool:
     kinds = format_.KINDS
-    return kinds == ANYTHING or bool(line.kinds & kinds) or (bool(kinds & METRIC) and cursor.measures)
+    return bool(line.kinds & kinds) or kinds == ANYTHING or (bool(kinds & METRIC) and cursor.measures)
 
 
 class Dispatcher:

@@ -27,7 +27,9 @@ _MOST_RANKS = 65536
 _FEW = 16
 """Pieces of a block that are read one by one."""
 _APART = 16
-"""So many blocks are read piece by piece before their shapes are looked at again."""
+"""So many blocks at most are read piece by piece before their shapes are looked at again."""
+_BEGINNING = 1 << 16
+"""Bytes by which a block is judged."""
 _SHORTEST, _LONGEST = 64, 1 << 20
 """Pieces of a stretch that is read by column."""
 _PART = 16
@@ -50,6 +52,7 @@ class TextSession:
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
         self._apart = 0
+        self._wait = 1
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
         self._lanes: Lanes | None = None
         self._reach = _LONGEST
@@ -95,12 +98,20 @@ class TextSession:
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)
-        if self._apart > 0 or len(block.ends) < _FEW:
+        if self._apart > 0 or len(block.ends) < _FEW or self._is_chatter(block):
             self._apart -= 1
             self._each(block)
         else:
             self._alike(block)
         self._above += len(block.ends)
+
+    def _is_chatter(self, block: Block) -> bool:
+        """Whether little in a large block is of interest, by its beginning."""
+        ends = block.ends[: int(np.searchsorted(block.ends, _BEGINNING))]
+        if len(block.data) < 4 * _BEGINNING or not len(ends):
+            return False
+        kinds = self._scanner.kinds(block.data[: int(ends[-1]) + 1], ends)
+        return 16 * np.count_nonzero(kinds) < len(ends)
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""
@@ -125,8 +136,8 @@ class TextSession:
         return stop
 
     def _alike(self, block: Block) -> None:
-        """Reads pieces by their shapes; where shapes hardly repeat or little is of interest, not so the next
-        blocks."""
+        """Reads pieces by their shapes; where shapes hardly repeat, not so the next blocks, the longer the
+        more often."""
         outlines = Outlines(self._shapes, block, self._clocks)
         kinds = outlines.kinds(self._scanner)
 
@@ -146,8 +157,8 @@ class TextSession:
             self._reach = min(max(2 * (come_to - row), 2 * _SHORTEST), _LONGEST)
             row = come_to
         self._lanes = None
-        if 2 * len(outlines.new) > count or 16 * np.count_nonzero(kinds) < count:
-            self._apart = _APART
+        self._wait = min(2 * self._wait, _APART) if 2 * len(outlines.new) > count else 1
+        self._apart = self._wait if self._wait > 1 else 0
 
     def _stretch(
         self, block: Block, outlines: Outlines, kinds: NDArray[np.uint8], first: int, stop: int

@@ -3,24 +3,37 @@ redraw."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import field
 
-from hrmdoc.readers.log.formats.base import Format, Held, Reading
+from hrmdoc.readers.log.formats.base import Again, Format, Held, Many, Reading, Values
+from hrmdoc.readers.log.grammar.numbers import spans_of
+from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.values import values_of
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
 _FILL = patterns.lazy(r"[━╸╺]+|\[[=>.]{2,}\]")
 _TOTAL = patterns.lazy(r"\s*\d+/(\d+) \[")
 _DRAWN = patterns.lazy(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
+_ALONE = patterns.lazy(r"\s*(\d+)/(\d+)(?= )")
 _MOST_DRAWN = 10_000
 
 
-class _EpochBars(State):
+class EpochBars(State):
     """The newest redraw of an epoch's bar, and redraws in the middle of an epoch that no line has named: what
     a log cut out of it shows."""
 
     newest: Held | None = None
     drawn: list[Held] = field(default_factory=list)
+
+
+class EpochRedraws(Many, frozen=True):
+    """Redraws in the middle of an epoch, with the measures of one plan behind batch and batches."""
+
+    plan: Plan
 
 
 class KerasBar(Format):
@@ -32,22 +45,44 @@ class KerasBar(Format):
         if found is None:
             return None
         batch, total, rest = found
+        known = self.log.plans.read(rest)
+        values = values_of(*known) if known else []
+        reading = self._draw(cursor, batch, total, values, line.mark)
+        if known and values and batch < total and line.text.endswith(rest):
+            reading.again = self._again(line.text, rest, *known)
+        return reading
+
+    def _again(self, text: str, rest: str, plan: Plan, numbers: list[str]) -> Again | None:
+        """How redraws in the middle of an epoch are read that differ in their numbers alone."""
+        bar, spans = _ALONE.match(text), spans_of(rest, numbers)
+        if bar is None or spans is None or plan.numbered or text.count(" [") > 1:
+            return None
+        at = len(text) - len(rest)
+        free = [(bar.end(), at + spans[0][0])]
+        found = [bar.span(1), bar.span(2), *((at + start, at + end) for start, end in spans)]
+        return Again(partial(self._redrawn, plan), found, free, many=EpochRedraws(plan))
+
+    def _redrawn(self, plan: Plan, cursor: Cursor, numbers: list[str], line: Line) -> Reading:
+        values = values_of(plan, numbers[2:])
+        return self._draw(cursor, int(numbers[0]), int(numbers[1]), values, line.mark)
+
+    def _draw(self, cursor: Cursor, batch: int, total: int, values: Values, mark: Mark) -> Reading:
+        """Takes a redraw in."""
         cursor.flow.open = batch < total
-        reading, bars = Reading(), cursor.of(_EpochBars)
-        values = self.log.plans.values_in(rest)
+        reading, bars = Reading(), cursor.of(EpochBars)
         epoch = cursor.flow.epoch
         if values and (epoch is not None or batch == total):
-            self._hold(bars, Held(values, epoch, "epoch", line.mark, batch, total), reading)
+            self.hold(bars, Held(values, epoch, "epoch", mark, batch, total), reading)
         elif values and len(bars.drawn) < _MOST_DRAWN:
-            bars.drawn.append(Held(values, batch, "step", line.mark, batch, total))
+            bars.drawn.append(Held(values, batch, "step", mark, batch, total))
         elif values:
-            self.log.leave_out("redraws of a bar of no epoch", line.mark)
+            self.log.leave_out("redraws of a bar of no epoch", mark)
         return reading
 
     def enter(self, cursor: Cursor, epoch: int, reading: Reading) -> None:
         """A heading names the epoch: a full bar above the first heading was of the epoch before, one of this
         epoch is over."""
-        bars = cursor.of(_EpochBars)
+        bars = cursor.of(EpochBars)
         held = bars.newest
         if held is not None and held.n == held.total:
             if held.step is None:
@@ -56,7 +91,7 @@ class KerasBar(Format):
 
     def close(self, cursor: Cursor) -> Reading | None:
         """The held redraw; where no epoch was named or came to its end, each batch that was drawn, too."""
-        reading, bars = Reading(), cursor.of(_EpochBars)
+        reading, bars = Reading(), cursor.of(EpochBars)
         if bars.newest is None and cursor.flow.epoch is None:
             for held in {(held.n, held.total): held for held in bars.drawn}.values():
                 reading.add(held.values, held.step, held.axis, held.mark)
@@ -64,7 +99,7 @@ class KerasBar(Format):
         self._flush(bars, reading)
         return reading
 
-    def _hold(self, bars: _EpochBars, held: Held, reading: Reading) -> None:
+    def hold(self, bars: EpochBars, held: Held, reading: Reading) -> None:
         """Keeps the newest redraw of the epoch; one of another epoch lets the older one go."""
         before = bars.newest
         if before is not None and (
@@ -74,7 +109,7 @@ class KerasBar(Format):
         bars.newest = held
 
     @staticmethod
-    def _flush(bars: _EpochBars, reading: Reading) -> None:
+    def _flush(bars: EpochBars, reading: Reading) -> None:
         held, bars.newest = bars.newest, None
         if held is not None:
             reading.add(held.values, held.step, held.axis, held.mark)

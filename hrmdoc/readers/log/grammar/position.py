@@ -127,6 +127,14 @@ class Flow(Struct):
         self.step = int(steps[-1])
         return steps
 
+    def count(self, epochs: Ints) -> Ints:
+        """The steps of lines in order that show epochs and are a step each. Shape [n]."""
+        for at in np.flatnonzero(np.concatenate(([True], epochs[1:] != epochs[:-1]))).tolist():
+            self.enter_epoch(int(epochs[at]))
+        steps: Ints = (-1 if self.step is None else self.step) + 1 + np.arange(len(epochs))
+        self.step = int(steps[-1])
+        return steps
+
     def _laps_of(self, steps: Ints, totals: Ints) -> Ints:
         """What `_lap` gives for many lines in order."""
         before = np.concatenate(([self._last], steps[:-1]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from hrmdoc.readers.log.formats.base import Many
+from hrmdoc.readers.log.formats.keras_bar import EpochRedraws
 from hrmdoc.readers.log.formats.key_value import Below, KeyValue, Measured
 from hrmdoc.readers.log.formats.python_dict import Mappings
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
@@ -17,13 +18,14 @@ from hrmdoc.readers.log.grammar.position import NONE, Positions
 from hrmdoc.readers.log.moments import Told
 from hrmdoc.readers.log.repeats.bars import Bars
 from hrmdoc.readers.log.repeats.columns import Ints
+from hrmdoc.readers.log.repeats.epoch_bars import draw
 from hrmdoc.readers.log.repeats.mappings import Records
 from hrmdoc.readers.log.repeats.numbers import or_none
 from hrmdoc.readers.log.repeats.rows import Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.epoch_lines import EpochLines
 from hrmdoc.readers.log.state.sink import Piece
-from hrmdoc.record.records import Event
+from hrmdoc.record.records import Axis, Event
 
 _DETAIL = 300
 
@@ -33,24 +35,35 @@ class Given:
 
     def __init__(self, rank: int | None) -> None:
         self._rank = rank
-        self._found: list[tuple[int, int, str, Piece, int]] = []
+        self._found: list[tuple[int, int, str, Piece, Axis, int]] = []
 
-    def add(self, rows: Rows, order: Ints, steps: Ints, precision: int) -> None:
+    def add(self, rows: Rows, order: Ints, steps: Ints, precision: int, axis: Axis = "step") -> None:
         """Adds the values of some lines, which are given at some places of the log."""
         if len(order):
             for name, values in rows.values:
                 piece = Piece(order, steps, values, rows.times, rows.lines)
-                self._found.append((int(order[0]), len(self._found), name, piece, precision))
+                self._found.append((int(order[0]), len(self._found), name, piece, axis, precision))
 
     def give(self, cursor: Cursor) -> None:
         """Hands them over."""
-        for _, _, name, piece, precision in sorted(self._found, key=lambda found: found[:2]):
-            cursor.log.sink.many(name, self._rank, piece, precision=precision)
+        for _, _, name, piece, axis, precision in sorted(self._found, key=lambda found: found[:2]):
+            cursor.log.sink.many(name, self._rank, piece, axis, precision)
 
 
 def read_many(cursor: Cursor, every: list[Rows]) -> bool:
     """Reads lines of one rank, in whatever order their groups stand; False where they must be read one by
     one, and nothing has happened."""
+    given, drawn = Given(cursor.rank), _of(every, EpochRedraws)
+    if not drawn:
+        done = _read(cursor, every, given)
+    else:
+        done = len(drawn) == len(every) and draw(cursor, drawn, given)
+    given.give(cursor)
+    return done
+
+
+def _read(cursor: Cursor, every: list[Rows], given: Given) -> bool:
+    """The same for lines that are no bars of epochs."""
     bars = Bars.of(cursor, _of(every, ManyRedraws))
     records = Records.of(cursor, _of(every, Mappings), bars)
     if bars is None or records is None:
@@ -59,7 +72,6 @@ def read_many(cursor: Cursor, every: list[Rows]) -> bool:
     moving = [*spoken, *bars.placed]
     if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
         return False
-    given = Given(cursor.rank)
     steps = _moved(cursor, moving)
     come_to = cursor.flow.step
     for rows, here in zip(spoken, steps, strict=False):
@@ -70,7 +82,6 @@ def read_many(cursor: Cursor, every: list[Rows]) -> bool:
     cursor.flow.step = int(records.steps[-1]) if np.any(records.order > last) else come_to
     for rows in _of(every, Told):
         _tell(cursor, rows)
-    given.give(cursor)
     return True
 
 
@@ -82,13 +93,14 @@ def _of(every: list[Rows], kind: type[Many]) -> list[Rows]:
 def _gives(rows: Rows) -> bool:
     """Whether lines give anything: a measure of no known kind beside no position gives nothing."""
     assert isinstance(rows.many, Measured)
-    return rows.placed.step is not None or rows.many.plan.strong
+    placed = rows.placed
+    return placed.step is not None or placed.epoch is not None or rows.many.plan.strong
 
 
 def _believed(cursor: Cursor, rows: Rows) -> bool:
     """Whether such lines give their values at once, each at its place."""
     assert isinstance(rows.many, Measured)
-    plan, silent = rows.many.plan, rows.placed.step is None
+    plan, silent = rows.many.plan, rows.placed.step is None and rows.placed.epoch is None
     if plan.strong and not silent:
         return True
     if not cursor.log.format(KeyValue).often(cursor.rank, plan):
@@ -117,18 +129,34 @@ def _positions(every: list[Rows]) -> tuple[Positions, Ints]:
 
 def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
     """Whether every line has a step, or none has: the one that it shows, or that of a line before it."""
-    flow = cursor.flow
+    if any(_of_epoch(rows) for rows in every):
+        counting = cursor.of(EpochLines).counting
+        alone = cursor.flow.step is not None and not len(others)
+        return alone and all(_counts(rows, counting) for rows in every)
     silent = [rows for rows in every if rows.placed.step is None]
     if not silent:
         return True
     if len(others):
         return False
-    if len(silent) == len(every) and flow.step is None and flow.epoch is None:
+    return cursor.flow.step is not None or (cursor.flow.epoch is None and _steps_first(every, silent))
+
+
+def _steps_first(every: list[Rows], silent: list[Rows]) -> bool:
+    """Whether a line with a step stands before the first one without, or there is none."""
+    if len(silent) == len(every):
         return True
-    if flow.step is not None:
-        return True
-    first = min((int(rows.order[0]) for rows in every if rows.placed.step is not None), default=-1)
-    return flow.epoch is None and 0 <= first < min(int(rows.order[0]) for rows in silent)
+    first = min(int(rows.order[0]) for rows in every if rows.placed.step is not None)
+    return first < min(int(rows.order[0]) for rows in silent)
+
+
+def _of_epoch(rows: Rows) -> bool:
+    """Whether lines show an epoch and no step."""
+    return rows.placed.step is None and rows.placed.epoch is not None
+
+
+def _counts(rows: Rows, counting: tuple[str, ...] | None) -> bool:
+    """Whether lines of an epoch count the steps."""
+    return _of_epoch(rows) and isinstance(rows.many, Measured) and rows.many.plan.shape == counting
 
 
 def _moved(cursor: Cursor, every: list[Rows]) -> list[Ints]:
@@ -136,7 +164,9 @@ def _moved(cursor: Cursor, every: list[Rows]) -> list[Ints]:
     if not every:
         return []
     flow, (positions, sort) = cursor.flow, _positions(every)
-    if flow.step is None and flow.epoch is None and (positions.step == NONE).all():
+    if _of_epoch(every[0]):
+        steps = flow.count(positions.epoch)
+    elif flow.step is None and flow.epoch is None and (positions.step == NONE).all():
         steps = positions.step
     else:
         steps = flow.place_all(positions)

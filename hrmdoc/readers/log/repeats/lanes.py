@@ -82,6 +82,8 @@ class Lanes:
     def fill(self, rows: Ints) -> Ints:
         """Takes in those of some pieces that can be read by column; gives the others."""
         self._lanes = {}
+        if not len(rows):
+            return rows
         number = self._outlines.number[rows]
         sort = np.argsort(number, kind="stable")
         ordered = number[sort]

@@ -12,7 +12,7 @@ from hrmdoc.readers.log.formats.base import Reading
 from hrmdoc.readers.log.formats.python_dict import Closed, Mappings, PythonDict, Waiting
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from
 from hrmdoc.readers.log.repeats.columns import Floats, Ints
-from hrmdoc.readers.log.repeats.rows import Rows, joined
+from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import NO_STEP, Mark
 
@@ -59,13 +59,9 @@ class Records(Struct):
         found = cls(cursor, groups, *_moves(groups))
         if waiting and len(bars.order):
             found.flush, found.flush_step = int(bars.order[0]) + 1, int(bars.n[0])
-            found._move_first()
+            found.order = np.concatenate(([found.flush], found.order))
+            found.steps = np.concatenate(([found.flush_step], found.steps))
         return found
-
-    def _move_first(self) -> None:
-        if not len(self.order) or self.order[0] != self.flush:
-            self.order = np.concatenate(([self.flush], self.order))
-            self.steps = np.concatenate(([self.flush_step], self.steps))
 
     def give(self, given: Given) -> None:
         """Gives the records whose places are known; the others wait."""
@@ -135,18 +131,17 @@ def _place(cursor: Cursor, groups: list[Group], waiting: list[tuple[Mapping, Mar
     """Finds the steps of records; False where each needs a look of its own."""
     if not all(_believed(cursor, group.mapping) for group in groups):
         return False
-    shown = [group.rows.placed.step for group in groups]
-    if not any(steps is None for steps in shown):
-        for group in groups:
-            group.steps = _steps(group.rows)
-        return not waiting
-    if any(steps is not None for steps in shown):
-        return False
+    shown = [group for group in groups if group.rows.placed.step is not None]
+    for group in shown:
+        group.steps = _steps(group.rows)
+    if shown:
+        return len(shown) == len(groups) and not waiting
     if cursor.bar.complete:
         alone = not waiting and not cursor.bar.may_open and not bars.runs
         return alone and all(_guess(cursor, group) for group in groups)
+    first = min(int(group.rows.order[0]) for group in groups)
     for group in groups:
-        _await(group, bars)
+        _await(group, bars, first)
     return _single(groups, waiting, bars)
 
 
@@ -168,13 +163,16 @@ def _guess(cursor: Cursor, group: Group) -> bool:
     return True
 
 
-def _await(group: Group, bars: Bars) -> None:
-    """Places records at the next redraw of the run's bar."""
+def _await(group: Group, bars: Bars, first: int) -> None:
+    """Places records at the next redraw of the run's bar, in their own order, which begins at `first`."""
     place = np.searchsorted(bars.order, group.rows.order)
     known = place < len(bars.order)
     at = np.where(known, place, 0)
-    group.order = np.where(known, bars.order[at] + 1, -1) if len(bars.order) else np.full(len(place), -1)
-    group.steps = bars.n[at] if len(bars.order) else np.zeros(len(place), np.int64)
+    if not len(bars.order):
+        group.order, group.steps = np.full(len(place), -1), np.zeros(len(place), np.int64)
+        return
+    behind = 2 + (group.rows.order - first) // SUB
+    group.order, group.steps = np.where(known, bars.order[at] + behind, -1), bars.n[at]
 
 
 def _single(groups: list[Group], waiting: list[tuple[Mapping, Mark]], bars: Bars) -> bool:

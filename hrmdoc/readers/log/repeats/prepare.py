@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hrmdoc.readers.log.formats.base import Many
+from hrmdoc.readers.log.formats.keras_bar import EpochRedraws
 from hrmdoc.readers.log.formats.key_value import Measured
 from hrmdoc.readers.log.formats.python_dict import Mappings
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, is_slow
@@ -33,8 +34,6 @@ def _measured(many: Measured, rows: Rows, numbers: Numbers) -> bool:
     if plan.bare or not plan.leading or not plan.measures:
         return False
     placed = rows.placed = numbers.placed(plan)
-    if placed.step is None and placed.epoch is not None:
-        return False
     if plan.split in EVALUATIONS and placed.total is not None and placed.restarts:
         return False
     rows.values = _values(plan, numbers)
@@ -44,12 +43,12 @@ def _measured(many: Measured, rows: Rows, numbers: Numbers) -> bool:
     return True
 
 
-def _values(plan: Plan, numbers: Numbers) -> list[tuple[str, Floats]]:
+def _values(plan: Plan, numbers: Numbers, first: int = 0) -> list[tuple[str, Floats]]:
     found = []
     for measure in plan.measures:
-        values = numbers.floats(measure.at) * measure.scale
+        values = numbers.floats(first + measure.at) * measure.scale
         if measure.over is not None:
-            over = numbers.floats(measure.over)
+            over = numbers.floats(first + measure.over)
             values = values / np.where(over == 0, 1.0, over)
         found.append((measure.name, values))
     return found
@@ -81,6 +80,16 @@ def _redraws(many: ManyRedraws, rows: Rows, numbers: Numbers) -> bool:
     return not any(is_slow(name) for name, _ in rows.values)
 
 
+def _epoch_redraws(many: EpochRedraws, rows: Rows, numbers: Numbers) -> bool:
+    n, total = numbers.whole(0), numbers.whole(1)
+    if n is None or total is None:
+        return False
+    numbers.exact &= n < total
+    rows.counts = {"n": n, "total": total}
+    rows.values = _values(many.plan, numbers, 2)
+    return bool(rows.values)
+
+
 def _mappings(many: Mappings, rows: Rows, numbers: Numbers) -> bool:
     keys = many.keys
     if len(set(keys)) < len(keys) or len(keys) != len(numbers):
@@ -109,6 +118,7 @@ def _told(many: Told, rows: Rows, numbers: Numbers) -> bool:
 
 _KINDS: dict[type[Many], Callable[[Any, Rows, Numbers], bool]] = {
     Measured: _measured,
+    EpochRedraws: _epoch_redraws,
     ManyRedraws: _redraws,
     Mappings: _mappings,
     Told: _told,

@@ -15,8 +15,9 @@ from hrmdoc.readers.log.repeats.numbers import Placed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SUB = 4
-"""Places in the log within a line: what it ends comes before what it gives."""
+SUB = 1 << 21
+"""Places in the log within a line: what it ends comes before what it gives, and of records that waited for it
+the first one first; more than a block has lines."""
 
 
 class Rows(Struct):

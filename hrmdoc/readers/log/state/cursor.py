@@ -111,6 +111,7 @@ class Cursor(Struct):
     rank: int | None = None
     states: dict[type[State], Any] = field(default_factory=dict)
     modal: list[State] = field(default_factory=list)
+    opening: list[State] = field(default_factory=list)
 
     def of(self, kind: type[S]) -> S:
         """A format's own state."""
@@ -119,17 +120,19 @@ class Cursor(Struct):
             state = self.states[kind] = kind()
             if kind.MODAL:
                 self.modal.append(state)
+            if kind.open is not State.open:
+                self.opening.append(state)
         return state
 
     @property
     def open(self) -> bool:
         """Whether something that goes over several lines has not ended."""
-        return any(state.open for state in self.states.values())
+        return any(state.open for state in self.opening)
 
     @property
     def measures(self) -> bool:
         """Whether what is open makes any line one that may be about metrics."""
-        return any(state.MEASURES and state.open for state in self.states.values())
+        return any(state.MEASURES and state.open for state in self.opening)
 
     @property
     def mode(self) -> tuple[Hashable, ...]:

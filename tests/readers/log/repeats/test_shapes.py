@@ -184,9 +184,29 @@ LOOPS = st.sampled_from(
             "epoch {1}",
         ],
         ["[{0}/500] Epoch {1} loss {2}.5", "val epoch {1}: val_loss={2}.{1}", "Validation results:"],
+        [
+            "Epoch {1}/10",
+            "{1}/20 [==>....] - ETA: {2}s - loss: {2}.5 - acc: 0.{1}",
+            " 2{1}/50 [==>....] - ETA: 1:{2} - loss: {1}.5",
+        ],
+        [
+            "{1}/20 [==>....] - ETA: {2}s - loss: {2}.5 - acc: 0.{1}",
+            "20/20 [=====] - {1}s 2ms/step - loss: {2}.5",
+        ],
+        ["<epoch:{1}, lr:1.{2}e-0{1}> loss: {2}.5e-0{1}", "<epoch: {1}, lr:1.{2}e-0{1}> loss: {2}.5e-0{1}"],
         ["train batch {1}/9 loss {2}.5", "grad norm is 1.{2}", "step {0} val_loss nan"],
     ]
 )
+
+
+def test_records_of_several_kinds_that_wait_for_one_redraw_keep_their_order(
+    by_column: None, read: Any
+) -> None:
+    one = " 1%|##  | {0}/999 [00:01<11:22, 2.5it/s]\n{{'loss': 1.5, 'epoch': 0.{0}}}\n"
+    two = "{{'eval_loss': {0}.5, 'epoch': 0.1}}\n{{'eval_loss': 1.5, 'epoch': 0.{0}}}\n{{'eval_loss': 1{0}.5, 'epoch': 0.1}}\n"
+    log = "".join(part.format(step) for step in range(10, 60) for part in (one, two))
+    lines = log.encode().splitlines(keepends=True)
+    assert everything(read(log)) == everything(read(log, accumulate(map(len, lines))))
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
