@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MYPY := cd build/unpacked && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p hrmdoc \
-	$(if $(AS),--python-version $(AS) --enable-error-code deprecated)
+	$(if $(PYTHON_AS),--python-version $(PYTHON_AS) --enable-error-code deprecated)
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ lint: $(READY) ## ruff, the ceiling of complexity, the rules' own check, and the
 	@$(MAKE) --no-print-directory unpacked
 	cd build/unpacked && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
 
-types: $(READY) ## mypy, strict, on the unpacked wheel; AS=3.14: as that Python, and nothing deprecated there
+types: $(READY) ## mypy, strict, on the unpacked wheel; PYTHON_AS=3.14: as that Python, and nothing deprecated there
 	@$(MAKE) --no-print-directory unpacked
 	$(MYPY)
 
