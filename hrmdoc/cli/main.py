@@ -14,115 +14,14 @@ from typing import Any
 import click
 
 from hrmdoc import __version__
+from hrmdoc.cli.shared.commands import COMMANDS, EXAMINING, EXAMPLES
 from hrmdoc.errors import HrmdocError, did_you_mean
 from hrmdoc.text.ascii import spell_what_cannot_be_shown
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
-COMMANDS = {
-    "analyze": "Examine a run that has ended, or as it stands.",
-    "watch": "Follow a run live; incidents as they open and resolve.",
-    "serve": "Show all runs as pages in a browser, live, the worst first.",
-    "mcp": "Let an assistant ask about runs (Model Context Protocol).",
-    "triage": "Examine many runs: which are sick, why, since when, at what cost.",
-    "apply": "Patch the config by the diagnosis: a diff, or --write, or --undo.",
-    "report": "Write a reliability review: what happened, why, what to change.",
-    "verdict": "Say in one line whether a run that ended should be started again.",
-    "log": "Show what was done to a run and what withheld; --verify checks the record.",
-    "approve": "Say yes or no to what the policy asks a person for.",
-    "explain": "Explain a symptom, cause, remedy or signature.",
-    "docs": "Show the manual in a browser: tutorial, playbooks, every rule.",
-    "alerts": "Show where alerts go and what waits; send a test; try again.",
-    "trust": "Let a settings file run alerts, act by its policy and load rules.",
-    "rules": "List, check, test and scaffold rules.",
-    "formats": "List the formats that can be read.",
-    "series": "Show what was read and how each metric was understood.",
-    "preflight": "Check environment, config and data before training.",
-    "compare": "Show what differs between a sick and a healthy run.",
-    "bundle": "Collect what a helper needs into one archive, secrets removed.",
-    "train": "Train the Hierarchical Reasoning Model.",
-    "evaluate": "Evaluate a checkpoint of the Hierarchical Reasoning Model.",
-    "dataset": "Build a dataset: Sudoku, maze, ARC or text.",
-    "validate": "Validate HRM against GPT-2 on programming problems.",
-    "lab": "Give training programs known faults and see whether they are found.",
-    "run": "Supervise any training command: watch it and act by policy.",
-    "replay": "Play a known incident: twin, fault, diagnosis, patch, healed run.",
-    "demo": "A fault, its diagnosis, the patch and the healthy rerun, in two minutes.",
-}
-PASS_THROUGH = {"train", "evaluate", "dataset", "validate"}
-EXAMINING = {
-    "analyze",
-    "watch",
-    "apply",
-    "report",
-    "series",
-    "preflight",
-    "compare",
-    "bundle",
-    "run",
-    "triage",
-    "verdict",
-    "serve",
-    "mcp",
-    "docs",
-}
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 SIGPIPE = 13
-EXAMPLES = {
-    "analyze": (
-        "hrmdoc analyze train.log",
-        "hrmdoc analyze runs/",
-        "hrmdoc analyze train.log --config config.yaml",
-        "hrmdoc analyze --one-run before.log after.log",
-        "kubectl logs POD | hrmdoc analyze -",
-        "hrmdoc analyze --json train.log | jq .verdict",
-    ),
-    "watch": (
-        "hrmdoc watch runs/latest",
-        "hrmdoc watch --wait train.log",
-        "hrmdoc watch --once runs/latest || mail -s 'look at the run' me@example.org",
-        "kubectl logs -f POD | hrmdoc watch -",
-    ),
-    "triage": (
-        "hrmdoc triage runs/",
-        "hrmdoc triage --since 1d --group-by host runs/ /scratch/*/runs",
-        "hrmdoc triage --json s3://bucket/experiments",
-    ),
-    "apply": (
-        "hrmdoc apply runs/latest",
-        "hrmdoc apply runs/latest --write",
-        "hrmdoc apply runs/latest --undo",
-    ),
-    "report": ("hrmdoc report runs/* -o review.html", "hrmdoc report train.log -o review.md"),
-    "verdict": ("hrmdoc verdict runs/latest", "hrmdoc verdict --status 137 train.log"),
-    "log": ("hrmdoc log runs/latest", "hrmdoc log --verify train.log"),
-    "approve": ("hrmdoc approve runs/latest", "hrmdoc approve runs/latest 3f2a91c0"),
-    "serve": (
-        "hrmdoc serve",
-        "hrmdoc serve runs/ --open",
-        "hrmdoc serve --port 8080 --allow-apply runs/ configs/",
-    ),
-    "mcp": ("hrmdoc mcp runs/", "claude mcp add hrmdoc -- hrmdoc mcp runs/"),
-    "explain": ("hrmdoc explain loss-spike", "hrmdoc explain learning-rate-too-high"),
-    "docs": ("hrmdoc docs", "hrmdoc docs --open loss spike"),
-    "alerts": ("hrmdoc alerts test", "hrmdoc alerts list", "hrmdoc alerts retry"),
-    "trust": ("hrmdoc trust", "hrmdoc trust --revoke ../other/hrmdoc.toml"),
-    "series": ("hrmdoc series train.log", "hrmdoc series train.log -o points.csv"),
-    "preflight": ("hrmdoc preflight config.yaml", "hrmdoc preflight config.yaml --data train.jsonl"),
-    "compare": ("hrmdoc compare runs/sick runs/healthy",),
-    "bundle": ("hrmdoc bundle runs/latest -o for-the-helper.zip",),
-    "run": (
-        "hrmdoc run -- python train.py",
-        "hrmdoc run --stop-on critical -- torchrun --nproc-per-node 8 train.py",
-        "hrmdoc run --act -- python train.py config.yaml",
-        "hrmdoc run --restart 3 --log train.log -- python train.py --output_dir out",
-    ),
-    "lab": ("hrmdoc lab --reference", "hrmdoc lab --matrix small"),
-    "replay": ("hrmdoc replay --list", "hrmdoc replay zero-loss"),
-    "demo": ("hrmdoc demo", "hrmdoc demo --folder /tmp/try-it"),
-    "formats": ("hrmdoc formats", "hrmdoc formats | grep -i tensorboard"),
-    "rules": ("hrmdoc rules list | grep loss", "hrmdoc rules new my-rule", "hrmdoc rules test hrmdoc_rules"),
-}
 
 
 class OutputClosedError(Exception):

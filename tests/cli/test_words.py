@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import hrmdoc as library
-from hrmdoc.cli.main import COMMANDS
+from hrmdoc.cli.shared.commands import COMMANDS
 
 Command = Callable[..., Any]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hrmdoc import measures, rulebook
-from hrmdoc.reports.explanation import condition, explanation
+from hrmdoc.reports.explanation import explanation
+from hrmdoc.reports.rule_words import condition
 from hrmdoc.rulebook import EventWhen, LinesWhen, Rulebook, SymptomRule, Variant, When
 from hrmdoc.rulebook.pages import sections
 
