@@ -148,7 +148,9 @@ class Replay:
 
     @contextmanager
     def _training(self, words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-        log = self.runs / f"{folder.name}-output.log"
+        several = "torch.distributed.run" in self.story.program  # then what it says belongs to the run
+        log = folder / "output.log" if several else self.runs / f"{folder.name}-output.log"
+        log.parent.mkdir(exist_ok=True)
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         with log.open("wb") as output:
             process = subprocess.Popen(

@@ -32,6 +32,8 @@ def _with(**settings: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+_TWO = _with(per_device_train_batch_size="64", eval_steps="0", ddp_timeout="15")
+"""Two processes share the batch, and wait for each other for 15 seconds at most."""
 STORIES = (
     Story(
         "entropy-collapse",
@@ -67,5 +69,31 @@ STORIES = (
         sure=0.5,
         every=True,
         seconds=60,
+    ),
+    Story(
+        "stuck",
+        "a collective in which two processes wait for each other for ever",
+        "Two processes train a tiny language model by reward. Each keeps half of the weights (FSDP), which are "
+        "gathered to sample completions, and samples those of the next step in a thread beside the "
+        "training. Sooner or later one gathers weights while the other adds up gradients, and both wait.",
+        _TWO + "fsdp: true\nasync_prefetch: true\n",
+        {"async_prefetch: true": "async_prefetch: false"},
+        _GOALS,
+        program=program("grpo", processes=2),
+        enough_steps=1_000_000,  # it ends by itself, once the time to wait is over
+        seconds=100,
+    ),
+    Story(
+        "uneven-ranks",
+        "shards of different lengths; a rank reaches the end of its epoch before the other",
+        "Two processes train a tiny language model by reward, on 801 prompts: 401 for one and 400 for the "
+        "other. The first has a batch more, and while it adds up gradients the second is at the evaluation.",
+        _TWO.replace("train_prompts: 1600", "train_prompts: 801").replace("epochs: 1", "epochs: 2")
+        + "drop_last: false\n",
+        {"drop_last: false": "drop_last: true"},
+        _GOALS,
+        program=program("grpo", processes=2),
+        enough_steps=1_000_000,
+        seconds=100,
     ),
 )
