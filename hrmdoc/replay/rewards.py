@@ -73,8 +73,8 @@ STORIES = (
     Story(
         "stuck",
         "a collective in which two processes wait for each other for ever",
-        "Two processes train a tiny language model by reward. Each keeps half of the weights (FSDP), which are "
-        "gathered to sample completions, and samples those of the next step in a thread beside the "
+        "Two processes train a tiny language model by reward. Each keeps half of the weights (FSDP), which "
+        "are gathered to sample completions, and samples those of the next step in a thread beside the "
         "training. Sooner or later one gathers weights while the other adds up gradients: both wait.",
         _TWO + "fsdp: true\nasync_prefetch: true\n",
         {"async_prefetch: true": "async_prefetch: false"},
