@@ -76,7 +76,7 @@ soak: $(READY) ## kill a training run 200 times and see it come back
 	$(BIN)/python tests/soak.py
 
 chaos: $(READY) ## break what can break around a watched run, and see that nothing is lost or told twice
-	$(BIN)/python tests/chaos.py
+	$(BIN)/python -m tests.chaos
 
 accuracy: $(READY) ## how often the doctor is right, on the fault lab
 	$(BIN)/python -m benchmarks.lab --matrix small

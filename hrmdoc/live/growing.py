@@ -63,30 +63,41 @@ class Growing:
             if not self._gone:
                 self._gone = True
                 self._note(f"has vanished: {error.strerror}")
-            if not self.whole:  # its writer may keep it under its new name
-                self._read_renamed()
+            with suppress(OSError):
+                if not self.whole:  # its writer may keep it under its new name
+                    self._read_renamed()
             return
         if not stat.S_ISREG(status.st_mode):
             self._note("is no regular file any more and is not read")
             return
         self._gone = False
-        stamp = (status.st_size, status.st_mtime_ns) + (_journal(path) if self.whole else ())
-        if stamp == self._stamp and status.st_ino == self.inode:
+        if self._stamped(status) == self._stamp and status.st_ino == self.inode:
             return
-        if self.inode and (self.whole or status.st_ino != self.inode or status.st_size < self._offset):
-            self._restart()
-        self.inode, self._stamp = status.st_ino, stamp
         try:
             with open_regular(path) as file:
-                begin = file.read(BEGIN)
-                if not begin.startswith(self.begin):
-                    self._replace()
-                self.begin = begin
-                self._take_from(file)
+                self._take(file)
         except OSError as error:
-            self._note(f"cannot be read: {error.strerror}")
+            self._stamp = ()  # it is tried again, whether or not it changes
+            if error.errno != errno.ESTALE:  # on a network file system that comes and goes
+                self._note(f"cannot be read: {error.strerror}")
+            return
         if self.whole:
             self._run.extend(self._session.close())
+
+    def _take(self, file: BinaryIO) -> None:
+        """Takes in what is new in the file that lies there now, maybe another one than a moment ago."""
+        status = os.fstat(file.fileno())
+        if self.inode and (self.whole or status.st_ino != self.inode or status.st_size < self._offset):
+            self._restart()
+        self.inode, self._stamp = status.st_ino, self._stamped(status)
+        begin = file.read(BEGIN)
+        if not begin.startswith(self.begin):
+            self._replace()
+        self.begin = begin
+        self._take_from(file)
+
+    def _stamped(self, status: os.stat_result) -> tuple[int, ...]:
+        return status.st_size, status.st_mtime_ns, *(_journal(self.source.path) if self.whole else ())
 
     def close(self) -> None:
         """The run has ended: what was held back is taken in."""
@@ -106,16 +117,26 @@ class Growing:
 
     def _read_renamed(self) -> None:
         """Reads what was appended to a log between the last read and its rotation, where it still lies in the
-        folder under another name."""
+        folder under another name.
+
+        Raises:
+            OSError: a network file system does not show it now, but may again.
+        """
         path = self.source.path
-        with suppress(OSError), os.scandir(os.path.dirname(path) or ".") as entries:
-            for entry in entries:
-                if entry.inode() == self.inode and entry.path != path:
-                    with open_regular(entry.path) as file:
-                        self._take_from(file)
-                    self.renamed.setdefault(self.inode, self.begin)
-                    self.begin = b""  # the new file goes on; it takes no point of the old one back
-                    return
+        try:
+            with os.scandir(os.path.dirname(path) or ".") as entries:
+                same = (one.path for one in entries if one.inode() == self.inode and one.path != path)
+                former = next(same, None)
+            if former is None:
+                return
+            with open_regular(former) as file:
+                self._take_from(file)
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                raise
+            return
+        self.renamed.setdefault(self.inode, self.begin)
+        self.begin = b""  # the new file goes on; it takes no point of the old one back
 
     def _take_from(self, file: BinaryIO) -> None:
         """Reads a file on from where the last read ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def _candidates(folder: Path, within: Callable[[Path], bool]) -> Iterator[Path]:
             entries = sorted(place.iterdir())[:_MOST_FILES]
         except OSError:
             continue
-        yield from (path for path in entries if path.suffix.lower() in SUFFIXES and path.is_file())
+        yield from (path for path in entries if path.suffix.lower() in SUFFIXES and os.path.isfile(path))
 
 
 def _is_number(value: object) -> bool:

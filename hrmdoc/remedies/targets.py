@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _to_change(probable: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _holds_settings(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in SUFFIXES and not is_state(path)
+    return os.path.isfile(path) and path.suffix.lower() in SUFFIXES and not is_state(path)
 
 
 def is_record(path: Path) -> bool:
@@ -98,7 +99,7 @@ def is_record(path: Path) -> bool:
     if path.name in _RECORD_NAMES or any(_RECORD_FOLDERS.fullmatch(part) for part in path.parts[:-1]):
         return True
     record = path.parent / RUN_RECORD
-    return path.name == "config.yaml" and record.is_file() and _dumped(path, record)
+    return path.name == "config.yaml" and os.path.isfile(record) and _dumped(path, record)
 
 
 def _dumped(path: Path, record: Path) -> bool:
