@@ -72,7 +72,7 @@ class Room:
             return []
         self.full = full
         _say(
-            f"no room is left for {self._log}: what the command writes is lost, and it may fail for it"
+            f"no room is left for {self._log}: what the command writes may be lost, and it may fail for it"
             if full
             else f"there is room again for {self._log}"
         )

@@ -56,7 +56,7 @@ def test_a_disk_that_fills_up_is_named_as_what_may_have_ended_the_command(
     (apart / "o.log").touch()
     done = hrmdoc("run", "--log", "o.log", "--", sys.executable, "-c", PRINTS + "\nraise SystemExit(1)")
     assert done.status == 1
-    assert "no room is left for o.log: what the command writes is lost" in done.err
+    assert "no room is left for o.log: what the command writes may be lost" in done.err
     assert "output-lost  the disk of the log is full" in done.err
 
 

@@ -96,6 +96,11 @@ def test_a_delimiter_at_the_end_and_another_one_change_nothing(tmp_path: Path) -
     assert line(tmp_path, ended) == line(tmp_path, text.replace("|", ";")) == line(tmp_path, text)
 
 
+def test_a_long_listing_is_read(tmp_path: Path) -> None:
+    names = "JobID|JobIDRaw|JobName|MaxVMSize|TRESUsageInMaxNode|TRESUsageOutTot|PlannedCPU|State|ExitCode"
+    assert "State: TIMEOUT" in line(tmp_path, f"{names}\n7|7|train|||||TIMEOUT|0:0\n")
+
+
 def test_narrow_columns_cut_the_states(tmp_path: Path) -> None:
     for written, meant in (
         ("OUT_OF_ME+", "OUT_OF_MEMORY"),

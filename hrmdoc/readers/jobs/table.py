@@ -12,14 +12,14 @@ _FIELDS = frozenset(
     account admincomment alloccpus allocnodes alloctres associd avecpu avecpufreq avediskread avediskwrite
     avepages averss avevmsize blockid cluster comment constraints consumedenergy consumedenergyraw container
     cputime cputimeraw dbindex derivedexitcode elapsed elapsedraw eligible end exitcode extra failednode
-    flags gid group jobid jobidraw jobname layout licenses maxdiskread maxdiskreadnode maxdiskreadtask
-    maxdiskwrite maxdiskwritenode maxdiskwritetask maxpages maxpagesnode maxpagestask maxrss maxrssnode
-    maxrsstask maxvmsize maxvmsizenode maxvmsizetask mcslabel mincpu mincpunode mincputask ncpus nnodes
-    nodelist ntasks partition priority qos qosraw qosreq reason reqcpufreq reqcpufreqgov reqcpufreqmax
-    reqcpufreqmin reqcpus reqmem reqnodes reqtres reservation reservationid restarts reserved resvcpu
-    resvcpuraw stdin stdout stderr start state submit submitline suspended systemcomment systemcpu timelimit
-    timelimitraw totalcpu tresusageinave tresusageinmax tresusageintot uid user usercpu wckey wckeyid
-    workdir
+    flags gid group jobid jobidraw jobname layout licenses lineage maxdiskread maxdiskreadnode
+    maxdiskreadtask maxdiskwrite maxdiskwritenode maxdiskwritetask maxpages maxpagesnode maxpagestask maxrss
+    maxrssnode maxrsstask maxvmsize maxvmsizenode maxvmsizetask mcslabel mincpu mincpunode mincputask ncpus
+    nnodes nodelist ntasks partition planned plannedcpu plannedcpuraw priority qos qosraw qosreq reason
+    reqcpufreq reqcpufreqgov reqcpufreqmax reqcpufreqmin reqcpus reqmem reqnodes reqreservation reqtres
+    reservation reservationid reserved restartcnt restarts resvcpu resvcpuraw segmentsize start state stderr
+    stderrexpanded stdin stdinexpanded stdout stdoutexpanded submit submitline suspended systemcomment
+    systemcpu timelimit timelimitraw totalcpu uid user usercpu wckey wckeyid workdir
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 _RULER = re.compile(r"-+(?: +-+)* *")
@@ -83,7 +83,8 @@ def _header_at(lines: Sequence[str], at: int) -> tuple[tuple[str, ...], _Spans |
     for way in ways:
         names = tuple(name.lower() for name in way.cells(line))
         named = [name for name in names if name]
-        if "state" in named and len(named) > 1 and _FIELDS.issuperset(named):
+        ours = all(name in _FIELDS or name.startswith("tresusage") for name in named)
+        if "state" in named and len(named) > 1 and ours:
             return names, way
     return None
 
