@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,7 +60,7 @@ FOLDER = click.Path(path_type=Path)
 @click.option(
     "--budget", type=float, metavar="MINUTES", help="CPU minutes of this call, after which it ends."
 )
-@click.option("--out", type=FOLDER, metavar="DIR", help="Where all is kept [default: runs/validate-SIZE].")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Where all is kept [default: runs/validate-...].")
 @click.option("--fresh", is_flag=True, default=None, help="Begin anew in that folder instead of going on.")
 @click.option("--hash", "expected", metavar="SUM|FILE", help="What md5 or sha256 the data must have.")
 @click.option(
@@ -96,7 +98,7 @@ def options(**given: Any) -> int:
       hrmdoc validate builtin:problems --size tiny
       hrmdoc validate mbpp.jsonl --size small --budget 60
       hrmdoc validate mbpp.jsonl --gpt2 gpt2/ --hrm runs/text --gate
-      hrmdoc validate --gate runs/validate-full/report.json
+      hrmdoc validate --gate report.json
       hrmdoc validate data/sudoku-extreme-1k --benchmark checkpoints/step_26040 --limit 500
 
     Exit status: 0 done, 1 the gate failed or was not reached, 2 wrong usage or input.
@@ -130,20 +132,29 @@ def command(words: list[str]) -> int:
         raise UsageError(f"{what[:1].lower()}{what[1:]}", hint="hrmdoc validate --help") from error
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.Abort as end:
+        raise KeyboardInterrupt from end
     return status or 0
 
 
 def _request(stated: dict[str, Any]) -> Request:
     size = SIZES[stated.get("size", "full")]
     values = {**stated, "size": size, "data": str(stated["data"])}
-    values.setdefault("out", Path("runs") / f"validate-{size.name}")
     values.setdefault("numpy_seed", values.get("seed", 42))
     if isinstance(values.get("k"), str | int):
         values["k"] = _ks(str(values["k"]))
     for name in ("budget", "compute"):
         if values.get(name) is not None and not 0 < values[name] < float("inf"):
             raise UsageError(f"--{name} must be a number above 0, not {values[name]}")
-    return Request(**values)
+    out = values.pop("out", None)
+    request = Request(**values, out=out or Path())
+    return request if out else replace(request, out=_place(request))
+
+
+def _place(request: Request) -> Path:
+    """A folder of its own for each validation that is asked for, the same one for the same."""
+    asked = json.dumps({**request.identity(), "data": str(Path(request.data).absolute())}, sort_keys=True)
+    return Path("runs") / f"validate-{request.size.name}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 
 def _ks(text: str) -> tuple[int, ...]:

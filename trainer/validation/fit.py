@@ -16,6 +16,7 @@ from hrmdoc.errors import ConfigError, InputError
 
 from ..data import PuzzleData
 from ..data.iterate import TrainIterator
+from ..loop.interrupts import listening
 from ..model.step import Batch
 from ..optim.schedule import cosine_schedule
 from ..rundir.directory import RunDir, claim
@@ -84,22 +85,31 @@ class Fit:
         if self.done < self.recipe.steps:
             run.describe("".join(f"{key}: {value}\n" for key, value in facts.items()), facts)
             run.event("resumed" if self.done else "started", self.done)
-        every, saved = max(1, self.recipe.steps // 10), self.done
         try:
-            while self.done < self.recipe.steps and not budget.over():
-                rate = self.rate(self.done + 1)
-                loss, norm = self.step(rate)
-                self._tell(run, every, {"train/lm_loss": loss, "train/grad_norm": norm, "train/lr": rate})
-                if self.done % every == 0:
-                    self._save(place / STATE)
-                    saved = self.done
+            with listening() as interrupts:  # a step is never cut in two: what is resumed is what was
+                self._steps(run, place / STATE, lambda: bool(interrupts.received) or budget.over())
+                stopped = bool(interrupts.received)
         finally:
-            if saved != self.done:
-                self._save(place / STATE)
             over = self.done >= self.recipe.steps
             run.event("ended", self.done, state="finished" if over else "stopped")
             run.close(self.done, "finished" if over else "stopped")
+        if stopped:
+            raise KeyboardInterrupt
         return over
+
+    def _steps(self, run: RunDir, file: Path, enough: Callable[[], bool]) -> None:
+        """Steps until the last one or until it is `enough`; the state is saved now and then, and at the
+        end."""
+        every, saved = max(1, self.recipe.steps // 10), self.done
+        while self.done < self.recipe.steps and not enough():
+            rate = self.rate(self.done + 1)
+            loss, norm = self.step(rate)
+            self._tell(run, every, {"train/lm_loss": loss, "train/grad_norm": norm, "train/lr": rate})
+            if self.done % every == 0:
+                self._save(file)
+                saved = self.done
+        if saved != self.done:
+            self._save(file)
 
     def _next(self) -> Batch:
         return {key: value.to(self.model.device) for key, value in next(self.stream).items()}

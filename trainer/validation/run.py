@@ -49,6 +49,7 @@ def validate(request: Request, say: Say) -> dict[str, Any]:
     request.check()
     require_transformers()
     budget, out = Budget(request.budget), request.out
+    say(f"all is kept in {out}")
     locks = claim(out)
     try:
         if request.fresh:
