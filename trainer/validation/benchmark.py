@@ -3,21 +3,16 @@ was reached, and on how much compute."""
 
 from __future__ import annotations
 
-import copy
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hrmdoc.errors import ConfigError
 
 from ..data import PuzzleData, dataset_hash
-from ..data.dataset import PuzzleSet
 from ..data.iterate import EvalBatch, test_batches
 from ..evaluation.breakdown import board_of
 from ..evaluation.draw import ARC, MAZE, SUDOKU
@@ -28,6 +23,7 @@ from ..model.evaluate import evaluate
 from ..model.hrm import HRM
 from .budget import Budget, cpu_s
 from .compute import count, fingerprint, step_flops
+from .sample import shuffled
 
 SCHEMA = "hrmdoc.benchmark/1"
 KINDS = {SUDOKU: "Sudoku", MAZE: "maze", ARC: "ARC"}
@@ -111,41 +107,6 @@ def _row(place: Path, task: Task, budget: Budget, say: Say) -> dict[str, Any]:
         "flops": _flops(scored, puzzles),
         "cpu_seconds": round(seconds, 1),
     }
-
-
-def shuffled(data: PuzzleData, limit: int | None, seed: int) -> PuzzleData:
-    """The split with its groups in random order, so that any part of it is a fair sample; the first `limit`
-    of them."""
-    made = copy.copy(data)
-    left = math.inf if limit is None else limit
-    sets = []
-    for part in data.sets:
-        order = np.random.default_rng(seed).permutation(part.groups)[: int(min(left, part.groups))]
-        left -= len(order)
-        if len(order):
-            sets.append(_taken(part, order))
-    made.sets = tuple(sets)
-    return made
-
-
-def _taken(part: PuzzleSet, groups: NDArray[np.int64]) -> PuzzleSet:
-    """The groups of a set, in that order."""
-    puzzles = _spans(part.group_indices, groups)
-    examples = _spans(part.puzzle_indices, puzzles)
-    sizes = np.diff(part.puzzle_indices)[puzzles], np.diff(part.group_indices)[groups]
-    return replace(
-        part,
-        inputs=part.inputs[examples],
-        labels=part.labels[examples],
-        puzzle_identifiers=part.puzzle_identifiers[puzzles],
-        puzzle_indices=np.concatenate(([0], np.cumsum(sizes[0]))),
-        group_indices=np.concatenate(([0], np.cumsum(sizes[1]))),
-    )
-
-
-def _spans(offsets: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All that lies between the offsets of each of `chosen`, one after the other."""
-    return np.concatenate([np.arange(offsets[one], offsets[one + 1]) for one in chosen])
 
 
 def _until(batches: Iterator[EvalBatch], budget: Budget, name: str, say: Say) -> Iterator[EvalBatch]:

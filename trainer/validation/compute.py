@@ -18,7 +18,7 @@ from ..model.loss import compute_loss
 from ..model.step import Batch
 from .budget import cpu_s
 
-TIMED = 3
+TIMED, LONG_S = 3, 2.0
 
 
 def count(step: Callable[[], object]) -> int:
@@ -56,18 +56,19 @@ def step_flops(arch: ArchConfig, info: DataInfo, rows: int) -> int:
     return int(counter.get_total_flops())
 
 
-def cpu_seconds(step: Callable[[], object]) -> float:
-    """CPU seconds of one `step`: the mean of a few, after one that is not counted. By the clock where another
-    device computes."""
-    step()
-    began, clock = cpu_s(), time.perf_counter()
-    for _ in range(TIMED):
-        step()
-    return (
-        max(cpu_s() - began, 1e-6) / TIMED
-        if not torch.cuda.is_available()
-        else (time.perf_counter() - clock) / TIMED
-    )
+def cost(step: Callable[[], object]) -> tuple[int, float]:
+    """Floating-point operations of a step, and its CPU seconds (by the clock where another device
+    computes). A long one is taken once, for both."""
+    clock = time.perf_counter if torch.cuda.is_available() else cpu_s
+    began = clock()
+    flops = count(step)
+    seconds = clock() - began
+    if seconds < LONG_S:
+        began = clock()
+        for _ in range(TIMED):
+            step()
+        seconds = (clock() - began) / TIMED
+    return flops, max(seconds, 1e-6)
 
 
 def fingerprint(named: Iterable[tuple[str, Tensor]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,11 @@ from ..state.rng import seed_all
 from . import gpt2, hrm
 from .answers import Writer
 from .budget import Budget
-from .compute import count, cpu_seconds, fingerprint
+from .compute import cost, fingerprint
 from .fit import Fit, Recipe
 from .material import Material
 from .request import Request
+from .sample import shuffled
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel
@@ -35,6 +36,10 @@ Say = Callable[[str], None]
 WARMUP_SHARE = 0.1
 COUNTED_STEPS = 10**6
 """A length for a configuration of which only a few steps are taken."""
+TRIED_ROWS = 2
+"""Rows of a step that is repeated to see whether it comes out the same."""
+LOSS_ROWS = 64
+"""Rows of the test split, at random, that the loss is taken of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,10 @@ class HrmSide:
 
     def cost(self) -> Cost:
         """What a step costs."""
-        step = hrm.trial(self._config(COUNTED_STEPS))[1]
-        return Cost(count(step), cpu_seconds(step))
+        return Cost(*cost(hrm.trial(self._config(COUNTED_STEPS))[1]))
 
     def trial(self) -> Trial:
-        state, step = hrm.trial(self._config(COUNTED_STEPS))
+        state, step = hrm.trial(replace(self._config(COUNTED_STEPS), global_batch_size=TRIED_ROWS))
         return Trial(step, state.model.state_dict().items, self._writer(state.model))
 
     def train(self, steps: int, place: Path, budget: Budget, share: float, say: Say) -> bool:
@@ -85,7 +89,7 @@ class HrmSide:
             parameter.numel() for table in tables if table is not None for parameter in table.parameters()
         )
         name = f"HRM {in_layers / 1e6:.3g}M"
-        batches = test_batches(scored.data, scored.config.global_batch_size)
+        batches = test_batches(shuffled(scored.data, LOSS_ROWS, 0), scored.config.global_batch_size)
         first = next(iter(evaluate(model, batches, scored.device).values()))
         return self._writer(model), {
             "label": name
@@ -141,12 +145,11 @@ class Gpt2Side:
 
     def cost(self) -> Cost:
         """What a step costs."""
-        step = self._fit(self._new(), COUNTED_STEPS).step
-        return Cost(count(step), cpu_seconds(step))
+        return Cost(*cost(self._fit(self._new(), COUNTED_STEPS).step))
 
     def trial(self) -> Trial:
         model = self._new()
-        fit = self._fit(model, COUNTED_STEPS)
+        fit = self._fit(model, COUNTED_STEPS, TRIED_ROWS)
         return Trial(fit.step, model.state_dict().items, self._writer(model))
 
     def train(self, steps: int, place: Path, budget: Budget, say: Say) -> bool:
@@ -189,7 +192,7 @@ class Gpt2Side:
     @torch.no_grad()
     def _loss(self, model: GPT2LMHeadModel) -> float:
         total = rows = 0.0
-        data = PuzzleData(self.material.folder, "test")
+        data = shuffled(PuzzleData(self.material.folder, "test"), LOSS_ROWS, 0)
         for batch in self._batches(data, model.device):
             labelled = int((batch["labels"] >= 0).any(1).sum())
             kept = {key: value[:labelled] for key, value in batch.items()}
@@ -209,12 +212,12 @@ class Gpt2Side:
         size = request.size
         return gpt2.new(size.layers, size.width, size.heads).to(self._device())
 
-    def _fit(self, model: GPT2LMHeadModel, steps: int) -> Fit:
+    def _fit(self, model: GPT2LMHeadModel, steps: int, rows: int | None = None) -> Fit:
         recipe = Recipe(
             lr=self.request.size.lr,
             steps=steps,
             warmup=max(1, int(steps * WARMUP_SHARE)),
-            batch_size=self.batch_size,
+            batch_size=rows or self.batch_size,
             seed=self.request.seed,
         )
         return Fit(model, self.material.folder, recipe)

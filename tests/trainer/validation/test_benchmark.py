@@ -12,8 +12,8 @@ from hrmdoc.trainer.data.sudoku_dataset import builtin
 from hrmdoc.trainer.evaluation.exchange import export
 from hrmdoc.trainer.model.hrm import HRM
 from hrmdoc.trainer.state.build import arch_config
-from hrmdoc.trainer.validation import benchmark
 from hrmdoc.trainer.validation.budget import Budget
+from hrmdoc.trainer.validation.sample import shuffled
 
 WORDS = (
     *("arch.hidden_size=16", "arch.num_heads=2", "arch.H_layers=1", "arch.L_layers=1", "arch.expansion=1"),
@@ -90,10 +90,10 @@ def test_a_part_of_the_puzzles_is_a_random_one_with_whole_groups(arc, sudoku, ca
     row = json.loads(score(capsys, "--benchmark", arc, "--limit", "2")[1])["rows"][0]
     assert (row["vote"]["tasks"], row["puzzles"], row["complete"]) == (2, 6, False)
     data = PuzzleData("data/sudoku-extreme-little", "test")
-    rows = [benchmark.shuffled(data, 9, seed).sets[0].inputs for seed in (0, 0, 1)]
+    rows = [shuffled(data, 9, seed).sets[0].inputs for seed in (0, 0, 1)]
     assert np.array_equal(rows[0], rows[1])
     assert not np.array_equal(rows[0], rows[2])
-    whole = benchmark.shuffled(data, None, 3)
+    whole = shuffled(data, None, 3)
     assert {row.tobytes() for row in whole.sets[0].inputs} == {row.tobytes() for row in data.sets[0].inputs}
     assert whole.examples == data.examples
 
