@@ -91,7 +91,7 @@ def table(report: Mapping[str, Any]) -> str:
         _row("parameters", [f"{models[name]['parameters']:,}" for name in BOTH]),
         _row("of them in its layers", [f"{models[name]['parameters_in_layers']:,}" for name in BOTH]),
         _row("training", [_training(models[name]) for name in BOTH]),
-        _row("loss on the test split (64 rows at most)", [_spelled(models[name]["test_lm_loss"]) for name in BOTH]),
+        _row("test loss, 64 rows at most", [_spelled(models[name]["test_lm_loss"]) for name in BOTH]),
     ]
     for key in report:
         if key.startswith("hrm_pass@"):
