@@ -23,7 +23,8 @@ def command(name: str) -> int:
     book = rulebook.load(Path(folder) for folder in own.rules)
     text = explanation(name, book)
     if text is None:
-        known = [*book.symptoms, *book.causes, *book.remedies, *book.signatures, *measures.names()]
+        sorts = (book.symptoms, book.causes, book.remedies, book.signatures, book.formerly)
+        known = [*measures.names(), *(one for sort in sorts for one in sort)]
         raise UsageError(
             f"nothing is called {name!r}",
             hint=did_you_mean(name, known) or "`hrmdoc rules list` lists all ids",

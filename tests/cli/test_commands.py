@@ -162,7 +162,7 @@ def test_series_shows_what_a_name_means_in_the_framework_that_wrote_the_run(
 
 
 def test_series_examine_nothing(hrmdoc: Command, sick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Examination, "_look", lambda *_: pytest.fail("a rule was looked at"))
+    monkeypatch.setattr(Examination, "_evaluate", lambda *_: pytest.fail("a rule was looked at"))
     assert "train.loss" in hrmdoc("series", sick).out
 
 

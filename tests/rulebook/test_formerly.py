@@ -112,3 +112,5 @@ def test_a_command_takes_settings_and_options_of_before(
     assert main(["analyze", "a.log"]) == 0
     assert main(["rules", "test", "--only", "rank-wordless"]) == 0
     assert "6 cases passed, 0 failed" in capsys.readouterr().out
+    assert main(["explain", "rank-wordles"]) == 2
+    assert "did you mean 'rank-wordless'" in capsys.readouterr().err
