@@ -101,6 +101,10 @@ class Trigger:
     def _advance(self, where: IntArray, values: FloatArray) -> None:
         high = values >= self._enter
         low = ~high if self._leave is None else values <= self._leave
+        if not self.open and not high.any():
+            self._high.length = 0
+            self._carry(self._low, _last_run(low, self._low.length), where, values)
+            return
         high_run, low_run = _runs(high, self._high.length), _runs(low, self._low.length)
         openings = np.flatnonzero(high_run >= self._patience)
         closings = np.flatnonzero(low_run >= self._leave_patience)
@@ -121,8 +125,8 @@ class Trigger:
                     break
                 self.episodes[-1] = replace(self.episodes[-1], closed=int(where[end]))
                 position = end + 1
-        self._carry(self._high, high_run, where, values)
-        self._carry(self._low, low_run, where, values)
+        self._carry(self._high, int(high_run[-1]), where, values)
+        self._carry(self._low, int(low_run[-1]), where, values)
 
     def _open(self, position: int, length: int, where: IntArray, values: FloatArray) -> None:
         """Opens an episode at `position`, the end of a streak of `length` that may have begun in an earlier
@@ -152,9 +156,8 @@ class Trigger:
         self.episodes[-1] = replace(episode, peak=peak, peak_index=peak_index, count=count, latest=latest)
 
     @staticmethod
-    def _carry(streak: _Streak, run: IntArray, where: IntArray, values: FloatArray) -> None:
-        """Keeps what the next chunk needs of the streak that reaches its end."""
-        length = int(run[-1])
+    def _carry(streak: _Streak, length: int, where: IntArray, values: FloatArray) -> None:
+        """Keeps what the next chunk needs of the streak of some length that reaches its end."""
         if length == 0:
             streak.length = 0
             return
@@ -166,6 +169,12 @@ class Trigger:
         elif values[strongest] > streak.peak:
             streak.peak, streak.peak_index = float(values[strongest]), int(where[strongest])
         streak.length = length
+
+
+def _last_run(flags: NDArray[np.bool_], carried: int) -> int:
+    """The last of `_runs`."""
+    behind = int(np.argmin(flags[::-1]))
+    return behind if behind or not flags[-1] else carried + len(flags)
 
 
 def _runs(flags: NDArray[np.bool_], carried: int) -> IntArray:

@@ -111,7 +111,7 @@ class TextSession:
         if len(block.data) < 4 * _BEGINNING or not len(ends):
             return False
         kinds = self._scanner.kinds(block.data[: int(ends[-1]) + 1], ends)
-        return 16 * np.count_nonzero(kinds) < len(ends)
+        return 16 * int(np.count_nonzero(kinds)) < len(ends)
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""

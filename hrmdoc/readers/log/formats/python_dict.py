@@ -186,7 +186,7 @@ class PythonDict(Format):
         """An earlier epoch behind the summary of a training is of the next one in the same output."""
         closed = cursor.of(Closed)
         if closed.epoch is not None and mapping.epoch is not None and mapping.epoch < closed.epoch:
-            closed.epoch = cursor.steps_per_epoch = None
+            closed.epoch, cursor.steps_per_epoch = None, 0.0
             reading.records.append(Event("launch", self.log.file, mark.line))
 
     def _close_training(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
