@@ -62,8 +62,8 @@ class Questions:
         if function.absent is not None:
             curve = self.curve(roles[0])
             return function.absent if curve is None else function(curve)
-        given = [self._given(role, function) for role in roles]
-        answer = self.scene.once((function.name, *arguments), lambda: function(*given, *numbers))
+        inputs = [self._given(role, function) for role in roles]
+        answer = self.scene.once((function.name, *arguments), lambda: function(*inputs, *numbers))
         if answer is None:
             raise expressions.MissingInput(f"{function.lacks} of {' and '.join(roles)}")
         return answer

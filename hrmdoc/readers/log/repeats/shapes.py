@@ -151,7 +151,8 @@ class Outlines:
     def ask(self, rows: Ints) -> None:
         """These pieces will be asked for one by one."""
         self._asked[rows] = True
-        for number in np.unique(self.number[rows]).tolist():
+        # np.unique would load numpy.ma
+        for number in np.flatnonzero(np.bincount(self.number[rows])).tolist():
             self._columns.pop(number, None)
 
     def taken(self, row: int) -> Taken:
