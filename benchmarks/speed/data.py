@@ -111,7 +111,7 @@ def _rows(records: int) -> Iterator[tuple[float, ...]]:
         )
 
 
-_CHATTER = (
+_PLAIN_LINES = (
     "2026-05-04 10:{m:02d}:{s:02d},123 [INFO] data.loader: shard {n} of 4096 opened in {f:.3f} s from "
     "/data/pile/{n:05d}.bin",
     "node{k}:{n}:{n} [{k}] NCCL INFO Channel {k:02d}/0 : {k}[{k}] -> 1[1] via P2P/CUMEM",
@@ -152,7 +152,7 @@ def text_block(metric_every: int) -> bytes:
         if metric_every and number % metric_every == 0:
             line = huggingface_line(number)
         else:
-            form = _TROUBLE[number % 3] if number % 20_000 == 0 else _CHATTER[number % 8]
+            form = _TROUBLE[number % 3] if number % 20_000 == 0 else _PLAIN_LINES[number % 8]
             k, n = rng.randrange(8), rng.randrange(99_999)
             line = form.format(n=n, k=k, m=n % 60, s=n % 59, f=n / 997)
         lines.append(line)

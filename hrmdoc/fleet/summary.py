@@ -76,7 +76,7 @@ class Account(Struct, frozen=True):
 
     @property
     def lost_steps(self) -> int:
-        """Steps that were trained in vain."""
+        """Steps that were trained and lost."""
         return sum(one.steps for one in self.lost)
 
 

@@ -97,7 +97,7 @@ def _line(run: Summary, letter: str, names: int, console: Console) -> None:
 
 
 def _cost(run: Summary) -> str:
-    """How far the run came, and what it spent in vain."""
+    """How far the run came, and what it lost."""
     if not run.sick or run.last_step is None:
         return ""
     of = f" of {run.planned:,}" if run.planned else ""

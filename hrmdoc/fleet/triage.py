@@ -52,7 +52,7 @@ class Group:
 
     @property
     def lost_steps(self) -> int:
-        """Steps that they trained in vain."""
+        """Steps that they trained and lost."""
         return sum(run.account.lost_steps for run in self.runs)
 
     @property

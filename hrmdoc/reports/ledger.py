@@ -63,7 +63,7 @@ class Ledger:
 
     @property
     def lost_steps(self) -> int:
-        """Steps that were trained in vain."""
+        """Steps that were trained and lost."""
         return sum(loss.steps for loss in self.losses)
 
     @property

@@ -25,7 +25,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written(record: Path, count: int) -> list[bytes]:
     log = ActionLog(record)
     for number in range(count):
-        log.append([{"what": f"deed {number}", "at": float(number)}])
+        log.append([{"what": f"work {number}", "at": float(number)}])
     return record.read_bytes().splitlines()
 
 
@@ -44,7 +44,7 @@ def test_each_line_carries_the_hash_of_the_one_before(record: Path) -> None:
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_a_changed_line_is_named(record: Path, number: int) -> None:
     lines = written(record, 4)
-    lines[number - 1] = lines[number - 1].replace(b"deed", b"good")
+    lines[number - 1] = lines[number - 1].replace(b"work", b"good")
     record.write_bytes(b"\n".join(lines) + b"\n")
     assert verify(record).line == number
 

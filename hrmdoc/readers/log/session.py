@@ -98,14 +98,14 @@ class TextSession:
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)
-        if self._apart > 0 or len(block.ends) < _FEW or self._is_chatter(block):
+        if self._apart > 0 or len(block.ends) < _FEW or self._holds_little(block):
             self._apart -= 1
             self._each(block)
         else:
             self._alike(block)
         self._above += len(block.ends)
 
-    def _is_chatter(self, block: Block) -> bool:
+    def _holds_little(self, block: Block) -> bool:
         """Whether little in a large block is of interest, by its beginning."""
         ends = block.ends[: int(np.searchsorted(block.ends, _BEGINNING))]
         if len(block.data) < 4 * _BEGINNING or not len(ends):

@@ -242,7 +242,7 @@ def test_points_of_lines_of_one_shape_are_all_there(read: Any) -> None:
     assert points(run, "loss") == [(step, step + 0.5) for step in range(5000)]
 
 
-def test_chatter_is_looked_at_once_though_a_signature_asks_for_digits_like_its_own(
+def test_lines_of_no_interest_are_looked_at_once_though_a_signature_asks_for_digits_like_its_own(
     read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hrmdoc.readers.log.lines.prefix import Peeler
