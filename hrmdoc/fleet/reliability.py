@@ -3,7 +3,7 @@
 Definitions, as the papers that use them have them:
 
 - ETTR, the effective training time ratio: productive time over wall-clock time. Productive is what is neither
-  lost to restarts, gaps and waits nor trained again or for nothing (Kokolis et al., "Revisiting Reliability in
+  lost to restarts, gaps and waits nor trained twice or lost (Kokolis et al., "Revisiting Reliability in
   Large-Scale Machine Learning Research Clusters", 2024, arXiv:2410.21680). Time in the queue stands in no log
   of a run: it is not counted.
 - Goodput of steps: steps that were kept over steps that were trained, the share of accelerator work that made
