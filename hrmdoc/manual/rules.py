@@ -5,14 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import get_args
 
 from hrmdoc.manual.markup import Link, heading, settled, table
-from hrmdoc.paths import data_dir
 from hrmdoc.reports.explanation import Sort, entry
 from hrmdoc.rulebook import Rulebook
-from hrmdoc.rulebook.pages import sections
+from hrmdoc.rulebook.pages import playbooks, sections
 
 SORTS: tuple[Sort, ...] = get_args(Sort)
 OTHER = "other"
@@ -80,12 +79,6 @@ def pages(book: Rulebook) -> dict[str, str]:
             lines = "\n\n".join(_entries(sort, names, shelf.book, partial(shelf.link, path)))
             found[path] = f"# {sort.capitalize()}: {title_of(topic)}\n\n{lines}\n"
     return found
-
-
-@cache
-def playbooks() -> tuple[str, ...]:
-    """The names of the playbooks, in alphabetical order."""
-    return tuple(sorted(path.stem for path in data_dir("playbooks").glob("*.md")))
 
 
 def title_of(topic: str) -> str:

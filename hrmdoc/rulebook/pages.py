@@ -27,6 +27,12 @@ class Section:
 
 
 @cache
+def playbooks() -> tuple[str, ...]:
+    """The names of the playbooks, in alphabetical order."""
+    return tuple(sorted(path.stem for path in data_dir("playbooks").glob("*.md")))
+
+
+@cache
 def sections(page: str) -> tuple[Section, ...]:
     """The sections of a playbook in order, front matter left out; none when there is no such page."""
     path = data_dir("playbooks") / f"{page}.md"

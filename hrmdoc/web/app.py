@@ -134,7 +134,7 @@ class Site:
         """One playbook, or the list of all."""
         name = request.path_params.get("page")
         if name is None:
-            every = [playbooks.page(one) for one in playbooks.names()]
+            every = [playbooks.page(one) for one in playbooks.playbooks()]
             return HTMLResponse(pages.render("playbook.html.j2", page=None, pages=every))
         page = playbooks.page(name)
         if page is None:

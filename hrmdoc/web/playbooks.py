@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from hrmdoc.paths import data_dir
-from hrmdoc.rulebook.pages import sections
+from hrmdoc.rulebook.pages import playbooks, sections
 
 _RELATIVE = re.compile(r"(?:\./)?([\w-]+)\.md(#[\w-]*)?")
 
@@ -27,15 +26,9 @@ class Page:
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The names of all playbooks, in alphabetical order."""
-    return tuple(sorted(path.stem for path in data_dir("playbooks").glob("*.md")))
-
-
-@cache
 def page(name: str) -> Page | None:
     """The playbook of that name, None where there is none."""
-    if name not in names():
+    if name not in playbooks():
         return None
     parts = sections(name)
     title = parts[0].title if parts else name

@@ -74,9 +74,6 @@ def hook() -> Iterator[Hook]:
 
 
 @pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def queues(apart: Path) -> Path:
     """Queues and ledgers of each test lie in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
+    return apart

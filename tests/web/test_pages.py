@@ -144,11 +144,11 @@ def test_incidents_and_actions_of_a_watch_are_told(client: TestClient, site: Sit
 
 
 def test_every_playbook_is_readable_and_its_links_lead_to_pages() -> None:
-    for name in playbooks.names():
+    for name in playbooks.playbooks():
         page = playbooks.page(name)
         assert page is not None
         for target in re.findall(r'href="/playbooks/([\w-]+)', page.text):
-            assert target in playbooks.names()
+            assert target in playbooks.playbooks()
         assert ".md" not in "".join(re.findall(r'href="([^"]*)"', page.text))
         assert "<h1 id=" in page.text
 
@@ -158,7 +158,7 @@ def test_html_in_a_playbook_would_be_text(monkeypatch: pytest.MonkeyPatch, tmp_p
     (tmp_path / "playbooks" / "bad.md").write_text("# Bad\n\n<script>x</script> [a](javascript:alert(1))\n")
     monkeypatch.setattr("hrmdoc.web.playbooks.data_dir", tmp_path.joinpath)
     monkeypatch.setattr("hrmdoc.rulebook.pages.data_dir", tmp_path.joinpath)
-    monkeypatch.setattr("hrmdoc.web.playbooks.names", lambda: ("bad",))
+    monkeypatch.setattr("hrmdoc.web.playbooks.playbooks", lambda: ("bad",))
     page = playbooks.page.__wrapped__("bad")
     assert "<script" not in page.text
     assert 'href="javascript' not in page.text

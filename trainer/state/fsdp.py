@@ -31,23 +31,20 @@ def shard(
         split.set_custom_reduce_scatter(_TimedScatter(world))
 
 
-class _TimedGather(DefaultAllGather):
-    """PyTorch's own, on the clock of the run."""
+class _Timed:
+    """A collective of PyTorch's, on the clock of the run."""
 
     def __init__(self, world: World) -> None:
         self.world = world
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with self.world.clock.section("comm"):
-            return super().__call__(*args, **kwargs)
+            return super().__call__(*args, **kwargs)  # type: ignore[misc]
 
 
-class _TimedScatter(DefaultReduceScatter):
-    """PyTorch's own, on the clock of the run."""
+class _TimedGather(_Timed, DefaultAllGather):
+    """The gathering of parameters."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self.world.clock.section("comm"):
-            return super().__call__(*args, **kwargs)
+class _TimedScatter(_Timed, DefaultReduceScatter):
+    """The scattering of gradients."""
