@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from hrmdoc.errors import HrmdocError
 from hrmdoc.reports.charts import View
 from hrmdoc.reports.layout import safe
+from hrmdoc.rulebook.pages import playbooks as playbook_names
 from hrmdoc.web import changes, pages, playbooks, run_page
 from hrmdoc.web.board import Board, Entry
 from hrmdoc.web.guard import Guard, form_token, same
@@ -134,7 +135,7 @@ class Site:
         """One playbook, or the list of all."""
         name = request.path_params.get("page")
         if name is None:
-            every = [playbooks.page(one) for one in playbooks.playbooks()]
+            every = [playbooks.page(one) for one in playbook_names()]
             return HTMLResponse(pages.render("playbook.html.j2", page=None, pages=every))
         page = playbooks.page(name)
         if page is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from hrmdoc.rulebook.pages import playbooks as playbook_names
 from hrmdoc.web import playbooks
 from hrmdoc.web.app import Site
 from hrmdoc.web.board import Board
@@ -144,11 +145,11 @@ def test_incidents_and_actions_of_a_watch_are_told(client: TestClient, site: Sit
 
 
 def test_every_playbook_is_readable_and_its_links_lead_to_pages() -> None:
-    for name in playbooks.playbooks():
+    for name in playbook_names():
         page = playbooks.page(name)
         assert page is not None
         for target in re.findall(r'href="/playbooks/([\w-]+)', page.text):
-            assert target in playbooks.playbooks()
+            assert target in playbook_names()
         assert ".md" not in "".join(re.findall(r'href="([^"]*)"', page.text))
         assert "<h1 id=" in page.text
 
@@ -156,7 +157,6 @@ def test_every_playbook_is_readable_and_its_links_lead_to_pages() -> None:
 def test_html_in_a_playbook_would_be_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "playbooks").mkdir()
     (tmp_path / "playbooks" / "bad.md").write_text("# Bad\n\n<script>x</script> [a](javascript:alert(1))\n")
-    monkeypatch.setattr("hrmdoc.web.playbooks.data_dir", tmp_path.joinpath)
     monkeypatch.setattr("hrmdoc.rulebook.pages.data_dir", tmp_path.joinpath)
     monkeypatch.setattr("hrmdoc.web.playbooks.playbooks", lambda: ("bad",))
     page = playbooks.page.__wrapped__("bad")
