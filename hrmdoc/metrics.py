@@ -1,4 +1,4 @@
-"""How a watched run stands, for Prometheus: on a port, or in a file that node-exporter reads (extra
+"""How watched runs stand, for Prometheus: on a port, or in a file that node-exporter reads (extra
 `metrics`)."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import importlib.util
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 VERDICTS = ("healthy", "info", "warning", "critical", "incomplete", "no_data")
 WRITE_EVERY_S = 1.0
+SPARE = 100
+"""The file is written again after this many times what that took at least, as with a thousand runs."""
 Queue = Callable[[], Iterable[tuple[str, int, int, int]]]
 """Of each route: its name, how many alerts wait, how many were delivered, how often it failed in a row."""
 
@@ -44,21 +46,24 @@ class _Standing:
 
 
 class Metrics:
-    """What Prometheus is told of the run that this process watches.
+    """What Prometheus is told of the runs that this process watches.
 
     Args:
         queue: how the targets of alerts stand.
+        many: several runs are watched at once; else a run takes the place of the one before.
     """
 
-    def __init__(self, queue: Queue = lambda: ()) -> None:
+    def __init__(self, queue: Queue = lambda: (), *, many: bool = False) -> None:
         if importlib.util.find_spec("prometheus_client") is None:
             hint = "pip install 'hrmdoc[metrics]'"
             raise UsageError("metrics need the package prometheus_client", hint=hint)
         from prometheus_client import CollectorRegistry
 
         self._queue = queue
-        self._standing: _Standing | None = None
-        self._actions: Counter[tuple[str, str]] = Counter()
+        self._many = many
+        self._standing: dict[str, _Standing] = {}
+        self._actions: Counter[tuple[str, str, str]] = Counter()
+        self._pause_s = WRITE_EVERY_S
         self._watching = True
         self._written = -math.inf
         self._file: Path | None = None
@@ -98,12 +103,20 @@ class Metrics:
 
     def see(self, watch: Watch, update: Update) -> None:
         """Takes in one update of a watch."""
-        self._actions.update((action.remedy, action.status) for action in update.actions)
-        run = clean(watch.following, 1000).encode(errors="backslashreplace").decode()
+        run = _label(watch)
+        if not self._many and run not in self._standing:
+            self._standing, self._actions = {}, Counter()
+        self._actions.update((run, action.remedy, action.status) for action in update.actions)
         open_, numbers = tuple(watch.incidents.open), dict(_progress_numbers(update))
-        self._standing = _Standing(run, update.analysis.verdict, open_, numbers, time.time())
-        if time.monotonic() - self._written >= WRITE_EVERY_S:
+        standing = _Standing(run, update.analysis.verdict, open_, numbers, time.time())
+        self._standing = {**self._standing, run: standing}  # another thread reads it meanwhile
+        if time.monotonic() - self._written >= self._pause_s:
             self._write()
+
+    def forget(self, watch: Watch) -> None:
+        """A run that nobody watches here any more is told of no more."""
+        run = _label(watch)
+        self._standing = {name: one for name, one in self._standing.items() if name != run}
 
     def close(self) -> None:
         """Says in the file that nobody watches any more."""
@@ -118,12 +131,12 @@ class Metrics:
         """All series as they are now."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        standing = self._standing
-        if standing is not None:
-            yield from self._of_run(standing, GaugeMetricFamily)
+        standing = [*self._standing.values()]
+        if standing:
+            yield from self._of_runs(standing, GaugeMetricFamily)
             actions = CounterMetricFamily("hrmdoc_actions", "What was done to the run.", labels=_ACTION)
-            for (remedy, status), count in self._actions.items():
-                actions.add_metric([standing.run, remedy, status], count)
+            for labels, count in self._actions.items():
+                actions.add_metric(list(labels), count)
             yield actions
         waiting = GaugeMetricFamily("hrmdoc_alerts_waiting", "Alerts not delivered yet.", labels=["route"])
         failing = GaugeMetricFamily("hrmdoc_alerts_failures", "Failures in a row.", labels=["route"])
@@ -134,34 +147,42 @@ class Metrics:
             sent.add_metric([route], delivered)
         yield from (waiting, failing, sent)
 
-    def _of_run(self, standing: _Standing, gauge: Callable[..., Any]) -> Iterator[Metric]:
-        run = standing.run
-        yield _gauge(gauge, "watching", "Whether somebody watches the run.", run, float(self._watching))
-        yield _gauge(gauge, "last_examined_timestamp_seconds", "When it was examined.", run, standing.at)
+    def _of_runs(self, standing: Sequence[_Standing], gauge: Callable[..., Any]) -> Iterator[Metric]:
+        watching = gauge("hrmdoc_watching", "Whether somebody watches the run.", labels=["run"])
+        examined = gauge("hrmdoc_last_examined_timestamp_seconds", "When it was examined.", labels=["run"])
         verdicts = gauge("hrmdoc_verdict", "The verdict on the run: the one that is 1.", labels=_VERDICT)
-        for verdict in VERDICTS:
-            verdicts.add_metric([run, verdict], float(verdict == standing.verdict))
-        yield verdicts
         incidents = gauge("hrmdoc_incident_open", "Incidents that are open.", labels=_INCIDENT)
-        for one in standing.open:
-            incidents.add_metric([run, one.symptom, one.severity, one.cause], 1.0)
-        yield incidents
-        passed = time.monotonic() - standing.steady if self._watching else 0.0
-        for name, value in standing.numbers.items():
-            ages = name in ("heartbeat_age_seconds", "quiet_seconds")
-            yield _gauge(gauge, name, _HELP[name], run, value + passed if ages else value)
+        numbers = {name: gauge(f"hrmdoc_{name}", what, labels=["run"]) for name, what in _HELP.items()}
+        for one in standing:
+            watching.add_metric([one.run], float(self._watching))
+            examined.add_metric([one.run], one.at)
+            for verdict in VERDICTS:
+                verdicts.add_metric([one.run, verdict], float(verdict == one.verdict))
+            for incident in one.open:
+                incidents.add_metric([one.run, incident.symptom, incident.severity, incident.cause], 1.0)
+            passed = time.monotonic() - one.steady if self._watching else 0.0
+            for name, value in one.numbers.items():
+                numbers[name].add_metric([one.run], value + (passed if name in _AGES else 0.0))
+        yield from (watching, examined, verdicts, incidents)
+        yield from (family for family in numbers.values() if family.samples)
 
     def _write(self) -> bool:
         """Whether the file holds the newest; a disk that is full is tried again at the next update."""
         from prometheus_client import generate_latest
 
+        if self._file is None:
+            return True
+        began = time.monotonic()
+        done = replace_file(self._file, generate_latest(self.registry).decode())
         self._written = time.monotonic()
-        return self._file is None or replace_file(self._file, generate_latest(self.registry).decode())
+        self._pause_s = max(WRITE_EVERY_S, SPARE * (self._written - began))
+        return done
 
 
 _ACTION = ["run", "remedy", "status"]
 _VERDICT = ["run", "verdict"]
 _INCIDENT = ["run", "incident", "severity", "cause"]
+_AGES = ("heartbeat_age_seconds", "quiet_seconds")
 _HELP = {
     "step": "The newest step.",
     "steps_planned": "Steps that the run is to take.",
@@ -181,10 +202,9 @@ _ROLES = {
 }
 
 
-def _gauge(gauge: Callable[..., Any], name: str, what: str, run: str, value: float) -> Any:
-    found = gauge(f"hrmdoc_{name}", what, labels=["run"])
-    found.add_metric([run], value)
-    return found
+def _label(watch: Watch) -> str:
+    """What a run is called: a name may hold any bytes, a label not."""
+    return clean(watch.following, 1000).encode(errors="backslashreplace").decode()
 
 
 def _progress_numbers(update: Update) -> Iterator[tuple[str, float]]:

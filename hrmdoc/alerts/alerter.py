@@ -34,25 +34,32 @@ class Alerter:
         alerts: the settings.
         origin: their file.
         say: gets a line when a target fails; on standard error by default.
+        home: where what is to be sent is kept, by default in the user's state folder.
 
     Raises:
         ConfigError: a route can never reach anybody.
     """
 
-    def __init__(self, alerts: Alerts, origin: str = "", say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        alerts: Alerts,
+        origin: str = "",
+        say: Callable[[str], None] | None = None,
+        home: Path | None = None,
+    ) -> None:
         self._link = alerts.link
         self._said = say or _complain
         self.workers = [
             Worker(
                 route,
-                folder_of(route, origin),
+                folder_of(route, origin, home),
                 partial(targets.send, route=route, origin=origin),
                 partial(_renew, route=route, origin=origin),
                 self._said,
             )
             for route in checked(alerts, origin)
         ]
-        self._following: str | None = None
+        self._following: Path | None = None
 
     def start(self) -> Alerter:
         """Begins to send, with what was left behind before."""
@@ -68,14 +75,29 @@ class Alerter:
             again: it is the one before, started again: what was open of that is over.
         """
         whole = Path(run).absolute()
-        if self._following == str(whole):
+        if self._following == whole:
             return
-        self._following = str(whole)
-        name = clean(str(whole), 1000).encode(errors="backslashreplace").decode()
-        place = Place(name, platform.node(), link_to(self._link, name))
+        self._following = whole
         for worker in self.workers:
-            worker.follow(whole, place, again=again)
+            worker.follow(whole, self._place(whole), again=again)
         self.notify(known)
+
+    def follow_beside(self, run: str, incidents: Iterable[Incident]) -> None:
+        """Tells of the incidents of this run as well as of others; those that the targets were told of are
+        not told again."""
+        whole, changes = Path(run).absolute(), list(incidents)
+        for worker in self.workers:
+            worker.follow(whole, self._place(whole), beside=True)
+            worker.take(changes, whole)
+
+    def leave(self, run: str) -> None:
+        """Leaves a run to another process."""
+        for worker in self.workers:
+            worker.leave(Path(run).absolute())
+
+    def _place(self, whole: Path) -> Place:
+        name = clean(str(whole), 1000).encode(errors="backslashreplace").decode()
+        return Place(name, platform.node(), link_to(self._link, name))
 
     def notify(self, incidents: Iterable[Incident]) -> None:
         """Reports changes; returns at once."""
@@ -119,10 +141,10 @@ def checked(alerts: Alerts, origin: str) -> tuple[Route, ...]:
     return routes
 
 
-def folder_of(route: Route, origin: str) -> Path:
+def folder_of(route: Route, origin: str, home: Path | None = None) -> Path:
     """Where what a route is to send is kept: another settings file has other routes of the same name."""
     whose = hashlib.sha256(f"{origin}\0{route.name}".encode(errors="backslashreplace")).hexdigest()[:8]
-    return state_dir() / "alerts" / f"{route.name}-{whose}"
+    return (home or state_dir() / "alerts") / f"{route.name}-{whose}"
 
 
 def _renew(message: Message, lasts_s: float, *, route: Route, origin: str) -> Answer:

@@ -50,7 +50,7 @@ class Worker:
         self.outbox = Outbox(folder, route, say)
         self._deliver, self._renew, self._now = deliver, renew, now
         self._say, self._fault = say, ""
-        self._ledger: Ledger | None = None
+        self._ledgers: dict[Path, Ledger] = {}
         self._guard = threading.Lock()
         self._wake, self._ending = threading.Event(), threading.Event()
         self._renewed = now()
@@ -60,30 +60,42 @@ class Worker:
         """Begins to send; what a process before this one left behind goes first."""
         self._thread.start()
 
-    def follow(self, run: Path, place: Place, *, again: bool = False) -> None:
-        """Reports this run from now on, and no more of the one before; `again`: it takes the place of that
-        one, whose incidents are over."""
+    def follow(self, run: Path, place: Place, *, again: bool = False, beside: bool = False) -> None:
+        """Reports this run from now on, and no more the one before; `again`: it takes the place of that
+        one, whose incidents are over; `beside`: the others are reported too."""
         with self._guard:
-            if self._ledger is not None:
+            for known, ledger in () if beside else [*self._ledgers.items()]:
                 if again:
-                    self._ledger.end(self._now())
-                self._ledger.tick(self._now(), self.outbox.put, flush=True)
-                self._ledger.close()
-            self._ledger = Ledger(ledger_file(self.outbox.folder, run), self.route, place)
+                    ledger.end(self._now())
+                ledger.tick(self._now(), self.outbox.put, flush=True)
+                ledger.close()
+                del self._ledgers[known]
+            if run not in self._ledgers:
+                file = ledger_file(self.outbox.folder, run)
+                self._ledgers[run] = Ledger(file, self.route, place)
 
-    def take(self, incidents: Iterable[Incident]) -> None:
-        """Takes in how incidents stand."""
+    def leave(self, run: Path) -> None:
+        """Leaves a run to another process, which tells what is still to be told."""
         with self._guard:
-            if self._ledger is not None:
-                self._ledger.take(incidents, self._now())
+            ledger = self._ledgers.pop(run, None)
+            if ledger is not None:
+                ledger.close()
+
+    def take(self, incidents: Iterable[Incident], run: Path | None = None) -> None:
+        """Takes in how incidents of a run stand, by default of the one that it follows."""
+        changes = list(incidents)
+        with self._guard:
+            for known, ledger in self._ledgers.items():
+                if run in (None, known):
+                    ledger.take(changes, self._now())
         self._wake.set()
 
     def work(self, *, flush: bool = False) -> bool:
         """What the thread does again and again; whether nothing is left that could be sent."""
         now = self._now()
         with self._guard:
-            if self._ledger is not None:
-                self._ledger.tick(now, self.outbox.put, flush=flush)
+            for ledger in self._ledgers.values():
+                ledger.tick(now, self.outbox.put, flush=flush)
         sent = self.outbox.send_due(now, self._deliver, at_once=flush)
         if self.route.target == "alertmanager" and not 0 <= now - self._renewed < RENEW_S:
             self._renewed = now
@@ -104,8 +116,9 @@ class Worker:
     def join(self, seconds: float) -> None:
         """Waits for the last try; a target that hangs is left behind."""
         self._thread.join(max(0.0, seconds))
-        if not self._thread.is_alive() and self._ledger is not None:
-            self._ledger.close()
+        if not self._thread.is_alive():
+            for ledger in self._ledgers.values():
+                ledger.close()
 
     def _work(self) -> None:
         self._surely(self.adopt)
@@ -130,8 +143,6 @@ class Worker:
     def _show_open(self, lasts_s: float) -> None:
         with self._guard:
             now = self._now()
-            standing = (
-                [] if self._ledger is None else [self._ledger.message(g, now) for g in self._ledger.open]
-            )
+            standing = [one.message(g, now) for one in self._ledgers.values() for g in one.open]
         for message in standing:
             self._renew(message, lasts_s)

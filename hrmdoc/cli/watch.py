@@ -25,12 +25,14 @@ from hrmdoc.cli.shared.options import (
     console,
     fail_on_option,
     run_options,
+    say,
     stated,
     status,
     worst,
 )
 from hrmdoc.cli.shared.runs import facts_of_config
-from hrmdoc.errors import InputError
+from hrmdoc.cli.shared.watch_all import watch_all
+from hrmdoc.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
@@ -51,6 +53,12 @@ if TYPE_CHECKING:
 @click.option(
     "--no-state", is_flag=True, help="Keep no incidents beside the run or in the user's state folder."
 )
+@click.option("--all", "every", is_flag=True, help="Follow every run below PATH, a folder.")
+@click.option(
+    "--leases",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --all: the folder in which several watchers, on several machines, share the runs out.",
+)
 @click.option("--act", is_flag=True, help="Apply remedies, as far as [policy] in hrmdoc.toml allows it.")
 @click.option(
     "--config",
@@ -69,6 +77,8 @@ def command(
     once: bool,
     wait: bool,
     no_state: bool,
+    every: bool,
+    leases: Path | None,
     act: bool,
     config: Path | None,
     measure: float | None,
@@ -86,17 +96,28 @@ def command(
     that holds several runs the newest is followed, and one that begins later takes its place. `-` follows
     what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
     SIGTERM, with a summary; the exit status counts what is open then.
+
+    With --all every run below PATH is followed: new ones as they appear, until they end. Each incident is a
+    line with its run; Enter or SIGUSR1 shows all runs as a table, and --once prints that. Several watchers of
+    the same PATH share the runs out, and take over those of one that died.
     """
     from hrmdoc import settings as own_settings
     from hrmdoc.live.watch import Watch
 
     copy = None
+    if every or leases is not None:
+        _refuse(every=every, act=act, heartbeat=heartbeat, config=config, path=path)
     if path == "-":
         path, copy = _kept_pipe()
     elif not os.path.lexists(path):
         if once or not wait:
             raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
         _wait_for(path, interval)
+    if every:
+        options = {**stated(kind, facts, roles), "remember": not no_state}
+        found = own_settings.load(Path.cwd())
+        told = (metrics, metrics_file)
+        return watch_all(path, found, options, once=once, leases=leases, metrics=told, fail_on=fail_on)
     settings = beating(own_settings.load(Path.cwd()), heartbeat)
     watch = Watch(
         path,
@@ -123,6 +144,22 @@ def command(
     return status(worst((analysis.verdict, *still)), fail_on or settings.fail_on)
 
 
+def _refuse(*, every: bool, act: bool, heartbeat: str | None, config: Path | None, path: str) -> None:
+    """What does not go with `--all`, or not without it."""
+    if path == "-":
+        raise UsageError("--all wants a folder, not what is piped in", hint="hrmdoc watch ROOT --all")
+    hint = "name one run: hrmdoc watch RUN"
+    if not every:
+        raise UsageError("--leases goes with --all", hint="hrmdoc watch ROOT --all --leases FOLDER")
+    if act:
+        raise UsageError("--act goes with one run, not with --all", hint=hint)
+    if config is not None:
+        raise UsageError("--config is that of one run, not of --all", hint=hint)
+    if heartbeat is not None:
+        what = "--heartbeat is the place of one run; with --all each run's heartbeat.json is read"
+        raise UsageError(what, hint=hint)
+
+
 def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
     """Reports what comes until the watch ends, then the whole; the last analysis."""
     from hrmdoc.reports.status_line import status_line
@@ -130,15 +167,15 @@ def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
 
     out = console()
     already = ", ".join(incident.symptom for incident in watch.incidents.open)
-    _say(out, f"watching {watch.path}" + (f", where it is known already: {already}" if already else ""))
+    say(out, f"watching {watch.path}" + (f", where it is known already: {already}" if already else ""))
     if watch.session.other_runs:
-        _say(out, watch.session.other_runs)
+        say(out, watch.session.other_runs)
     analysis = None
     with _status(out) as set_status:
         for update in watch.updates(once=once):
             observe(watch, update)  # before the terminal, which may be gone
             if update.moved:
-                _say(out, f"{watch.path} names another run now: {watch.following}")
+                say(out, f"{watch.path} names another run now: {watch.following}")
             for incident in update.changes:
                 show_incident(incident, out)
             for action in update.actions:
@@ -177,7 +214,7 @@ def _until_signal(watch: Watch) -> list[int]:
 def _wait_for(path: str, interval: float) -> None:
     """Returns once the path exists; a time-out is up to who called."""
     if not os.path.lexists(path):
-        _say(console(err=True), f"waiting for {path}")
+        say(console(err=True), f"waiting for {path}")
     while not os.path.lexists(path):
         time.sleep(interval)
 
@@ -193,9 +230,3 @@ def _status(out: Any) -> Iterator[Callable[[str], None]]:
 
     with Live(console=out, transient=True, refresh_per_second=4) as live:
         yield lambda text: live.update(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
-
-
-def _say(out: Any, text: str) -> None:
-    from hrmdoc.reports.layout import safe
-
-    out.print(f"{time.strftime('%H:%M:%S')}  {safe(text)}", style="dim")

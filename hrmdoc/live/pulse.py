@@ -53,15 +53,18 @@ class Pulse:
         self._beat: object = None
         self._beaten = math.nan
         self._felt = -math.inf
+        self._version = -1
         self._arrivals: deque[tuple[float, int]] = deque(maxlen=_ARRIVALS)
 
     def feel(self) -> None:
         """Takes in what was read since the last call."""
-        self._feel_progress()
-        stated = self._run.fact("heartbeat.time")
-        if stated is not None and stated.value != self._beat:
-            self._beaten = max(self._felt, self._written([stated.file]))
-            self._beat = stated.value
+        if self._version != self._run.version:
+            self._version = self._run.version
+            self._feel_progress()
+            stated = self._run.fact("heartbeat.time")
+            if stated is not None and stated.value != self._beat:
+                self._beaten = max(self._felt, self._written([stated.file]))
+                self._beat = stated.value
         self._felt = self._steady()
 
     def tick(self) -> Tick:

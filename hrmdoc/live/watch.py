@@ -260,8 +260,13 @@ class Watch:
         """What is followed: the run of a folder with several, else what the path names."""
         return self._follower.folder or str(self._real)
 
-    def _files(self) -> list[str]:
+    @property
+    def files(self) -> list[str]:
+        """What is read of it."""
         return [source.path for source in self._follower.sources]
+
+    def _files(self) -> list[str]:
+        return self.files
 
     def _has_moved(self) -> bool:
         """Whether the link names another run now, or another one began in the folder; then that one is

@@ -71,13 +71,13 @@ def show(
         put(console, Text(sentence(analysis), style="bold"), lead=_mark(analysis))
 
 
-def show_incident(incident: Incident, console: Console) -> None:
-    """Prints one incident as `watch` reports it."""
+def show_incident(incident: Incident, console: Console, run: str = "") -> None:
+    """Prints one incident as `watch` reports it; `run`: its name, where several are watched."""
     over = incident.change == "resolved"
     icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
     at = time.strftime("%H:%M:%S", time.localtime(incident.at))
     lead = Text(f"{at}  ", style="dim").append(f"{icon} {incident.change:<9}", style=colour)
-    body = Text(incident.symptom, style="bold")
+    body = Text(f"{safe(run)}: " if run else "").append(incident.symptom, style="bold")
     body.append("" if incident.step is None else f" at step {incident.step}", style="not bold")
     if not over:
         body.append(f": {cut(safe(incident.evidence or incident.title), 200)}", style="not bold")

@@ -52,7 +52,7 @@ class RoleMap:
     def __init__(self, book: Rulebook, overrides: Mapping[str, str] | None = None) -> None:
         self._own = dict(overrides or {})
         self._taken: frozenset[str] = frozenset()
-        self._exact, self._patterns = _tables(book.frameworks.values())
+        self._exact, self._patterns = _tables_of(book)
         self._frameworks = book.frameworks
         self._families = Families(book.families.values())
         self._here: dict[str, RoleGuess] = {}
@@ -155,6 +155,16 @@ def settle(run: Run, framework: str) -> None:
 def _guess(role: str) -> RoleGuess:
     """A role as rules write it."""
     return RoleGuess(None if role == "none" else role.removesuffix("?"), role.endswith("?"))
+
+
+_newest: list[tuple[Rulebook, tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]]] = []
+
+
+def _tables_of(book: Rulebook) -> tuple[dict[str, RoleGuess], list[tuple[re.Pattern[str], RoleGuess]]]:
+    """The tables of the rulebook, made once for all runs that follow one another with it."""
+    if not _newest or _newest[0][0] is not book:
+        _newest[:] = [(book, _tables(book.frameworks.values()))]
+    return _newest[0][1]
 
 
 def _tables(

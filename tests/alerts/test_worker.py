@@ -63,9 +63,9 @@ def test_what_was_to_wait_for_others_when_a_watch_was_killed_is_told_by_the_next
     killed.worker.take([SPIKE])
     killed.worker.work()
     assert killed.took == []
-    assert killed.worker._ledger is not None
-    assert killed.worker._ledger._lock is not None
-    killed.worker._ledger._lock.release()  # as the system does
+    (ledger,) = killed.worker._ledgers.values()
+    assert ledger._lock is not None
+    ledger._lock.release()  # as the system does
     after = Sent(tmp_path)
     after.worker.follow(Path("/runs/other"), Place("/runs/other", "node-1", ""))
     after.worker.adopt()

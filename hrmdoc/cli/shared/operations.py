@@ -17,6 +17,7 @@ from hrmdoc.beats import VARIABLE, is_redis, target
 
 if TYPE_CHECKING:
     from hrmdoc.alerts.alerter import Alerter
+    from hrmdoc.live.many.fleet_watch import News
     from hrmdoc.live.watch import Observer, Update, Watch
     from hrmdoc.metrics import Metrics
     from hrmdoc.settings import Settings
@@ -136,12 +137,51 @@ def reporting(
             shown.close()
 
 
-def _metrics(alerter: Alerter, address: str | None, file: Path | None) -> Metrics | None:
+@contextmanager
+def reporting_many(
+    settings: Settings, metrics: str | None, metrics_file: Path | None, home: Path | None
+) -> Iterator[Callable[[News], None]]:
+    """As `reporting`, of the runs of a fleet; `home`: where watchers keep together what is to be reported.
+
+    Raises:
+        ConfigError: a target can never be told.
+        UsageError: the metrics cannot be shown.
+    """
+    from hrmdoc.alerts.alerter import Alerter
+
+    alerter = Alerter(settings.alerts, settings.alerts_origin, home=home)
+    shown = _metrics(alerter, metrics, metrics_file, many=True)
+    alerter.start()
+
+    def observe(news: News) -> None:
+        watch = news.watch
+        if watch is None:
+            return
+        if news.update is not None and watch.incidents.latest:
+            alerter.follow_beside(watch.following, watch.incidents.latest.values())
+        if news.kind == "elsewhere":
+            alerter.leave(watch.following)
+        if shown is not None and news.kind == "examined" and news.update is not None:
+            shown.see(watch, news.update)
+        elif shown is not None:
+            shown.forget(watch)
+
+    try:
+        yield observe
+    finally:
+        alerter.close()
+        if shown is not None:
+            shown.close()
+
+
+def _metrics(
+    alerter: Alerter, address: str | None, file: Path | None, *, many: bool = False
+) -> Metrics | None:
     if address is None and file is None:
         return None
     from hrmdoc.metrics import Metrics
 
-    shown = Metrics(alerter.standing)
+    shown = Metrics(alerter.standing, many=many)
     if address is not None:
         host, port = shown.serve(address)
         click.echo(f"hrmdoc: metrics at http://{host or platform.node()}:{port}/metrics", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -231,6 +232,13 @@ def _columns(stream: Any) -> int | None:
     import shutil  # with all that it needs, for a rare terminal
 
     return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+
+
+def say(out: Any, text: str) -> None:
+    """Prints a line about the watch itself, with the time."""
+    from hrmdoc.reports.layout import safe
+
+    out.print(f"{time.strftime('%H:%M:%S')}  {safe(text)}", style="dim")
 
 
 def note_other_runs(note: str) -> None:

@@ -20,7 +20,7 @@ def files_below(
     followed. `noted` receives what was not looked at."""
     real_root = os.path.realpath(root)
     looked_at = 0
-    for folder in _folders(root, noted):
+    for folder in folders_below(root, noted):
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: names.natural(entry.name))
         except OSError as error:
@@ -50,7 +50,7 @@ def files_below(
                 noted.append(Damage(entry.path, None, f"cannot be read: {error.strerror}", incomplete=True))
 
 
-def _folders(root: str, noted: list[Damage]) -> Iterator[str]:
+def folders_below(root: str, noted: list[Damage]) -> Iterator[str]:
     """`root` and the folders below it that may hold records, parents first. Links to folders are not
     followed."""
     waiting = [(root, 0)]

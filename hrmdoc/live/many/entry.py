@@ -1,0 +1,84 @@
+"""One run of many: what is shown of it, and its watch while it is followed."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hrmdoc.live.incidents import Incident
+from hrmdoc.live.watch import Update, Watch
+from hrmdoc.readers import RunGroup
+
+State = Literal["new", "running", "ended", "idle", "gone", "unreadable", "elsewhere", "old"]
+"""`new`: not examined yet; `idle`: silent for long, and put aside until it is written again; `elsewhere`:
+another watcher follows it; `old`: was not written for long when it was found."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One run.
+
+    Attributes:
+        name: its path below the root.
+        why: why it cannot be read.
+        examined: when it was examined last, on the steady clock.
+        polled: when it is to be read next.
+        stamp: size and time of its files when it was put aside.
+    """
+
+    name: str
+    group: RunGroup
+    state: State = "new"
+    watch: Watch | None = None
+    verdict: str = ""
+    cause: str = ""
+    probability: float = 0.0
+    step: int | None = None
+    open: list[Incident] = field(default_factory=list)
+    why: str = ""
+    examined: float = float("-inf")
+    polled: float = 0.0
+    stamp: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def severity(self) -> str:
+        """The worst of its verdict and its open incidents."""
+        found = {self.verdict, *(one.severity for one in self.open)}
+        return next((one for one in ("critical", "warning") if one in found), self.verdict or "no_data")
+
+    def take(self, update: Update) -> None:
+        """Takes in what an examination found."""
+        analysis = update.analysis
+        leading = next((one for one in analysis.diagnosis.hypotheses if not one.benign), None)
+        self.verdict, self.why = analysis.verdict, ""
+        self.cause = leading.cause if leading else ""
+        self.probability = leading.probability if leading else 0.0
+        series = analysis.run.progress
+        self.step = None if series is None else int(series.steps[-1])
+        self.open = [] if self.watch is None else self.watch.incidents.open
+
+    def set_aside(self, state: State) -> None:
+        """Follows it no more and gives its memory back; what is known of it stays."""
+        if self.watch is not None:
+            self.watch.close()
+        self.watch, self.state, self.stamp = None, state, self.stamped()
+
+    def stamped(self) -> tuple[tuple[int, int], ...]:
+        """How its files stand."""
+        return tuple(_stamp(str(source.file)) for source in self.group.sources)
+
+    @property
+    def written_s(self) -> float:
+        """Seconds since one of its files was written, by the clock that stamps files."""
+        newest = max((at for _, at in self.stamped()), default=0)
+        return max(0.0, time.time() - newest / 1e9)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return -1, 0
+    return found.st_size, found.st_mtime_ns

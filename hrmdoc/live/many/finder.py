@@ -1,0 +1,104 @@
+"""The runs below a root: which there are, and when to look for others.
+
+Whoever watches all runs below a folder says that it is none itself: each folder and file in it is looked at
+as if it had been named, so that what is one run does not change with what lies beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from hrmdoc import readers
+from hrmdoc.errors import InputError
+from hrmdoc.readers import RunGroup
+from hrmdoc.readers.sources.beginning import Listing
+from hrmdoc.readers.sources.walk import folders_below
+from hrmdoc.record.records import Damage
+
+MOST_FILES = 1_000_000
+SEARCH_S = 5.0
+"""Seconds between two searches where no folder changed."""
+SPARE = 50
+"""A search follows the one before after this many times what that took: some programs replace a file in their
+folder each second."""
+LEAST_S = 1.0
+
+
+class Finder:
+    """Finds runs.
+
+    Args:
+        root: the folder above them.
+
+    Attributes:
+        problems: files below it that the last search could not look into, and why.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+        self._formats = _Formats()
+        self._folders: dict[str, int] = {}
+        self._next = self._settled = -1.0
+        self.problems: dict[str, str] = {}
+
+    def due(self, now: float) -> bool:
+        """Whether to search: a folder got or lost an entry, or a while has passed."""
+        if now < self._settled:
+            return False
+        return now >= self._next or any(_changed(one) != before for one, before in self._folders.items())
+
+    def search(self, now: float) -> dict[str, RunGroup]:
+        """Every run by its path below the root."""
+        began = time.monotonic()
+        stamps = {folder: _changed(folder) for folder in self._below()}
+        self._folders = stamps
+        problems: list[Damage] = []
+        try:
+            named = sorted(entry.path for entry in os.scandir(self.root) if not entry.name.startswith("."))
+            how = Listing(self._formats, MOST_FILES)
+            found = readers.runs_below(named, problems, how=how) if named else []
+        except (InputError, OSError):  # nothing can be read there yet, or it is gone
+            found = []
+        read = {source.path for group in found for source in group.sources}
+        self.problems = {
+            os.path.relpath(one.file, self.root): one.what
+            for one in problems
+            if one.incomplete and one.file not in read
+        }
+        took = time.monotonic() - began
+        self._settled = now + max(LEAST_S, SPARE * took)
+        self._next = now + max(SEARCH_S, SPARE * took)
+        return {os.path.relpath(group.folder, self.root): group for group in found}
+
+    def _below(self) -> list[str]:
+        """The root and all folders below it in which a run may begin."""
+        return [*folders_below(self.root, [])]
+
+
+class _Formats:
+    """Who reads a file, known from the first search that met it: its beginning stays while it grows."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def known(self, path: str, identity: str) -> tuple[str, str] | None:
+        """Reader and codec; None for one that was not met, or was read by nobody then."""
+        return self._known.get((path, _place(identity)))
+
+    def learn(self, path: str, identity: str, reader: str, codec: str) -> None:
+        """Keeps what its beginning told."""
+        if reader:
+            self._known[path, _place(identity)] = reader, codec
+
+
+def _place(identity: str) -> str:
+    """Where a file lies on its disk: what of its identity stays while it grows."""
+    return "-".join(identity.split("-")[2:])
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,287 @@
+"""`hrmdoc watch ROOT --all`: every run below a folder, each by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import Prepared
+from hrmdoc.cli.main import main
+from hrmdoc.live.many import finder, fleet_watch
+from hrmdoc.live.many.fleet_watch import FleetWatch, News
+from hrmdoc.live.watch import Watch
+from hrmdoc.settings import Settings
+
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return Prepared.of(Settings())
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("STATE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setattr(finder, "LEAST_S", 0.0)
+    monkeypatch.setattr(finder, "SPARE", 0)
+    monkeypatch.setattr(fleet_watch, "POLL_EACH_S", 0.0)
+    return tmp_path
+
+
+def rows(first: int, last: int, loss: float | None = None) -> str:
+    return "".join(
+        json.dumps({"step": i, "loss": 2 - i / 200 if loss is None else loss, "lr": 5e-5}) + "\n"
+        for i in range(first, last)
+    )
+
+
+def made(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).mkdir(parents=True)
+        (root / name / "metrics.jsonl").write_text(rows(0, 40))
+    return root
+
+
+def add(run: Path, text: str) -> None:
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(text)
+
+
+def news_until(fleet: FleetWatch, wanted: Callable[[News], bool], turns: int = 200) -> list[News]:
+    """What is told until that comes."""
+    told: list[News] = []
+    for _ in range(turns):
+        for one in fleet.turn():
+            told.append(one)
+            if wanted(one):
+                return told
+        time.sleep(0.02)
+    raise AssertionError(f"it did not come; {[(one.kind, one.entry.name) for one in told]}")
+
+
+def settled(fleet: FleetWatch) -> list[News]:
+    told = list(fleet.turn())
+    while fleet.busy:
+        told += fleet.turn()
+    return told
+
+
+def opened(symptom: str, name: str) -> Callable[[News], bool]:
+    def wanted(news: News) -> bool:
+        changes = [] if news.update is None else news.update.changes
+        return news.entry.name == name and (symptom, "opened") in [(c.symptom, c.change) for c in changes]
+
+    return wanted
+
+
+def test_an_incident_is_told_with_its_run_and_of_no_other(tmp_path: Path, prepared: Prepared) -> None:
+    fleet = FleetWatch(str(made(tmp_path / "runs", "a", "b", "c")), prepared)
+    assert [one.entry.name for one in settled(fleet) if one.kind == "found"] == ["a", "b", "c"]
+    add(tmp_path / "runs" / "b", rows(40, 44, NAN))
+    told = news_until(fleet, opened("loss-nonfinite", "b"))
+    assert {one.entry.name for one in told if one.update is not None and one.update.changes} == {"b"}
+    assert [fleet.entries[name].severity for name in "abc"][1] == "critical"
+
+
+def test_a_run_that_appears_is_followed_also_where_its_folder_was_empty_at_first(
+    tmp_path: Path, prepared: Prepared
+) -> None:
+    root = made(tmp_path / "runs", "a")
+    fleet = FleetWatch(str(root), prepared)
+    settled(fleet)
+    (root / "late").mkdir()
+    list(fleet.turn())
+    (root / "late" / "train.log").write_text(
+        "".join(f"step {i} | loss {'nan' if i > 30 else 2 - i / 200} | lr 5e-05\n" for i in range(35))
+    )
+    news_until(fleet, opened("loss-nonfinite", "late"))
+
+
+def test_a_run_that_ends_leaves_and_one_that_is_removed_too(tmp_path: Path, prepared: Prepared) -> None:
+    root = made(tmp_path / "runs", "a", "b", "c")
+    fleet = FleetWatch(str(root), prepared)
+    settled(fleet)
+    (root / "a" / "events.jsonl").write_text('{"event": "ended", "time": 1}\n')
+    news_until(fleet, lambda one: one.kind == "ended" and one.entry.name == "a")
+    assert (fleet.entries["a"].state, fleet.entries["a"].watch) == ("ended", None)
+    shutil.rmtree(root / "b")
+    news_until(fleet, lambda one: one.kind == "gone" and one.entry.name == "b")
+    assert fleet.entries["c"].watch is not None
+
+
+def test_a_run_that_breaks_the_reader_costs_its_own_row_alone(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll = Watch.poll
+
+    def breaks(watch: Watch) -> None:
+        if watch.path.endswith("bad"):
+            raise RuntimeError("a fault")
+        poll(watch)
+
+    monkeypatch.setattr(Watch, "poll", breaks)
+    root = made(tmp_path / "runs", "a", "bad")
+    fleet = FleetWatch(str(root), prepared)
+    told = settled(fleet)
+    assert [one.entry.why for one in told if one.kind == "unreadable"] == ["RuntimeError: a fault"]
+    add(root / "a", rows(40, 44, NAN))
+    news_until(fleet, opened("loss-nonfinite", "a"))
+    assert fleet.entries["bad"].state == "unreadable"
+
+
+def test_what_is_one_run_does_not_change_with_what_lies_beside_it(tmp_path: Path, prepared: Prepared) -> None:
+    root = made(tmp_path / "runs", "a")
+    (root / "b").mkdir()
+    (root / "b" / "train.log").write_text("step 1 | loss 2.0\nstep 2 | loss 1.9\nstep 3 | loss 1.8\n")
+    (root / "job-7.log").write_text("step 1 | loss 2.0\nstep 2 | loss 1.9\nstep 3 | loss 1.8\n")
+    fleet = FleetWatch(str(root), prepared)
+    settled(fleet)
+    assert sorted(fleet.entries) == ["a", "b", "job-7.log"]
+
+
+def test_a_silent_run_is_put_aside_and_followed_again_when_it_is_written(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_watch, "ASIDE_S", 0.0)
+    root = made(tmp_path / "runs", "a", "old")
+    for name, age in (("a", 7_200), ("old", 200_000)):
+        os.utime(root / name / "metrics.jsonl", (time.time() - age,) * 2)
+    fleet = FleetWatch(str(root), prepared)
+    settled(fleet)
+    for _ in range(100):
+        list(fleet.turn())
+        if fleet.entries["a"].state == "idle":
+            break
+        time.sleep(0.05)
+    assert [fleet.entries[name].state for name in ("a", "old")] == ["idle", "old"]
+    assert fleet.entries["a"].watch is None
+    add(root / "a", rows(40, 44, NAN))
+    add(root / "old", rows(40, 44, NAN))
+    news_until(fleet, opened("loss-nonfinite", "old"))
+    assert fleet.entries["a"].severity == "critical"
+
+
+def test_three_hundred_runs_are_watched_in_one_process(tmp_path: Path, prepared: Prepared) -> None:
+    root = tmp_path / "runs"
+    for index in range(300):
+        (root / f"job-{index:03d}").mkdir(parents=True)
+        (root / f"job-{index:03d}" / "metrics.jsonl").write_text(rows(0, 3))
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    settled(fleet)
+    assert Counter(one.state for one in fleet.entries.values()) == {"running": 300}
+    for name in ("job-007", "job-299"):
+        add(root / name, rows(3, 8, NAN))
+    news_until(fleet, opened("loss-nonfinite", "job-007"))
+    assert [one.name for one in fleet.entries.values() if one.severity == "critical"].count("job-007") == 1
+
+
+def test_once_prints_a_table_the_worst_first_and_exits_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = made(tmp_path / "runs", "a", "b")
+    add(root / "b", rows(40, 44, NAN))
+    assert main(["watch", str(root), "--all", "--once", "--no-state"]) == 1
+    output = capsys.readouterr().out
+    lines = [line.split() for line in output.splitlines()]
+    assert [line[0] for line in lines[1:3]] == ["b", "a"]
+    assert "2 runs: 1 critical" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["no-such-folder", "--all"], "no such"),
+        (["file.log", "--all"], "wants a folder"),
+        ([".", "--leases", "x"], "--leases goes with --all"),
+        ([".", "--all", "--act"], "--act goes with one run"),
+        ([".", "--all", "--heartbeat", "x"], "place of one run"),
+        (["-", "--all"], "wants a folder"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file.log").write_text("x")
+    assert main(["watch", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """Where alerts go."""
+    own = tmp_path / "config" / "hrmdoc" / "hrmdoc.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(f'[alerts]\ncommand = "tee -a {tmp_path / "told"}"\n')
+    return tmp_path / "told"
+
+
+def watcher(root: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "XDG_STATE_HOME": str(home)}
+    words = [
+        sys.executable,
+        "-m",
+        "hrmdoc",
+        "watch",
+        str(root),
+        "--all",
+        "--leases",
+        str(root.parent / "shared"),
+    ]
+    with (home.parent / f"{home.name}.out").open("w") as out:
+        process = subprocess.Popen(words, stdout=out, stderr=out, text=True, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(what: Callable[[], object], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.1)
+
+
+def test_two_watchers_tell_each_finding_once_and_one_takes_over_from_the_other(
+    tmp_path: Path, told: Path
+) -> None:
+    names = [f"job-{index}" for index in range(12)]
+    root = made(tmp_path / "runs", *names)
+
+    def alerts() -> Counter[str]:
+        text = told.read_text() if told.exists() else ""
+        counted = {name: text.count(f'"run": "{root / name}"') for name in names}
+        return Counter({name: number for name, number in counted.items() if number})
+
+    watchers = [watcher(root, tmp_path / name) for name in ("one", "two")]
+    first, _ = map(next, watchers)
+    try:
+        outs = [tmp_path / "one.out", tmp_path / "two.out"]
+        until(lambda: sum("following what" in out.read_text() for out in outs) == 2)
+        until(lambda: any("another watcher" in out.read_text() for out in outs))
+        for name in names[:6]:
+            add(root / name, rows(40, 44, NAN))
+        until(lambda: len(alerts()) == 6)
+        first.send_signal(signal.SIGKILL)
+        for name in names[6:]:
+            add(root / name, rows(40, 44, NAN))
+        until(lambda: len(alerts()) == 12)
+        time.sleep(2)
+        assert set(alerts().values()) == {1}, alerts()
+    finally:
+        for one in watchers:
+            one.close()  # type: ignore[attr-defined]
