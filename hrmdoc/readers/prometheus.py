@@ -84,7 +84,8 @@ def _answer(context: Context, tree: Any) -> Iterator[Record]:
 
 def _samples(values: Any) -> list[tuple[float, float]]:
     """Pairs of a time and a value."""
-    pairs = [(number(pair[0]), number(pair[1])) for pair in values or () if _is_pair(pair)]
+    listed = values if isinstance(values, list) else ()
+    pairs = [(number(pair[0]), number(pair[1])) for pair in listed if _is_pair(pair)]
     return [(time, value) for time, value in pairs if time is not None and value is not None]
 
 

@@ -92,6 +92,15 @@ def test_two_instances_of_one_job_are_two_curves(tmp_path: Path) -> None:
     assert sorted(found) == ["train_loss{instance=a:9464,run=x}", "train_loss{instance=b:9464,run=x}"]
 
 
+@pytest.mark.parametrize("values", [3, "word", None, [], [3], [[1, 2, 3]], {"0": [1, 2]}])
+def test_a_series_of_prometheus_without_samples_is_left_out(values: object, tmp_path: Path) -> None:
+    answer = json.loads(trackers.prometheus_range())
+    answer["data"]["result"].insert(0, {"metric": {}, "values": values})
+    found = read("prometheus", tmp_path / "range.json", json.dumps(answer).encode())
+    assert list(curves(found)) == ["train_loss{run=x}"]
+    assert [one.line for one in found if isinstance(one, Damage)] == [1]
+
+
 def test_text_of_prometheus_with_times_is_a_curve(tmp_path: Path) -> None:
     blob = (
         trackers.PROMETHEUS_TEXT + b'train_loss{run="x"} 2.2 1700000015000\ntrain_loss{run="x"} +Inf\nodd\n'
