@@ -99,6 +99,7 @@ class Examination:
             name = planned.rule.id
             finding = self._findings[name] = self._evaluate(planned, scene)
             symptoms[name] = self._symptom(planned, finding, scene)
+        scene.forget()
         return [symptoms[rule.id] for rule in self._plan.rules]
 
     def understand(self, *, closed: bool = False) -> dict[str, Fact]:

@@ -59,6 +59,12 @@ class Scene:
         known: T = self._known[key]
         return known
 
+    def forget(self) -> None:
+        """Lets go what was computed: some of it holds the scene itself, so that curves as long as the run
+        would wait for the collector of cycles."""
+        self._known.clear()
+        self._falls.clear()
+
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back, or another launch begins; found once for all rules."""
         if id(series) not in self._falls:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
 from hrmdoc.analysis import AnalysisSession
+from hrmdoc.examination.onset import Courses
+from hrmdoc.examination.scene import Scene
 from hrmdoc.examination.symptom import Symptom
 
 
@@ -66,3 +69,20 @@ def test_the_evidence_may_name_facts_that_the_check_did_not_ask_for(tmp_path: Pa
     assert said.startswith("the learning rate is 1e-08; ")
     assert said.endswith("is usual for this kind of run (sft)")
     assert "?" not in said
+
+
+def test_what_an_examination_computed_is_let_go_without_the_collector_of_cycles(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {n} | loss {3 + n / 50:.4f} | lr 0.001\n" for n in range(300)))
+    session = AnalysisSession(str(log))
+    session.read([str(log)])
+    gc.collect()
+    gc.disable()
+    try:
+        session.diagnose(closed=False)
+        scenes = [one for one in gc.get_objects() if type(one) is Scene]
+        left = [one for one in gc.get_objects() if type(one) is Courses]
+    finally:
+        gc.enable()
+    assert left == []
+    assert not any(scene._known or scene._falls for scene in scenes)
