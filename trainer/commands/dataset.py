@@ -24,10 +24,11 @@ USAGE = f"""usage: hrmdoc dataset sudoku SOURCE OUTPUT [subsample-size=N] [min-d
        hrmdoc dataset builtin NAME [OUTPUT]
 
 SOURCE is a folder with train.csv and test.csv, one CSV file (sudoku), or the id of a repository such as
-sapientinc/sudoku-extreme. FOLDER holds ARC tasks: training/ and evaluation/ with a JSON file each, or such
-files themselves. FILE holds problems as MBPP's, JSON lines or one list: `text` (or `prompt`), `code` and
-`test_list`; mbpp-split takes the split of MBPP's authors, by task_id. Text becomes tokens of GPT-2's
-encoding, for which the extra `text` is needed. NAME is one of
+sapientinc/sudoku-extreme. FOLDER holds ARC tasks: training/ and evaluation/ with a JSON file each, such files
+themselves, or Kaggle's (..._challenges.json, with ..._solutions.json beside). FILE holds problems as MBPP's,
+JSON lines or one list: `text` (or `prompt`), `code` and `test_list`; mbpp-split takes the split of MBPP's
+authors, by task_id. Text becomes tokens of GPT-2's encoding, for which the extra `text` is needed. NAME is
+one of
 {", ".join(BUILTIN)}.
 OUTPUT is the dataset's folder; a dataset that is there already is replaced. Options may be written
 --num-aug N, too. Then: hrmdoc train preset=small data_path=OUTPUT

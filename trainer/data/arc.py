@@ -9,42 +9,24 @@ in a folder named `evaluation` make up the test split; those of other tasks are 
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.errors import InputError
 
+from .arc_files import SIDE, Grid, Pair, Task, read_tasks, task_files
 from .info import DataInfo
 from .maze import dihedral
 from .write import publish, write_identifiers, write_split
 
-SIDE = 30  # of the canvas
 EOS, FIRST_COLOUR = 1, 2  # 0 is padding; colour c is token c + 2
 VOCAB = 12
 _TRIALS = 5  # draws per wanted augmentation before giving up on distinct ones
-
-Grid = NDArray[np.uint8]
-Pair = tuple[Grid, Grid]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task: its name, the pairs that go to the training split and those that go to the test split."""
-
-    name: str
-    train: list[Pair]
-    test: list[Pair]
-
-    def pairs(self, split: str) -> list[Pair]:
-        return self.train if split == "train" else self.test
 
 
 def build_arc(
@@ -53,15 +35,15 @@ def build_arc(
     """Builds a dataset from folders of tasks, searched in depth.
 
     Args:
-        sources: folders such as `ARC-AGI/data`; with 1000 augmentations of 960 tasks the result takes some 6
-            GB.
+        sources: folders such as `ARC-AGI/data`, or Kaggle's `arc-agi_evaluation_challenges.json`; with 1000
+            augmentations of 960 tasks the result takes some 6 GB.
         output: the dataset's folder.
         num_aug: distinct augmentations wanted per task (a symmetry of the square times a permutation of the
             colours but black); a task with few distinct ones gets fewer.
         seed: of the augmentations and of the translations on the canvas.
     """
     rng = np.random.default_rng(seed)
-    tasks = [_read_task(file) for source in sources for file in _task_files(Path(source))]
+    tasks = [task for source in sources for file in task_files(Path(source)) for task in read_tasks(file)]
     groups = [augmentations(task, num_aug, rng) for task in tasks]
     names = ["<blank>", *sorted({puzzle.name for group in groups for puzzle in group})]
     ids = {name: index for index, name in enumerate(names)}
@@ -150,55 +132,3 @@ def _fingerprint(task: Task) -> bytes:
     """Equal for tasks with the same pairs, in whatever order."""
     pairs = [b"".join(bytes(grid.shape) + grid.tobytes() for grid in pair) for pair in task.train + task.test]
     return hashlib.sha256(b"|".join(sorted(hashlib.sha256(pair).digest() for pair in pairs))).digest()
-
-
-def _task_files(folder: Path) -> list[Path]:
-    files = sorted(folder.rglob("*.json"))
-    if not files:
-        raise InputError(
-            "there are no ARC tasks here",
-            file=folder,
-            hint="give a folder of JSON files such as ARC-AGI/data",
-        )
-    return files
-
-
-def _read_task(file: Path) -> Task:
-    try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=file) from error
-    except ValueError as error:
-        raise InputError(f"is no valid JSON: {error}", file=file) from error
-    if (
-        not isinstance(raw, dict)
-        or not isinstance(raw.get("train"), list)
-        or not isinstance(raw.get("test"), list)
-    ):
-        raise InputError("is no ARC task: it has no lists `train` and `test`", file=file)
-    train, test = ([_pair(file, pair) for pair in raw[split]] for split in ("train", "test"))
-    return (
-        Task(file.stem, train, test)
-        if file.parent.name == "evaluation"
-        else Task(file.stem, train + test, [])
-    )
-
-
-def _pair(file: Path, pair: Any) -> Pair:
-    if not isinstance(pair, dict):
-        raise InputError("holds a pair that is no object with `input` and `output`", file=file)
-    return _grid(file, pair.get("input")), _grid(file, pair.get("output"))
-
-
-def _grid(file: Path, rows: Any) -> Grid:
-    lists = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
-    if (
-        not lists
-        or not 1 <= len(rows) <= SIDE
-        or not 1 <= len(rows[0]) <= SIDE
-        or {len(row) for row in rows} != {len(rows[0])}
-    ):
-        raise InputError(f"holds a grid that is no rectangle of up to {SIDE} by {SIDE}", file=file)
-    if not all(type(cell) is int and 0 <= cell <= 9 for row in rows for cell in row):
-        raise InputError("holds a grid with a colour that is no whole number from 0 to 9", file=file)
-    return np.array(rows, np.uint8)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..model.hrm import HRM
 from .reference import to_reference
 
 CONFIG = "all_config.yaml"
+STEP = re.compile(r"step_(\d+)")
 TRM = "TinyRecursiveReasoningModel_ACTV1"
 # What TRM's model is by its code and HRM's by a switch.
 _TRM_SWITCHES = {"arch.single_net": True, "arch.full_backprop": True}
@@ -61,6 +63,19 @@ _ARCH = (
     ),
     *("num_heads", "expansion", "pos_encodings", "rms_norm_eps", "rope_theta"),
 )
+
+
+def reference_file(folder: Path) -> Path | None:
+    """The checkpoint in a folder of the reference's, the newest step of several; None where it is none.
+
+    The checkpoints that its authors publish are a file `checkpoint`.
+    """
+    if not (folder / CONFIG).is_file():
+        return None
+    files = [file for file in folder.iterdir() if file.is_file()]
+    steps = {int(match[1]): file for file in files if (match := STEP.fullmatch(file.name))}
+    published = folder / "checkpoint"
+    return steps[max(steps)] if steps else published if published.is_file() else None
 
 
 def reference_settings(checkpoint: Path) -> Settings:

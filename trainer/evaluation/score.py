@@ -26,7 +26,7 @@ from ..model.hrm import HRM
 from ..setup.plan import make_plan
 from ..state import checkpoint, kept
 from ..state.build import arch_config
-from .exchange import reference_settings
+from .exchange import reference_file, reference_settings
 from .reference import load_reference
 
 
@@ -69,14 +69,16 @@ def open_checkpoint(path: Path, words: Sequence[str]) -> Scored:
     one. The averaged weights are used where the run kept them.
 
     Args:
-        path: a run directory or a `step_<N>` folder, or a checkpoint file of the reference; the configuration
-            is read beside it.
+        path: a run directory or a `step_<N>` folder, or a checkpoint of the reference, file or folder; the
+            configuration is read beside it.
         words: `key=value` overrides, such as another `data_path`. Only they, never the file beside a
             checkpoint, may say that generated code is to be run.
 
     Raises:
         InputError, ConfigError: the checkpoint, its configuration or the data cannot be used.
     """
+    if path.is_dir():
+        path = reference_file(path) or path
     foreign = path.is_file()
     settings = reference_settings(path) if foreign else run_settings(path)
     if not settings:

@@ -97,8 +97,8 @@ def table(report: Mapping[str, Any]) -> str:
         if key.startswith("hrm_pass@"):
             k = key.partition("@")[2]
             delta = "delta" if "delta" in report and k == "1" else f"delta@{k}"
-            cells = [_percentage(report, f"{name}_pass@{k}") for name in BOTH]
-            lines.append(_row(f"pass@{k}", [*cells, _percentage(report, delta)]))
+            cells = [_share_of(report, f"{name}_pass@{k}") for name in BOTH]
+            lines.append(_row(f"pass@{k}", [*cells, _share_of(report, delta)]))
     ended = [
         ", ".join(f"{count} {status}" for status, count in models[name]["ended"].items()) for name in BOTH
     ]
@@ -121,6 +121,11 @@ def _spelled(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _percentage(report: Mapping[str, Any], key: str) -> str:
-    value, (low, high) = report[key], report["intervals"][key]["bootstrap"]
-    return f"{value:.{SHOWN}f} ({low:.{SHOWN}f} to {high:.{SHOWN}f})"
+def _share_of(report: Mapping[str, Any], key: str) -> str:
+    """A share with its bootstrap interval; with Wilson's where all problems are alike, of which the bootstrap
+    knows nothing."""
+    found = report["intervals"][key]
+    low, high = found["bootstrap"]
+    if low == high and "wilson" in found:
+        low, high = found["wilson"]
+    return f"{report[key]:.{SHOWN}f} ({low:.{SHOWN}f} to {high:.{SHOWN}f})"

@@ -132,3 +132,23 @@ def test_a_folder_without_tasks_is_named(tmp_path):
 def test_without_an_evaluation_folder_there_is_no_test_split(source, tmp_path):
     with pytest.raises(InputError, match="test split"):
         build_arc([source / "training"], tmp_path / "out", num_aug=0)
+
+
+def test_kaggles_files_are_read_with_the_solutions_beside_them(tmp_path):
+    asked = {"train": TASK["train"], "test": [{"input": TASK["test"][0]["input"]}]}
+    raw = tmp_path / "kaggle"
+    raw.mkdir()
+    for part in ("training", "evaluation"):
+        (raw / f"arc-agi_{part}_challenges.json").write_text(json.dumps({f"{part[0]}1": asked}))
+        (raw / f"arc-agi_{part}_solutions.json").write_text(
+            json.dumps({f"{part[0]}1": [TASK["test"][0]["output"]]})
+        )
+    path = build_arc([raw], tmp_path / "out", num_aug=0)
+    assert json.loads((path / "identifiers.json").read_text()) == ["<blank>", "e1", "t1"]
+    assert PuzzleData(path, "train").examples == 5
+    assert PuzzleData(path, "test").examples == 1
+    file = raw / "arc-agi_evaluation_challenges.json"
+    assert PuzzleData(build_arc([file], tmp_path / "one", num_aug=0), "test").examples == 1
+    (raw / "arc-agi_evaluation_solutions.json").unlink()
+    with pytest.raises(InputError, match=r"arc-agi_evaluation_challenges\.json: holds a grid"):
+        build_arc([file], tmp_path / "none", num_aug=0)

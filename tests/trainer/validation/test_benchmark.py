@@ -70,6 +70,16 @@ def test_a_row_says_what_was_reached_on_how_much_compute(sudoku, capsys):
     assert "| sudoku/step_50 | 50 | Sudoku: sudoku-extreme-little | 256 of 256 | 0.0% (0.0% to 1.5%)" in said
 
 
+def test_the_folder_of_a_published_checkpoint_is_enough(sudoku, capsys):
+    sudoku.rename(sudoku.with_name("checkpoint"))
+    row = json.loads(score(capsys, "--benchmark", sudoku.parent)[1])["rows"][0]
+    assert row["step"] == 0
+    assert row["flops"]["training"] is None
+    for step in (9, 10):
+        (sudoku.parent / f"step_{step}").write_bytes(sudoku.with_name("checkpoint").read_bytes())
+    assert json.loads(score(capsys, "--benchmark", sudoku.parent)[1])["rows"][0]["step"] == 10
+
+
 def test_arc_is_voted_on(arc, capsys):
     status, text, said = score(capsys, "--benchmark", arc)
     row = json.loads(text)["rows"][0]
