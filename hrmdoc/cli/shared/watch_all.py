@@ -122,7 +122,7 @@ def _say_begun(fleet: FleetWatch, root: str, out: Any) -> None:
 
     entries = [*fleet.entries.values()]
     how = "Enter" if sys.stdin is not None and sys.stdin.isatty() else f"kill -USR1 {os.getpid()}"
-    say(out, f"following what is below {root}: {summed_up(entries)}; {how} shows a table")
+    say(out, f"following what is below {root}: {summed_up(entries)}; {how}: a table")
     known = [one for one in entries if one.open]
     if known:
         named = ", ".join(f"{one.name} ({one.open[0].symptom})" for one in known[:NAMED])

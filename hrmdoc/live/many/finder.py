@@ -22,7 +22,7 @@ SEARCH_S = 5.0
 SPARE = 50
 """A search follows the one before after this many times what that took: some programs replace a file in their
 folder each second."""
-LEAST_S = 1.0
+LEAST_S, MOST_S = 1.0, 20.0
 
 
 class Finder:
@@ -50,7 +50,7 @@ class Finder:
 
     def search(self, now: float) -> dict[str, RunGroup]:
         """Every run by its path below the root."""
-        began = time.monotonic()
+        first, began = self._next < 0, time.process_time()
         stamps = {folder: _changed(folder) for folder in self._below()}
         self._folders = stamps
         problems: list[Damage] = []
@@ -66,9 +66,10 @@ class Finder:
             for one in problems
             if one.incomplete and one.file not in read
         }
-        took = time.monotonic() - began
-        self._settled = now + max(LEAST_S, SPARE * took)
-        self._next = now + max(SEARCH_S, SPARE * took)
+        took = 0.0 if first else time.process_time() - began  # the first one loads what reads files
+        rest = min(MOST_S, SPARE * took)
+        self._settled = now + max(LEAST_S, rest)
+        self._next = now + max(SEARCH_S, rest)
         return {os.path.relpath(group.folder, self.root): group for group in found}
 
     def _below(self) -> list[str]:
