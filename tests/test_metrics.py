@@ -163,3 +163,22 @@ def test_promtool_takes_the_rules_the_dashboard_and_the_metrics(
     text = (tmp_path / "hrmdoc.prom").read_bytes()
     done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b""), done.stderr
+
+
+def test_runs_that_are_watched_together_are_told_apart_by_their_label(tmp_path: Path) -> None:
+    watches = []
+    metrics = Metrics(many=True)
+    for name, loss in (("a", "1.5"), ("b", "nan")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text("".join(f"step {i} | loss {loss}\n" for i in range(20)))
+        watches.append(Watch(str(tmp_path / name), remember=False))
+        metrics.see(watches[-1], next(iter(watches[-1].updates(once=True))))
+
+    def steps() -> dict[str, float]:
+        families = [one for one in metrics.registry.collect() if one.name == "hrmdoc_step"]
+        assert len(families) <= 1
+        return {Path(s.labels["run"]).name: s.value for one in families for s in one.samples}
+
+    assert steps() == {"a": 19, "b": 19}
+    metrics.forget(watches[0])
+    assert steps() == {"b": 19}

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from hrmdoc.cli.shared.operations import reporting_many
 from hrmdoc.cli.shared.options import console, say, status, worst
 from hrmdoc.errors import UsageError
@@ -48,7 +50,8 @@ def watch_all(
     _for_many()
     held = None if once or not options["remember"] else _leases(Path(root), leases)
     keep = leases / "runs" if leases is not None else None
-    fleet = FleetWatch(root, Prepared.of(settings), options, leases=held, keep=keep, old=once)
+    alone = structs.replace(settings, heartbeat=None)  # that is the place of one run
+    fleet = FleetWatch(root, Prepared.of(alone), options, leases=held, keep=keep, old=once)
     interrupted = False
     with reporting_many(settings, *metrics, home=leases / "alerts" if leases else None) as observe:
         try:
@@ -94,6 +97,7 @@ def _follow(fleet: FleetWatch, root: str, observe: Callable[[News], None]) -> bo
         signal.signal(name, end)
     with suppress(AttributeError):  # Windows has no such signal
         signal.signal(signal.SIGUSR1, lambda number, _: asked.append(number))
+    say(out, f"looking for runs below {root}")
     first = True
     with _keys() as pressed:
         while not stopped:

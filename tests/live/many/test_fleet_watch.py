@@ -200,6 +200,14 @@ def test_once_prints_a_table_the_worst_first_and_exits_by_it(
     assert "2 runs: 1 critical" in output
 
 
+def test_a_folder_without_runs_is_said_to_hold_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert main(["watch", str(tmp_path / "empty"), "--all", "--once"]) == 2
+    assert capsys.readouterr().out == "0 runs\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
