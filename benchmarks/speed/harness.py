@@ -30,10 +30,11 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_TH
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One run of one program. `cpu` in seconds; `said`: what the program said of itself as JSON on its last
-    line."""
+    line; `resident`: the most memory it held, in MB."""
 
     cpu: float
     said: Mapping[str, Any]
+    resident: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def run(command: Sequence[str]) -> Sample:
     said: Any = {}
     if lines and lines[-1].startswith("{"):
         said = json.loads(lines[-1])
-    return Sample(usage.ru_utime + usage.ru_stime, said)
+    return Sample(usage.ru_utime + usage.ru_stime, said, usage.ru_maxrss / 1024)
 
 
 @cache
