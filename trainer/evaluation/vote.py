@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from hrmdoc.errors import InputError
 
-from ..data.arc import FIRST_COLOUR, SIDE
+from ..data.arc import FIRST_COLOUR
+from ..data.arc_files import SIDE
 from ..data.info import IGNORE
 from ..data.maze import undo_dihedral
 from .passk import wilson

@@ -36,8 +36,8 @@ Say = Callable[[str], None]
 WARMUP_SHARE = 0.1
 COUNTED_STEPS = 10**6
 """A length for a configuration of which only a few steps are taken."""
-TRIED_ROWS = 2
-"""Rows of a step that is repeated to see whether it comes out the same."""
+TRIED_ROWS, TRIED_TOKENS = 2, 8
+"""Rows of a step, and tokens of a program, that are repeated to see whether they come out the same."""
 LOSS_ROWS = 64
 """Rows of the test split, at random, that the loss is taken of."""
 
@@ -74,7 +74,7 @@ class HrmSide:
 
     def trial(self) -> Trial:
         state, step = hrm.trial(replace(self._config(COUNTED_STEPS), global_batch_size=TRIED_ROWS))
-        return Trial(step, state.model.state_dict().items, self._writer(state.model))
+        return Trial(step, state.model.state_dict().items, self._writer(state.model, TRIED_TOKENS))
 
     def train(self, steps: int, place: Path, budget: Budget, share: float, say: Say) -> bool:
         """Trains up to `steps`; whether it came there."""
@@ -91,7 +91,7 @@ class HrmSide:
         name = f"HRM {in_layers / 1e6:.3g}M"
         batches = test_batches(shuffled(scored.data, LOSS_ROWS, 0), scored.config.global_batch_size)
         first = next(iter(evaluate(model, batches, scored.device).values()))
-        return self._writer(model), {
+        return self._writer(model, self.request.keys.max_tokens), {
             "label": name
             if self.given is None
             else f"{name} of {Path(str(self.request.hrm)).name}, as given",
@@ -122,14 +122,11 @@ class HrmSide:
             words.append(f"global_batch_size={self.given.config.global_batch_size}")
         return hrm.config_of(words, self.material.folder, request.seed, steps)
 
-    def _writer(self, model: Any) -> Writer:
-        keys = self.request.keys
-        sampling = sampling_of(keys)
+    def _writer(self, model: Any, tokens: int) -> Writer:
+        sampling = sampling_of(self.request.keys)
 
         def write(prompt: Any, samples: int, generator: torch.Generator) -> list[list[int]]:
-            return generate_many(
-                model, prompt, keys.max_tokens, END, samples, sampling=sampling, generator=generator
-            )
+            return generate_many(model, prompt, tokens, END, samples, sampling=sampling, generator=generator)
 
         return Writer(write, model.H_init.device)
 
@@ -150,7 +147,7 @@ class Gpt2Side:
     def trial(self) -> Trial:
         model = self._new()
         fit = self._fit(model, COUNTED_STEPS, TRIED_ROWS)
-        return Trial(fit.step, model.state_dict().items, self._writer(model))
+        return Trial(fit.step, model.state_dict().items, self._writer(model, TRIED_TOKENS))
 
     def train(self, steps: int, place: Path, budget: Budget, say: Say) -> bool:
         """Trains up to `steps`; whether it came there."""
@@ -170,7 +167,7 @@ class Gpt2Side:
         model = gpt2.load(folder).to(self._device()).eval()
         parameters = sum(parameter.numel() for parameter in model.parameters())
         tables = model.transformer.wte.weight.numel() + model.transformer.wpe.weight.numel()
-        return self._writer(model), {
+        return self._writer(model, self.request.keys.max_tokens), {
             "label": self._label(parameters),
             "parameters": parameters,
             "parameters_in_layers": parameters - tables,
@@ -227,11 +224,10 @@ class Gpt2Side:
             return torch.device(self.request.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def _writer(self, model: GPT2LMHeadModel) -> Writer:
-        keys, length = self.request.keys, self.material.seq_len
-        sampling = sampling_of(keys)
+    def _writer(self, model: GPT2LMHeadModel, tokens: int) -> Writer:
+        sampling, length = sampling_of(self.request.keys), self.material.seq_len
 
         def write(prompt: Any, samples: int, generator: torch.Generator) -> list[list[int]]:
-            return gpt2.generate_many(model, prompt, keys.max_tokens, samples, sampling, generator, length)
+            return gpt2.generate_many(model, prompt, tokens, samples, sampling, generator, length)
 
         return Writer(write, model.device)

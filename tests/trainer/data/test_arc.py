@@ -5,7 +5,8 @@ import pytest
 
 from hrmdoc.errors import InputError
 from hrmdoc.trainer.data import PuzzleData, build_arc
-from hrmdoc.trainer.data.arc import SIDE, Task, augmentations, canvas
+from hrmdoc.trainer.data.arc import augmentations, canvas
+from hrmdoc.trainer.data.arc_files import SIDE, Task
 from hrmdoc.trainer.data.iterate import TrainIterator
 
 TASK = {

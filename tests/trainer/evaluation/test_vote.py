@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hrmdoc.errors import InputError
-from hrmdoc.trainer.data.arc import SIDE, Task, augmentations, canvas
+from hrmdoc.trainer.data.arc import augmentations, canvas
+from hrmdoc.trainer.data.arc_files import SIDE, Task
 from hrmdoc.trainer.data.maze import dihedral, undo_dihedral
 from hrmdoc.trainer.evaluation.vote import crop, undo, vote
 
