@@ -175,7 +175,8 @@ class Replay:
                 break
             time.sleep(0.1)
         tail = log.read_text("utf-8", errors="replace").strip().splitlines()[-3:]
-        raise HrmdocError("the training did not start: " + " / ".join(tail), file=log)
+        hint = "pip install 'hrmdoc[replay]'" if "No module named" in " ".join(tail) else None
+        raise HrmdocError("the training did not start: " + " / ".join(tail), file=log, hint=hint)
 
     def _is_enough(self, analysis: Analysis) -> bool:
         """Whether the sick run has shown what it has to show, and is sick beyond doubt."""

@@ -129,6 +129,23 @@ DISK_FULL = Story(
     program=program("machine", "disk=8:runs/small-disk", "classify"),
     seconds=25,
 )
+OOM = Story(
+    "oom",
+    "out of memory, until the micro-batch fits; the ladder",
+    "A text classifier takes its batch of 256 texts at once, on a machine that has 60 MiB of memory left. "
+    "hrmdoc climbs the ladder: it halves the micro-batch and doubles the accumulation until the run fits, "
+    "and the effective batch stays what it was.",
+    _well(40, 256, "6.0e-3").replace("ff_dim: 256", "ff_dim: 1024").replace("steps: 50", "steps: 10")
+    + "gradient_accumulation_steps: 1\ngradient_checkpointing: false\n",
+    {
+        "batch_size: 256": "batch_size: 64 ",
+        "gradient_accumulation_steps: 1": "gradient_accumulation_steps: 4",
+    },
+    _GOALS,
+    program=program("machine", "memory=60", "classify"),
+    rungs=8,
+    seconds=90,
+)
 STORIES = (
     _zero_loss("zero-loss", "dense"),
     _zero_loss("zero-loss-moe", "mixture-of-experts", experts=True),
@@ -136,4 +153,5 @@ STORIES = (
     NAN_FP16,
     MODULE_MISSING,
     DISK_FULL,
+    OOM,
 )

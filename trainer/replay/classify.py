@@ -12,17 +12,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from msgspec import Meta
 from torch import Tensor
 
+from ..config.schema import Count, Index
 from ..rundir.directory import RunDir
 from ..rundir.tb import Row
 from . import texts
 from .augment import augmenter
-from .gradients import Precision, gradients
+from .gradients import Precision, PrecisionName, gradients
 from .network import Attention, Classifier
 from .program import serve, told_to_stop
 from .saving import save
@@ -48,32 +50,32 @@ class Settings:
         checkpoint_path: where they go, by default into the run.
     """
 
-    d_model: int = 256
-    n_layers: int = 4
-    n_heads: int = 4
-    ff_dim: int = 1024
+    d_model: Count = 256
+    n_layers: Count = 4
+    n_heads: Count = 4
+    ff_dim: Count = 1024
     experts: bool = False
     load_balance: float = 0.0
     dropout: float = 0.1
     lr: float = 3e-4
-    warmup_steps: int = 0
+    warmup_steps: Index = 0
     weight_decay: float = 0.0
-    batch_size: int = 16
-    train_limit: int = 2048
-    steps: int = 1000
-    eval_every: int = 100
-    early_stopping_patience: int = 0
+    batch_size: Count = 16
+    train_limit: Count = 2048
+    steps: Count = 1000
+    eval_every: Count = 100
+    early_stopping_patience: Index = 0
     label_smoothing: float = 0.0
     augment: bool = False
     seed: int = 0
     device: Literal["cpu"] = "cpu"
-    precision: str = "fp32"
-    loss_scale: float = 1.0
+    precision: PrecisionName = "fp32"
+    loss_scale: Annotated[float, Meta(gt=0.0)] = 1.0
     attn_implementation: Attention = "sdpa"
-    gradient_accumulation_steps: int = 1
+    gradient_accumulation_steps: Count = 1
     gradient_checkpointing: bool = False
-    save_every: int = 0
-    keep_checkpoints: int = 0
+    save_every: Index = 0
+    keep_checkpoints: Index = 0
     checkpoint_path: str = ""
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from hrmdoc.errors import ConfigError
-
 from .network import Classifier
 
-NAMES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+PrecisionName = Literal["fp32", "bf16", "fp16"]
+DTYPES: dict[PrecisionName, torch.dtype] = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
 CLIP = 1.0
 
 
@@ -24,21 +28,14 @@ class Precision:
         name: fp32, bf16 or fp16; the latter two by autocast.
         loss_scale: the factor of the loss in the backward pass, taken off the gradients afterwards. It is
             constant: a step whose gradients overflow is not skipped.
-
-    Raises:
-        ConfigError: there is no such precision.
     """
 
-    name: str = "fp32"
+    name: PrecisionName = "fp32"
     loss_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            raise ConfigError(f"there is no precision {self.name!r}", hint=f"one of {', '.join(NAMES)}")
 
     def autocast(self) -> torch.autocast:
         """What the forward pass runs within."""
-        return torch.autocast("cpu", dtype=NAMES[self.name], enabled=self.name != "fp32")
+        return torch.autocast("cpu", dtype=DTYPES[self.name], enabled=self.name != "fp32")
 
 
 def gradients(

@@ -136,7 +136,7 @@ class Training:
         one = self.settings
         mine = prompts(one.train_prompts, one.seed)[self.world.rank :: self.world.size]
         order = torch.randperm(len(mine), generator=torch.Generator().manual_seed(epoch))
-        for some in mine[order].split(one.prompts_a_step):
+        for some in torch.split(mine[order], one.prompts_a_step):
             if len(some) == one.prompts_a_step or not one.drop_last:
                 yield some
 

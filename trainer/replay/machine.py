@@ -17,9 +17,10 @@ from pathlib import Path
 
 from hrmdoc.errors import ConfigError, HrmdocError, UsageError
 
-from .saving import QUOTA
+from .saving import QUOTA, kept
 
 MIB = 1 << 20
+PROGRAMS = ("classify",)
 _NEWNS, _NEWUSER = 0x0002_0000, 0x1000_0000
 _PRIVATE_ALL = 0x4_4000  # MS_PRIVATE | MS_REC: what is mounted here is seen here alone
 
@@ -31,8 +32,8 @@ def main(words: list[str]) -> int:
         limits[found[0]] = found[2]
         words = words[1:]
     try:
-        if not words:
-            raise UsageError("usage: python -m hrmdoc.trainer.replay.machine memory=MIB PROGRAM WORDS...")
+        if not words or words[0] not in PROGRAMS:
+            raise UsageError("usage: python -m hrmdoc.trainer.replay.machine memory=MIB classify WORDS...")
         if "disk" in limits:  # before torch starts threads, which may not leave a namespace
             size, _, folder = limits["disk"].partition(":")
             small_disk(Path(folder), _mib(size))
@@ -82,6 +83,8 @@ def small_disk(folder: Path, size: int) -> None:
     if not _mounted(folder, size):
         print(f"no disk can be mounted here: {folder} is held to {size:,} bytes by the program itself")  # noqa: T201
         os.environ[QUOTA] = str(size)
+        for old in kept(folder):  # a disk that was just mounted is empty
+            old.unlink()
 
 
 def _mounted(folder: Path, size: int) -> bool:

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-A, B = TypeVar("A"), TypeVar("B")
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 def ahead(items: Iterable[A], make: Callable[[A], B]) -> Iterator[B]:

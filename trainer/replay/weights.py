@@ -55,7 +55,7 @@ class Weights:
         if self.world.size > 1:
             dist.all_reduce(flat)
             flat /= self.world.size
-        norm = flat.norm().item()
+        norm = float(flat.norm())
         flat *= min(1.0, clip / (norm + 1e-6))
         with self._lock:
             self.own.grad = self._part(flat) if self.sharded else flat

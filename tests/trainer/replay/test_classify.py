@@ -108,7 +108,13 @@ def test_a_run_leaves_a_run_directory_and_stops_when_told_to(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("d_modell: 3\n", "no setting 'd_modell'"), ("steps: many\n", "steps")]
+    ("text", "said"),
+    [
+        ("d_modell: 3\n", "no setting 'd_modell'"),
+        ("steps: many\n", "steps"),
+        ("batch_size: 0\n", "batch_size"),
+        ("precision: fp12\n", "fp12"),
+    ],
 )
 def test_a_wrong_config_is_an_error_that_names_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str

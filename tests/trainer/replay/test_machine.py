@@ -51,6 +51,8 @@ def test_where_nothing_can_be_mounted_the_program_holds_the_folder_to_its_size(
 ) -> None:
     monkeypatch.setattr(machine, "_mounted", lambda *_: False)
     monkeypatch.setenv(saving.QUOTA, "")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "step_9.pt").write_bytes(b"x" * 700_000)
     machine.small_disk(tmp_path / "disk", 700_000)
     assert "by the program itself" in capsys.readouterr().out
     content = {"x": torch.ones(1 << 16)}
@@ -62,7 +64,8 @@ def test_where_nothing_can_be_mounted_the_program_holds_the_folder_to_its_size(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [([], "usage"), (["memory=much", "classify"], "'much' is no number of MiB")]
+    ("words", "said"),
+    [([], "usage"), (["nothing"], "usage"), (["memory=much", "classify"], "'much' is no number of MiB")],
 )
 def test_wrong_words_are_an_error(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert machine.main(words) == 2
