@@ -29,6 +29,8 @@ from ..state.state import TrainState
 from .budget import Budget
 
 Say = Callable[[str], None]
+WARMUP_SHARE = 0.1
+"""Of the steps, in the training of both models."""
 NO_TEXT = "it is not causal, so it writes no programs"
 
 
@@ -45,7 +47,8 @@ def config_of(words: Sequence[str], data: Path, seed: int, steps: int) -> TrainC
         "eval_interval=null",
     )
     every = (f"log_interval={max(1, steps // 50)}", f"checkpoint_interval={max(1, steps // 10)}")
-    return configs.load(None, [*words, *more, *every, "checkpoint_keep=1"])
+    warmup = f"lr_warmup_steps={max(1, int(steps * WARMUP_SHARE))}"
+    return configs.load(None, [*words, *more, *every, warmup, "checkpoint_keep=1"])
 
 
 def trial(config: TrainConfig) -> tuple[TrainState, Callable[[], object]]:

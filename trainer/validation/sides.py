@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel
 
 Say = Callable[[str], None]
-WARMUP_SHARE = 0.1
 COUNTED_STEPS = 10**6
 """A length for a configuration of which only a few steps are taken."""
 TRIED_ROWS, TRIED_TOKENS = 2, 8
@@ -213,7 +212,7 @@ class Gpt2Side:
         recipe = Recipe(
             lr=self.request.size.lr,
             steps=steps,
-            warmup=max(1, int(steps * WARMUP_SHARE)),
+            warmup=max(1, int(steps * hrm.WARMUP_SHARE)),
             batch_size=rows or self.batch_size,
             seed=self.request.seed,
         )

@@ -42,7 +42,7 @@ SIZES = {
             "tiny",
             (
                 *_HRM,
-                *("lr=3e-3", "lr_warmup_steps=20", "arch.hidden_size=64", "arch.num_heads=4"),
+                *("lr=3e-3", "arch.hidden_size=64", "arch.num_heads=4"),
                 *("arch.H_layers=1", "arch.L_layers=1", "arch.H_cycles=1", "arch.L_cycles=2"),
                 "arch.halt_max_steps=2",
             ),
@@ -52,7 +52,7 @@ SIZES = {
             "small",
             (
                 *_HRM,
-                *("lr=1e-3", "lr_warmup_steps=50", "arch.hidden_size=256", "arch.num_heads=4"),
+                *("lr=1e-3", "arch.hidden_size=256", "arch.num_heads=4"),
                 *("arch.H_layers=2", "arch.L_layers=2", "arch.H_cycles=1", "arch.L_cycles=2"),
                 "arch.halt_max_steps=2",
             ),
@@ -60,7 +60,7 @@ SIZES = {
         ),
         Size(
             "full",  # 27 million weights in HRM's layers, 85 million in GPT-2's: what their names count
-            (*_HRM, "lr=3e-4", "lr_warmup_steps=100", "arch.halt_max_steps=4"),
+            (*_HRM, "lr=3e-4", "arch.halt_max_steps=4"),
             *(12, 768, 12, 3e-4, 1e16, None, 256),
         ),
     )
