@@ -63,10 +63,13 @@ class View:
 
 
 def charts(analysis: Analysis, companions: Sequence[Companion] = (), view: View | None = None) -> Charts:
-    """The curves of a run, those with findings first among equals."""
+    """The curves of a run, those with findings first among equals. Of one that ended before it had any, those
+    of its companions."""
     series = _chosen(analysis)
     moving = [one for one in series if not is_flat(one)]
-    drawn = (_chart(analysis, one, companions, view or View()) for one in moving[:MOST])
+    drawn = [_chart(analysis, one, companions, view or View()) for one in moving[:MOST]]
+    if not any(one.picture for one in drawn):
+        drawn = list(_of_others(analysis, companions, view or View()))
     flat = tuple((safe(one.key.metric, 60), _throughout(one)) for one in series if is_flat(one))
     return Charts(tuple(one for one in drawn if one.picture), flat[:MOST])
 
@@ -110,6 +113,23 @@ def _chart(analysis: Analysis, series: Series, companions: Sequence[Companion], 
         tuple(one for one, _ in legend),
         tuple((line.style, line.label) for line in lines[1:]),
     )
+
+
+def _of_others(analysis: Analysis, companions: Sequence[Companion], view: View) -> Iterator[Chart]:
+    """What the run would have come to: the curves of its companions, and the point that it has, if any."""
+    for series in [one for other in companions[:1] for one in _chosen(other.analysis) if not is_flat(one)]:
+        alike = (one for one in analysis.run.series.values() if one.key.metric == series.key.metric)
+        own = next(alike, None)
+        name, unit = safe(series.key.metric, 60), UNITS.get(series.axis, "step")
+        nothing = np.empty(0)
+        lines = [
+            Line(nothing, nothing) if own is None else Line(own.steps, own.values),
+            *_overlays(series, companions),
+        ]
+        picture = svg(name, lines, unit=unit, logarithmic=view.logarithmic, window=view.window)
+        over = tuple((line.style, line.label) for line in lines[1:])
+        ends = "no curve" if own is None else _throughout(own)
+        yield Chart(name, ends, 'data-log="1"' in picture, 0, Markup(picture), (), over)  # noqa: S704 (own SVG)
 
 
 def _ends(series: Series) -> str:
