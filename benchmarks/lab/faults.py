@@ -275,7 +275,34 @@ LIBRARY_FAULTS: dict[str, list[Case]] = {
     ],
 }
 
+_NOVICE = [
+    Case("class-imbalance", ("class-imbalance",), settings={"classes": 2, "noise": 1.8}),
+    Case("constant-labels", ("class-imbalance", "wrong-targets")),
+    Case("dropout-in-evaluation", ("dropout-in-evaluation",), settings={"dropout": 0.5}),
+    Case("double-softmax", ("loss-misapplied",)),
+    Case("double-softmax", ("loss-misapplied",), settings={"classes": 3}),
+    Case("nll-of-scores", ("loss-misapplied",)),
+    Case("nll-of-softmax", ("loss-misapplied",)),
+    Case("no-zero-grad", ("gradients-never-cleared",)),
+    Case(
+        "no-zero-grad",
+        ("gradients-never-cleared",),
+        settings={"optimizer": "sgd", "lr": 0.005, "momentum": 0.0},
+    ),
+    Case("rate-of-ten", ("learning-rate-too-high",)),
+    Case("rate-of-thirty", ("learning-rate-too-high",)),
+    Case("sorted-labels", ("data-order-or-replay",)),
+    Case("sorted-labels", ("data-order-or-replay",), settings={"every": 5}),
+    Case("squared-error-of-labels", ("loss-misapplied", "wrong-targets")),
+    Case("validation-is-training", ("data-leakage",)),
+]
+"""Faults of a first training loop and of its data."""
+
 FAULTS: dict[str, list[Case]] = {
+    "novice": _NOVICE,
+    "adversaries": [
+        Case(name, ("discriminator-too-strong",)) for name in ("discriminator-wins", "ranges-differ")
+    ],
     "hrm-small": [
         *_REFERENCE,
         *_hrm(

@@ -5,6 +5,20 @@ from __future__ import annotations
 from benchmarks.lab.spec import Value
 
 HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
+    "novice": {
+        "": {},
+        "dropout": {"dropout": 0.5},
+        "smoothing": {"label_smoothing": 0.2},
+        "sgd": {"optimizer": "sgd", "lr": 0.005},
+        "two-classes": {"classes": 2, "noise": 1.8},
+        "steps": {"every": 5},
+        "tanh": {"act": "tanh"},
+    },
+    "adversaries": {
+        "": {},
+        "slow-discriminator": {"lr_d": 3e-4},
+        "quick-discriminator": {"steps_d": 2},
+    },
     "gpt": {
         "": {},
         "cosine-to-zero": {"min_lr_ratio": 0.0},

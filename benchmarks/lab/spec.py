@@ -55,7 +55,7 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
 }
 """The reference run: 4x4 Sudoku in two sizes, and the switches of the Tiny Recursive Model."""
 
-TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier")
+TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier", "novice", "adversaries")
 """Programs whose runs were looked at while rules were written; figures on the others are kept apart."""
 BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft")
 """Programs that came after the rules; nobody who works on rules had seen a run of them when they were first

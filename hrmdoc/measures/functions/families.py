@@ -114,14 +114,18 @@ def _is_nothing(values: FloatArray) -> bool:
     among=lambda series: not (POSITIVES | ACCURACIES).isdisjoint(series.nature.words),
 )
 def never_found(members: Sequence[Member]) -> Series | None:
-    """A score of what was found of the rare, such as a recall, that is zero to the end beside an accuracy of
-    0.6 or more: one class is the answer to everything."""
+    """A score of what was found of the rare, such as a recall, that is zero to the end but for single hits
+    beside an accuracy of 0.6 or more: one class is the answer to everything."""
     right = (_share(one.values) for one in members if not ACCURACIES.isdisjoint(one.series.nature.words))
     if not any(middle(values[-max(3, len(values) // 3) :]) >= 0.6 for values in right):
         return None
     rare = [one for one in members if not POSITIVES.isdisjoint(one.series.nature.words)]
-    empty = [one.series for one in _held_out(rare) if not one.values[-max(5, len(one.values) // 2) :].any()]
+    empty = [one.series for one in _held_out(rare) if _is_empty(one.values[-max(5, len(one.values) // 2) :])]
     return empty[0] if empty and len(empty) == len(_held_out(rare)) else None
+
+
+def _is_empty(values: FloatArray) -> bool:
+    return bool(middle(values) == 0.0 == values[-1] and _share(values).max() < 0.1)
 
 
 @function(
