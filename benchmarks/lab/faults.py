@@ -276,7 +276,11 @@ LIBRARY_FAULTS: dict[str, list[Case]] = {
 }
 
 _NOVICE = [
-    Case("class-imbalance", ("class-imbalance",), settings={"classes": 2, "noise": 1.8}),
+    Case(
+        "class-imbalance",
+        ("class-imbalance",),
+        settings={"classes": 2, "noise": 1.8, "dropout": 0.3, "hidden": 16},
+    ),
     Case("constant-labels", ("class-imbalance", "wrong-targets")),
     Case("dropout-in-evaluation", ("dropout-in-evaluation",), settings={"dropout": 0.5}),
     Case("double-softmax", ("loss-misapplied",)),

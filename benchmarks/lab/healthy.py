@@ -10,7 +10,7 @@ HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
         "dropout": {"dropout": 0.5},
         "smoothing": {"label_smoothing": 0.2},
         "sgd": {"optimizer": "sgd", "lr": 0.005},
-        "two-classes": {"classes": 2, "noise": 1.8},
+        "two-classes": {"classes": 2, "noise": 1.8, "dropout": 0.3, "hidden": 16},
         "steps": {"every": 5},
         "tanh": {"act": "tanh"},
     },

@@ -52,8 +52,8 @@ class Questions:
             return asked_of_symptoms(function, arguments, self.scene.found, self.scene.groups)
         roles, numbers = arguments[: function.roles], arguments[function.roles :]
         if function.subject in ("run", "families"):
-            given = self._members(function) if function.subject == "families" else self.scene.run
-            series = function(given, *roles, *numbers)
+            whole = self._members(function) if function.subject == "families" else self.scene.run
+            series = function(whole, *roles, *numbers)
             if series is not None:
                 self.asked.append(series)
             return series is not None

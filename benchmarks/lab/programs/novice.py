@@ -60,7 +60,7 @@ def samples(count: int, seed: int, settings: dict[str, Any], fault: str = "") ->
     random = torch.Generator().manual_seed(seed)
     y = torch.randint(classes, (count,), generator=random)
     if fault == "class-imbalance":
-        y = torch.where(torch.rand(count, generator=random) < 0.96, 0, y)
+        y = torch.where(torch.rand(count, generator=random) < 0.99, 0, y)
     x = centres[y] + settings["noise"] * torch.randn(count, INPUTS, generator=random)
     if fault == "constant-labels":
         y = torch.zeros_like(y)
