@@ -227,5 +227,6 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     medians = {"before_zero", "from_start", "jitter"}
     outcomes = {"kept", "risen", "since_best"}
     rates = {"seconds_until"}
+    misapplied = {"classes_if_twice", "grows_throughout", "minus_probability", "same_as"}
     whole = {name for name in CURVES if measures.all_functions()[name].course is None}
-    assert whole == shapes | medians | outcomes | rates
+    assert whole == shapes | medians | outcomes | rates | misapplied
