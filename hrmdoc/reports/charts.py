@@ -121,9 +121,8 @@ def _of_others(analysis: Analysis, companions: Sequence[Companion], view: View) 
         alike = (one for one in analysis.run.series.values() if one.key.metric == series.key.metric)
         own = next(alike, None)
         name, unit = safe(series.key.metric, 60), UNITS.get(series.axis, "step")
-        nothing = np.empty(0)
         lines = [
-            Line(nothing, nothing) if own is None else Line(own.steps, own.values),
+            Line(series.steps[:0], series.values[:0]) if own is None else Line(own.steps, own.values),
             *_overlays(series, companions),
         ]
         picture = svg(name, lines, unit=unit, logarithmic=view.logarithmic, window=view.window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,3 +70,12 @@ def test_a_program_that_does_not_start_is_an_error_with_its_last_words(
     monkeypatch.setitem(STORIES, "zero-loss", wrong)
     assert main(["replay", "zero-loss", "--folder", str(tmp_path)]) == 2
     assert "there is no setting 'd_modell'" in capsys.readouterr().err
+
+
+def test_where_a_package_is_missing_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = replace(STORIES["zero-loss"], program=(sys.executable, "-m", "hrmdoc_is_not_here"))
+    monkeypatch.setitem(STORIES, "zero-loss", missing)
+    assert main(["replay", "zero-loss", "--folder", str(tmp_path)]) == 2
+    assert "hint: pip install 'hrmdoc[replay]'" in capsys.readouterr().err
