@@ -25,12 +25,14 @@ from hrmdoc.fleet.engines import Name
 from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import MOST_FILES, Asked, Triage
-from hrmdoc.fleet.work import UNIT, Item, Request, examine
+from hrmdoc.fleet.work import Item, Request, examine
 from hrmdoc.readers import runs_below
 from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.settings import Settings
 
 POINTS = 24
+_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which the system counts memory."""
 _opened: Counter[str] = Counter()
 _counting = [False]
 
@@ -108,7 +110,7 @@ def _measured(what: str, runs: int) -> Iterator[dict[str, Any]]:
     _counting[0] = False
     opened = {"files_opened": _opened["open"], "folders_listed": _opened["os.scandir"]}
     line = {"what": what, "runs": runs, "seconds": round(seconds, 2), "a_second": round(runs / seconds, 1)}
-    figures["own_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / 1e6)
+    figures["own_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT / 1e6)
     load = round(os.getloadavg()[0], 1)
     print(json.dumps({**line, "own_cpu": round(own, 2), **figures, **opened, "load": load}), flush=True)
 

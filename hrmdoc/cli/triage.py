@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hrmdoc.cli.shared.fleet import fleet_options
+from hrmdoc.cli.shared.fleet import fleet_options, named
 from hrmdoc.cli.shared.forms import chosen, format_option, put
 from hrmdoc.cli.shared.options import console, fail_on_option, quiet_option, run_options, stated, status
 from hrmdoc.errors import UsageError
 from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
-    from hrmdoc.fleet.engines import Name
     from hrmdoc.settings import Settings
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -84,7 +83,7 @@ def command(
         def counted(total: int) -> Callable[[str], None]:
             return stack.enter_context(progress("examined", total))
 
-        triage = Triage(paths, request, store, engine=_name(engine), jobs=jobs)
+        triage = Triage(paths, request, store, engine=named(engine), jobs=jobs)
         fleet = triage.run(asked, counted)
     for problem in fleet.problems:
         click.echo(f"hrmdoc: passed over: {clean(problem.file)}: {clean(problem.what)}", err=True)
@@ -104,10 +103,6 @@ def command(
     else:
         tables.show(fleet, console(), verbose=verbose, quiet=quiet)
     return code
-
-
-def _name(engine: str) -> Name:
-    return "ray" if engine == "ray" else "local"
 
 
 def _moment(text: str | None) -> float:

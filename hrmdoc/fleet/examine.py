@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hrmdoc.fleet.engines import Limits, Name, cores, engine
+from hrmdoc.fleet.store import Store, keys
+from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.work import Done, Item, Request, examine
 from hrmdoc.readers import RunGroup
 
@@ -28,13 +30,47 @@ def examined(
         limits: what one run may take.
     """
     items = [Item(number, group) for number, group in enumerate(groups)]
-    if name == "local" and jobs is None and (len(items) <= FEW or any(map(_is_stream, groups))):
+    if name == "local" and jobs is None and (len(items) <= FEW or any(map(is_stream, groups))):
         yield from (examine(item, request) for item in items)
         return
     yield from engine(name).run(_largest_first(items), request, jobs or cores(), limits or Limits())
 
 
-def _is_stream(group: RunGroup) -> bool:
+def summaries(
+    groups: Sequence[RunGroup],
+    request: Request,
+    store: Store,
+    progress: Callable[[int], Callable[[str], None]],
+    *,
+    name: Name = "local",
+    jobs: int | None = None,
+    limits: Limits | None = None,
+) -> tuple[list[Summary], int]:
+    """What is known of every run, in the order of `groups`; those alone are examined that the store does not
+    know as they are. The second value is how many it knew.
+
+    Args:
+        progress: takes how many there are to examine, and gives what is called as each is done.
+    """
+    names = keys(groups, request)
+    kept = store.results([key for key, group in zip(names, groups, strict=True) if not is_stream(group)])
+    found = {number: kept[key] for number, key in enumerate(names) if key in kept}
+    known = len(found)
+    waiting = [number for number in range(len(groups)) if number not in found]
+    advance = progress(len(waiting)) if waiting else None
+    asked = [groups[number] for number in waiting]
+    for done in examined(asked, request, name=name, jobs=jobs, limits=limits):
+        number = waiting[done.number]
+        found[number] = done.summary
+        if not done.summary.fault and not is_stream(groups[number]):
+            store.keep(names[number], done.summary, groups[number].changed)
+        if advance is not None:
+            advance(done.summary.path)
+    return [found[number] for number in range(len(groups))], known
+
+
+def is_stream(group: RunGroup) -> bool:
+    """Whether it is read from standard input, once."""
     return any(source.path == "-" for source in group.sources)
 
 

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, structs
 
+from hrmdoc.fleet.ranking import ranked
 from hrmdoc.fleet.separation import Separation, separations
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.triage import ranked
 
 KINDS = {
     "restart": "restarts",

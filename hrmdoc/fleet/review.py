@@ -19,36 +19,38 @@ from markupsafe import Markup
 
 from hrmdoc import __version__
 from hrmdoc.errors import UsageError
+from hrmdoc.fleet.chapters import Reviewed
 from hrmdoc.fleet.reliability import reliability
 from hrmdoc.fleet.summary import Incident, Summary
-from hrmdoc.fleet.triage import ranked
-from hrmdoc.fleet.work import Done
 from hrmdoc.reports.html import environment, style
 from hrmdoc.reports.review import markdown_safe
 
 SCHEMA = "hrmdoc.review/1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+MOST_ROWS = 2000
+"""Rows of the list of runs: a browser shows so many at once."""
 _SECONDS = 120
 
 
-def html(found: Sequence[Done]) -> str:
+def html(found: Reviewed) -> str:
     """The review as one page that loads nothing. Chapters come in the order of the runs, the worst first."""
     template = environment().get_template("fleet.html.j2")
-    chapters = [Markup(done.extra) for done in _ranked(found) if done.extra]  # noqa: S704 (escaped when it was made)
+    chapters = [Markup(done.extra) for done in found.chapters]  # noqa: S704 (escaped when it was made)
     return template.render(**_page_words(found), chapters=chapters, style=Markup(style()), moment=moment)  # noqa: S704 (own file)
 
 
-def markdown(found: Sequence[Done]) -> str:
+def markdown(found: Reviewed) -> str:
     """The review as Markdown."""
     template = environment().overlay(autoescape=False).get_template("fleet.md.j2")
-    chapters = [done.extra for done in _ranked(found) if done.extra]
-    text = template.render(**_page_words(found), chapters=chapters, md=markdown_safe)
+    text = template.render(
+        **_page_words(found), chapters=[done.extra for done in found.chapters], md=markdown_safe
+    )
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def as_json(found: Sequence[Done]) -> str:
+def as_json(found: Reviewed) -> str:
     """The figures and every run as JSON, schema `hrmdoc.review/1`."""
-    runs = ranked(done.summary for done in found)
+    runs = found.runs
     document = {
         "schema": SCHEMA,
         "version": __version__,
@@ -58,43 +60,48 @@ def as_json(found: Sequence[Done]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
+def browser() -> str:
+    """The browser that prints.
+
+    Raises:
+        UsageError: none is installed.
+    """
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        hint = "install chromium, or write .html and print it from any browser"
+        raise UsageError("a PDF needs chromium or another browser, and none is installed", hint=hint)
+    return found
+
+
 def pdf(page: str, target: Path) -> None:
     """Prints a page through a browser that is installed.
 
     Raises:
         UsageError: there is none, or it fails.
     """
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
-        hint = "install chromium, or write .html and print it from any browser"
-        raise UsageError("a PDF needs chromium or another browser, and none is installed", hint=hint)
+    program = browser()
     with tempfile.TemporaryDirectory(prefix="hrmdoc-") as folder:
         source, made = Path(folder) / "review.html", Path(folder) / "review.pdf"
         source.write_text(page, "utf-8")
         words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
         if os.geteuid() == 0:
             words.append("--no-sandbox")  # root has none; the page holds no script
-        command = [browser, *words, f"--print-to-pdf={made}", source.as_uri()]
+        command = [program, *words, f"--print-to-pdf={made}", source.as_uri()]
         try:
             subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
             shutil.copyfile(made, target)
         except (subprocess.SubprocessError, OSError) as error:
-            raise UsageError(f"{browser} could not print it: {error}", file=target) from error
+            raise UsageError(f"{program} could not print it: {error}", file=target) from error
 
 
-def _ranked(found: Sequence[Done]) -> list[Done]:
-    order = {run.path: place for place, run in enumerate(ranked(done.summary for done in found))}
-    return sorted(found, key=lambda done: order[done.summary.path])
-
-
-def _page_words(found: Sequence[Done]) -> dict[str, Any]:
+def _page_words(found: Reviewed) -> dict[str, Any]:
     """What every form of the review says."""
-    runs = ranked(done.summary for done in found)
     return {
-        "r": reliability(runs),
-        "runs": runs,
-        "numbers": {done.summary.path: done.number + 1 for done in found if done.extra},
-        "incidents": _incidents(runs),
+        "r": reliability(found.runs),
+        "runs": found.runs[:MOST_ROWS],
+        "more": max(0, len(found.runs) - MOST_ROWS),
+        "numbers": {done.summary.path: done.number + 1 for done in found.chapters},
+        "incidents": _incidents(found.runs),
         "version": __version__,
         "created": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     }

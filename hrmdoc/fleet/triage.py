@@ -6,14 +6,15 @@ import hashlib
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hrmdoc.errors import InputError, did_you_mean
 from hrmdoc.fleet.engines import Limits, Name
-from hrmdoc.fleet.examine import examined
+from hrmdoc.fleet.examine import summaries
+from hrmdoc.fleet.ranking import ranked
 from hrmdoc.fleet.separation import Separation, separations
-from hrmdoc.fleet.store import Seen, Store, keys
+from hrmdoc.fleet.store import Seen, Store
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.work import Request
 from hrmdoc.readers import RunGroup, runs_below
@@ -126,35 +127,19 @@ class Triage:
         groups = [group for group in groups if group.changed >= asked.since and self.within(group)]
         if not groups:
             raise InputError("no run was written since then", file=self.paths[0])
-        found, known = self._examined(groups, progress)
+        found, known = summaries(
+            groups,
+            self.request,
+            self.store,
+            progress,
+            name=self.engine,
+            jobs=self.jobs,
+            limits=self.limits,
+        )
         runs = ranked(found)
         changes = self._changes(runs, complete=math.isinf(asked.since))
         shown = tuple(run for run in runs if asked.shows(run))
         return Fleet(shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems))
-
-    def _examined(
-        self, groups: Sequence[RunGroup], progress: Callable[[int], Callable[[str], None]]
-    ) -> tuple[list[Summary], int]:
-        names = keys(groups, self.request)
-        kept = self.store.results(names)
-        waiting = [number for number, key in enumerate(names) if key not in kept]
-        found = [kept[key] for key in names if key in kept]
-        if not waiting:
-            return found, len(found)
-        advance = progress(len(waiting))
-        for done in examined(
-            [groups[number] for number in waiting],
-            self.request,
-            name=self.engine,
-            jobs=self.jobs,
-            limits=self.limits,
-        ):
-            number = waiting[done.number]
-            found.append(done.summary)
-            if not done.summary.fault:
-                self.store.keep(names[number], done.summary, groups[number].changed)
-            advance(done.summary.path)
-        return found, len(kept)
 
     def _changes(self, runs: Sequence[Summary], *, complete: bool) -> Changes | None:
         """What differs from the last triage at these paths; None at the first."""
@@ -185,20 +170,6 @@ def _turn(run: Summary, was: Seen) -> str:
     if run.sick:
         return "sick"
     return "recovered" if was.failure_mode else ""
-
-
-def ranked(runs: Iterable[Summary]) -> list[Summary]:
-    """The worst first: by verdict, then by what they cost, then by name."""
-    return sorted(
-        runs,
-        key=lambda run: (
-            SEVEREST.index(run.verdict),
-            -(run.lost_hours or 0.0),
-            -run.account.lost_seconds,
-            -run.account.lost_steps,
-            run.path,
-        ),
-    )
 
 
 def alike(runs: Sequence[Summary]) -> list[Group]:

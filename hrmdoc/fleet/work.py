@@ -76,8 +76,13 @@ def examine(item: Item, request: Request) -> Done:
         summary = failed(item.group.folder, "needs more memory than one run may take here")
     except Exception as error:  # noqa: BLE001 (one run must not end the examination of the others)
         summary = failed(item.group.folder, f"a fault of hrmdoc itself: {type(error).__name__}: {error}")
-    memory = psutil.Process().memory_info().rss
+    memory = _process(os.getpid()).memory_info().rss
     return Done(item.number, summary, extra, time.monotonic() - begun, memory)
+
+
+@lru_cache(maxsize=1)
+def _process(number: int) -> psutil.Process:
+    return psutil.Process(number)
 
 
 def _diagnosed(group: RunGroup, request: Request) -> Analysis:

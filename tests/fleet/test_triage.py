@@ -201,7 +201,7 @@ def test_what_was_done_before_an_interrupt_is_not_done_again(
             yield done
 
     with monkeypatch.context() as once:
-        once.setattr("hrmdoc.fleet.triage.examined", interrupted)
+        once.setattr("hrmdoc.fleet.examine.examined", interrupted)
         with pytest.raises(KeyboardInterrupt):
             triage(fleet)
     assert triage(fleet).known == 5

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from hrmdoc.fleet.engines import Name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,3 +25,8 @@ def fleet_options(function: F) -> F:
         default="local",
         help="Where: processes of this machine, or a Ray cluster (RAY_ADDRESS).",
     )(function)
+
+
+def named(engine: str) -> Name:
+    """What `--engine` names."""
+    return "ray" if engine == "ray" else "local"

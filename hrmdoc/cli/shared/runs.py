@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hrmdoc.analysis import AnalysisSession
     from hrmdoc.fleet.work import Done, Extra
     from hrmdoc.readers import RunGroup
+    from hrmdoc.readers.sources.beginning import Listing
     from hrmdoc.record.records import Damage, Fact
     from hrmdoc.settings import Settings
 
@@ -58,11 +59,13 @@ class Runs:
         paths: as they stand on the command line.
         one_run: all paths belong to one run.
         stated: the facts and roles that the user stated, as `AnalysisSession` takes them.
+        how: how folders are looked through.
     """
 
     paths: Sequence[str]
     one_run: bool = False
     stated: Mapping[str, Any] = field(default_factory=dict)
+    how: Listing | None = None
     groups: list[RunGroup] = field(default_factory=list, init=False)
     settings: Settings | None = field(default=None, init=False)
     _problems: list[Damage] = field(default_factory=list, init=False)
@@ -72,7 +75,7 @@ class Runs:
         from hrmdoc import readers
 
         try:
-            self.groups = readers.runs_below(self.paths, self._problems, one_run=self.one_run)
+            self.groups = readers.runs_below(self.paths, self._problems, one_run=self.one_run, how=self.how)
         except InputError as error:
             if not all(path == "-" or os.path.lexists(path) for path in self.paths):
                 raise
@@ -114,7 +117,7 @@ class Runs:
         from hrmdoc.fleet.examine import examined
         from hrmdoc.fleet.work import Request
 
-        self._name_problems()
+        self.name_problems()
         request = Request(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd())
         self.settings = request.settings
         with progress("examined", len(self.groups)) as advance:
@@ -128,7 +131,7 @@ class Runs:
         from hrmdoc.analysis import AnalysisSession, Prepared
         from hrmdoc.cli.shared.options import progress
 
-        self._name_problems()
+        self.name_problems()
         prepared = Prepared.of()
         with progress("examining", len(self.groups)) as advance:
             for group in self.groups:
@@ -147,7 +150,7 @@ class Runs:
             raise self._nothing
         found = False
         if len(self.paths) > 1 and not self.several:
-            self._name_problems()
+            self.name_problems()
         for _, session in self.sessions() if self.several else [(None, self.only())]:
             if session.run.points or session.run.lines or session.run.events:
                 found = True
@@ -158,6 +161,7 @@ class Runs:
         if not found:
             raise InputError("none of the runs could be read", hint="`hrmdoc formats` lists what can be read")
 
-    def _name_problems(self) -> None:
+    def name_problems(self) -> None:
+        """Says on standard error what was passed by."""
         for problem in self._problems:
             click.echo(f"hrmdoc: passed over: {problem.file}: {problem.what}", err=True)
