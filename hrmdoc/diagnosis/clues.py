@@ -122,7 +122,7 @@ class _Shown:
 
     Attributes:
         names: their ids.
-        late: those that are consequences of the first failure.
+        late: those that are consequences of the first failure, or that training outlived before it ended.
         rooted: a root is among them, so that cascades say nothing more.
         ended: a message among them ended the run, so that others may not have come to be printed.
         fatal: the symptoms of signatures that end a run, whether they show or not.
@@ -142,7 +142,8 @@ class _Shown:
         return cls(
             book,
             names={symptom.id for symptom in seen},
-            late=_consequences(seen, {rule.id for rule in book.symptoms.values() if rule.catch_all}),
+            late=_consequences(seen, {rule.id for rule in book.symptoms.values() if rule.catch_all})
+            | _outlived(seen),
             rooted=any(symptom.signature_role in roles for symptom in seen),
             ended=any(_ends(symptom) for symptom in seen),
             fatal={signature.symptom for signature in book.signatures.values() if signature.fatal},
@@ -226,6 +227,14 @@ def _consequences(seen: Iterable[Symptom], unnamed: Set[str]) -> set[str]:
 
     first = min([symptom for symptom in roots if symptom.id not in unnamed] or roots, key=moment)
     return {s.id for s in roots if moment(s) > moment(first) and not _survived(first, s)}
+
+
+def _outlived(seen: Sequence[Symptom]) -> set[str]:
+    """Messages that training outlived, where another one ended it: that one is to be explained."""
+    messages = [symptom for symptom in seen if symptom.signature_role is not None]
+    if not any(_ends(symptom) for symptom in messages):
+        return set()
+    return {symptom.id for symptom in messages if symptom.state == "resolved"}
 
 
 def _survived(first: Symptom, later: Symptom) -> bool:

@@ -24,6 +24,8 @@ from hrmdoc.text.platforms import platform_in
 OBSERVED = "observed."
 LINES = 1000
 """Noteworthy lines that are asked for the platform."""
+_JUDGING = frozenset({"loss", "score", "error"})
+"""Families of what an evaluation says of a model."""
 CEILINGS = (1.0, 100.0)
 """Accuracies are shares or percents."""
 
@@ -42,6 +44,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
             _progress(run, facts),
             _accuracy(run),
             _loss_level(run),
+            _evaluated(run),
             turns(run),
         )
     )
@@ -93,6 +96,13 @@ def _loss_level(run: Run) -> Iterator[tuple[str, Any]]:
     finite = np.empty(0) if series is None else series.finite
     if len(finite):
         yield "observed.loss_level", middle(finite)
+
+
+def _evaluated(run: Run) -> Iterator[tuple[str, Any]]:
+    """Whether any loss, score or error of held-out data was logged, whatever it is called: `val_AP` too."""
+    held_out = (one for one in run.series.values() if one.nature.held_out and one.nature.family in _JUDGING)
+    if any(len(one.finite) for one in held_out):
+        yield "run.evaluated", True
 
 
 def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -64,6 +64,7 @@ class Examination:
         self.situation = Situation()
         self.closed = False
         self._families = roles.Families(book.families.values())
+        self._tables = roles.Tables(book.frameworks.values())
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
         self._plan = plan_of(book, disabled)
@@ -122,6 +123,7 @@ class Examination:
             roles.settle(self.run, str(self._known(self._canonical).get("run.framework") or "unknown"))
             roles.classify(self.run, self._families)
             self._named = seen
+        self._tables.leave_out(self.run)
         return self._canonical
 
     def _named_by(self) -> tuple[object, ...]:

@@ -12,10 +12,12 @@ from hrmdoc.roles.framework import detect
 from hrmdoc.roles.kind import infer_kind, infer_phase
 from hrmdoc.roles.metrics import RoleMap, settle
 from hrmdoc.roles.stated import absent_metrics, check_stated
+from hrmdoc.roles.sweeps import Tables
 
 __all__ = [
     "Families",
     "RoleMap",
+    "Tables",
     "absent_metrics",
     "canonical",
     "check_stated",

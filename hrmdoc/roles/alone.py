@@ -10,10 +10,12 @@ from hrmdoc.roles.families import Families, words_of
 _WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
 _OF_ONE_SIDE = frozenset(
     """
-    g d gen generator disc discriminator dis adv adversarial actor policy pi alpha kl critic value vf q qf td
+    g d gen generator disc discriminator dis adv adversarial gan wgan lsgan real fake actor policy pi alpha kl
+    kld kldiv critic value vf q qf td entropy ent aux auxiliary reg regularization penalty gp commitment
+    commit vq codebook router balance balancing ponder
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
-"""Words of losses that wander by their nature, and say nothing of the whole."""
+"""Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""
 
 
 def only_losses(

@@ -88,6 +88,11 @@ class RoleMap:
             return True
         return False
 
+    @property
+    def stated(self) -> Collection[str]:
+        """The metrics of which the user says what they are."""
+        return self._own.keys()
+
     def absent(self, metrics: Collection[str]) -> dict[str, str]:
         """The roles that the user gave to metrics that the run does not have: metric -> role."""
         return {metric: role for metric, role in self._own.items() if metric not in metrics}

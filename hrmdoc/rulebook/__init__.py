@@ -53,11 +53,22 @@ __all__ = [
     "state_of",
 ]
 
+_MOSTLY = 0.5
+"""A cause mostly shows what it produces at least so often."""
+
 
 def good_signs(book: Rulebook) -> frozenset[str]:
     """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take
-    others lightly."""
-    by_benign = {symptom for cause in book.causes.values() if cause.benign for symptom in cause.produces}
+    others lightly. A setting that such a cause excuses, and shows now and then, remains a finding; what it
+    mostly shows, or a message that is always harmless, is none."""
+    messages = {signature.symptom for signature in book.signatures.values()}
+    by_benign = {
+        symptom
+        for cause in book.causes.values()
+        if cause.benign
+        for symptom, w in cause.produces.items()
+        if w >= _MOSTLY or symptom in messages
+    }
     by_real = {symptom for cause in book.causes.values() if not cause.benign for symptom in cause.produces}
     return frozenset(
         name

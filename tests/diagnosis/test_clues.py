@@ -136,3 +136,10 @@ def test_a_benign_cause_needs_no_other_sign_than_these_to_excuse_what_it_does() 
     signs = {"amp-deprecated", "learns-well", "mps-pin-memory", "process-group-leak", "score-rises"}
     signs.add("solved-metrics")
     assert good_signs(book()) == signs
+
+
+def test_a_message_that_training_outlived_explains_no_end_that_another_one_tells_of() -> None:
+    over = replace(symptom("oom-cuda"), state="resolved", line=7, first_step=3)
+    end = replace(symptom("disk-full"), line=90, first_step=50)
+    assert leak_of(gather([over, end], book()), "oom-cuda") == CONSEQUENCE_LEAK
+    assert leak_of(gather([over], book()), "oom-cuda") < CONSEQUENCE_LEAK

@@ -71,6 +71,9 @@ def test_words_stand_between_separators_and_where_capitals_begin() -> None:
         (["loss_a", "loss_b"], {"loss_a": None, "loss_b": None}),
         (["loss", "my_seg_loss"], {"loss": "train.loss", "my_seg_loss": None}),
         (["Loss_D", "Loss_G"], {"Loss_D": None, "Loss_G": None}),
+        (["loss/gan_loss"], {"loss/gan_loss": None}),
+        (["kld_loss"], {"kld_loss": None}),
+        (["loss/gan_loss", "seg_loss"], {"loss/gan_loss": None, "seg_loss": None}),
         (["sac_critic_loss_now"], {"sac_critic_loss_now": None}),
     ],
 )

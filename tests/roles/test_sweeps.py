@@ -1,0 +1,63 @@
+"""hrmdoc.roles.sweeps: a table of runs is no curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hrmdoc.analysis import analyze
+from hrmdoc.settings import Settings
+
+HEADER = "hidden_size,dropout,lr,val_loss,val_acc"
+SIZES, DROPOUTS, RATES = (32, 64, 128), (0.1, 0.3), (0.001, 0.01, 0.1)
+GRID = [(size, dropout, lr) for size in SIZES for dropout in DROPOUTS for lr in RATES]
+
+
+def lost(number: int) -> float:
+    return round(0.5 + (number * 7 % 11) / 3, 3)
+
+
+def roles(path: Path, settings: Settings | None = None) -> set[str]:
+    found = analyze(path, settings=settings or Settings()).run.series.values()
+    return {one.role.role for one in found if one.role.role}
+
+
+def test_rows_of_a_grid_search_are_no_curve(tmp_path: Path) -> None:
+    rows = [f"{size},{dropout},{lr},{lost(n)},0.6" for n, (size, dropout, lr) in enumerate(GRID)]
+    path = tmp_path / "sweep.csv"
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    analysis = analyze(path, settings=Settings())
+    assert analysis.verdict == "no_data"
+    assert not roles(path)
+
+
+def test_lines_of_a_grid_search_are_no_curve(tmp_path: Path) -> None:
+    path = tmp_path / "results.txt"
+    lines = [f"layers={size}, hidden=32, epochs=20 -> MAE={lost(n)}" for n, (size, *_) in enumerate(GRID)]
+    path.write_text("Grid search\n" + "\n".join(lines) + "\n")
+    assert not roles(path)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "batch_size={last}, lr=0.001, loss={loss}",  # the last batch of an epoch is shorter
+        "hidden_size=64, lr=0.001, loss={loss}",  # a setting that stays
+        "epoch {n}, hidden_size={size}, loss={loss}",  # a network that grows is placed by epochs
+    ],
+)
+def test_a_curve_beside_settings_stays_one(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "train.log"
+    rows = [
+        row.format(n=n, loss=lost(n), last=7 if n % 4 == 3 else 32, size=32 * (1 + n // 8)) for n in range(24)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    assert "train.loss" in roles(path)
+
+
+def test_what_the_user_says_of_a_metric_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.csv"
+    rows = [f"{size},{dropout},{lr},{lost(n)},0.6" for n, (size, dropout, lr) in enumerate(GRID)]
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    assert "eval.loss" in roles(path, Settings(roles={"val_loss": "eval.loss"}))
