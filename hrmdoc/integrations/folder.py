@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,12 @@ class RunFolder:
         folder: is made where it is missing; one that holds a run already is gone on with.
         name: the id of the run.
         framework: as the monitor was told it.
+        command: how the run was started; None where this process is what was started.
     """
 
-    def __init__(self, folder: Path, name: str, framework: str) -> None:
+    def __init__(self, folder: Path, name: str, framework: str, command: Sequence[str] | None = None) -> None:
         self._folder, self._name, self._framework = folder, name, framework
+        self._command = list(command or (sys.executable, *sys.argv))
         self._resumed = (folder / "metrics.jsonl").exists()
         self._facts: dict[str, Any] = {}
         self._told: object = None
@@ -81,7 +83,7 @@ class RunFolder:
             "schema": "hrmdoc.run/1",
             "id": self._name,
             "framework": self._framework,
-            "command": [sys.executable, *sys.argv],
+            "command": self._command,
             "pid": os.getpid(),
             "config": plain,
             **{key.removeprefix("run."): value for key, value in self._facts.items()},

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,7 @@ class Monitor:
         share: of one core that the examination may take.
         settings: by default those nearest to the working folder.
         facts: canonical facts, such as `{"run.kind": "rl"}`.
+        command: how the run was started, where another process than this was.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Monitor:
         share: float = 0.003,
         settings: Settings | None = None,
         facts: Mapping[str, Any] | None = None,
+        command: Sequence[str] | None = None,
     ) -> None:
         self._folder = Path(to) if to is not None else None
         self.name = name or (self._folder.name if self._folder else Path.cwd().name)
@@ -86,6 +88,7 @@ class Monitor:
         self._stop, self._save, self._on_incident = stop, save, on_incident
         self._tell, self._rank, self._framework = tell, rank, framework
         self._config: dict[str, Any] = dict(config or {})
+        self._command = command
         self._given_boards: list[Board] = []
         self.enabled = given.enabled()
         self._begin()
@@ -220,7 +223,9 @@ class Monitor:
         from hrmdoc.integrations.examiner import Examiner  # with numpy and all rules: not in the loop's time
         from hrmdoc.integrations.folder import RunFolder
 
-        self._record = RunFolder(self._folder, self.name, self._framework) if self._folder else None
+        self._record: RunFolder | None = None
+        if self._folder:
+            self._record = RunFolder(self._folder, self.name, self._framework, self._command)
         return Examiner(self.name, folder=self._folder, **self._options)
 
     def _looked(self, examiner: Examiner, *, closed: bool = False) -> list[Incident]:

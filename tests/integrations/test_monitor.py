@@ -215,6 +215,12 @@ def test_a_folder_reads_as_the_run_was_seen(tmp_path: Path, losses: Iterator[flo
     assert (first["file"], first["line"]) == (str(tmp_path / "metrics.jsonl"), 202)
 
 
+def test_a_folder_keeps_how_the_run_was_started_where_another_process_was(tmp_path: Path) -> None:
+    with hrmdoc.Monitor(to=tmp_path, command=["python", "train.py"]) as monitor:
+        monitor.log(0, {"loss": 1.0})
+    assert json.loads((tmp_path / "run.json").read_text())["command"] == ["python", "train.py"]
+
+
 def test_a_second_run_in_the_folder_goes_on_there(tmp_path: Path) -> None:
     for begin in (0, 10):
         with hrmdoc.Monitor(to=tmp_path) as monitor:
