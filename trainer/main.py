@@ -6,7 +6,7 @@ import sys
 
 from hrmdoc.errors import HrmdocError
 
-from .commands.train import USAGE, train
+from .commands.train import train, usage
 
 COMMANDS = ("train", "evaluate", "dataset", "validate")
 
@@ -20,7 +20,7 @@ def main(argv: list[str]) -> int:
     """
     command, words = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("train", argv)
     if command == "train" and any(word in ("-h", "--help") for word in words):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(usage())
         return 0
     try:
         if command == "dataset":

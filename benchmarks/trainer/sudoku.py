@@ -13,13 +13,26 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
-def run(config: Path, seed: int, folder: Path) -> str:
-    """One run; a row of the table."""
-    place = folder / f"{config.stem}-{seed}"
-    words = [str(config), f"seed={seed}", f"run_dir={place}", "threads=1", "device=cpu"]
+@dataclass(frozen=True)
+class Reached:
+    """What a run reached: shares of boards wholly right, and the first step over 80 %."""
+
+    first: int | None
+    best: float
+    last: float
+    steps: int
+    cpu_s: float
+
+
+def run(words: Sequence[str], seed: int, folder: Path) -> Reached:
+    """Trains by the `words` of `hrmdoc train`, in a process of its own."""
+    place = folder / f"seed-{seed}"
+    words = [*words, f"seed={seed}", f"run_dir={place}", "threads=1", "device=cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run(
@@ -36,9 +49,8 @@ def run(config: Path, seed: int, folder: Path) -> str:
         for event in events
         if event["event"] == "evaluated"
     ]
-    first = next((str(step) for step, exact in scores if exact > 0.8), "never")
-    best = max(exact for _, exact in scores)
-    return f"| {seed} | {first} | {best:.1%} | {scores[-1][1]:.1%} | {scores[-1][0]} | {spent:.0f} s |"
+    first = next((step for step, exact in scores if exact > 0.8), None)
+    return Reached(first, max(exact for _, exact in scores), scores[-1][1], scores[-1][0], spent)
 
 
 def main() -> None:
@@ -53,7 +65,10 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         for seed in given.seeds:
-            print(run(given.config, seed, given.runs or Path(folder)), flush=True)
+            found = run([str(given.config)], seed, (given.runs or Path(folder)) / given.config.stem)
+            first = "never" if found.first is None else found.first
+            shares = f"{found.best:.1%} | {found.last:.1%}"
+            print(f"| {seed} | {first} | {shares} | {found.steps} | {found.cpu_s:.0f} s |", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,17 @@ stderr."""
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+STEP = re.compile(r"step (\d+)/(\d+) ")
 SHOWN = {
     "train/lm_loss": "lm_loss {:.3f}",
     "train/exact_accuracy": "exact {:.0%}",
@@ -31,6 +35,8 @@ class Screen:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._seen: dict[str, float] = {}
+        self._begun: float | None = None
+        self._first = 0
 
     def say(self, line: str) -> None:
         """One line. A step's own line is left to the bar where there is one."""
@@ -38,7 +44,7 @@ class Screen:
             return
         if self._bar is None:
             try:
-                sys.stderr.write(line + "\n")
+                sys.stderr.write(f"{line}{self._left(line)}\n")
                 sys.stderr.flush()
             except (
                 BrokenPipeError,
@@ -48,14 +54,27 @@ class Screen:
         elif not line.startswith("step "):
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
+    def _left(self, line: str) -> str:
+        """How long the run will take from a plain line's step on, at its speed so far (h:mm:ss)."""
+        found = STEP.match(line)
+        done = int(found[1]) - self._first if found else 0
+        if found is None or self._begun is None or done < 1:
+            return ""
+        spent = time.monotonic() - self._begun
+        return f" | left {timedelta(seconds=round(spent / done * (int(found[2]) - int(found[1]))))}"
+
     def begin(self, step: int, total: int) -> None:
         """Shows the bar, on a terminal."""
+        self._begun, self._first = time.monotonic(), step
         if not self.terminal:
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+        columns = (
+            *(MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), TextColumn("left")),
+            TextColumn("{task.description}"),
+        )
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task("", total=total, completed=step)
         self._bar.start()

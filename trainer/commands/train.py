@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from hrmdoc.errors import ConfigError, HrmdocError, UsageError
 
 from ..config import load as configs
-from ..config.overrides import AUTO, parse_overrides, read_yaml, run_settings
+from ..config.overrides import AUTO, parse_overrides, preset_names, read_yaml, run_settings
 from ..config.schema import TrainConfig
-from ..data.locate import check_data
+from ..data.locate import BUILTIN_PREFIX, check_data
+from ..data.sudoku_dataset import BUILTIN
 from ..launch import start as launch
 from .screen import Screen
 
@@ -31,15 +32,25 @@ USAGE = """usage: hrmdoc train [CONFIG.yaml] [key=value ...] [--detach]
        hrmdoc evaluate CHECKPOINT ... (hrmdoc evaluate --help)
        hrmdoc dataset sudoku|maze|arc|text|builtin ... (hrmdoc dataset --help)
 
-train trains an HRM. Keys are HRM's: data_path=builtin:sudoku-4x4 epochs=20 lr=1e-4 arch.hidden_size=32,
-preset=small,stable (presets: demo tiny small medium full stable mps trm text), resume=runs/latest.
---detach runs in the background; --slurm submits a batch job.
+Keys are HRM's: hrmdoc train preset=demo epochs=40 lr=1e-3 arch.hidden_size=64.
+A YAML file of them goes first. resume=auto alone goes on with the newest run below runs/ that did not end.
+--detach runs in the background; --slurm submits a batch job; --benchmark measures steps. "-" below: not set.
 """
 FIRST_RUNS = """
     hrmdoc train preset=demo                                       a first run: 4x4 Sudoku on one CPU thread
-    hrmdoc train preset=small data_path=builtin:sudoku-beginner    a larger one
+    hrmdoc train preset=sudoku                                     9x9 boards with 8 blanks, three minutes
     hrmdoc dataset --help                                          data of your own
     hrmdoc train --help                                            all options"""
+
+DATA = f"""data_path=FOLDER with train/ and test/ (hrmdoc dataset --help), or one of
+    {", ".join(f"{BUILTIN_PREFIX}{name}" for name in BUILTIN)}"""
+
+
+def usage() -> str:
+    """What `--help` prints: the calls, the presets, and all keys by group."""
+    from ..config.help import keys_help, presets_help
+
+    return f"{USAGE}{presets_help()}\n{keys_help()}\n"
 
 
 def train(words: list[str]) -> int:
@@ -52,8 +63,12 @@ def train(words: list[str]) -> int:
         raise UsageError("there is nothing to train on: name a preset or data", hint=FIRST_RUNS)
     request = launch.parse(words)
     file, overrides = split_words(request.words)
+    if file is not None and not file.exists() and file.name in preset_names():
+        raise UsageError(f"there is no file {file}", hint=f"the preset of that name: preset={file.name}")
     config = read_config(file, overrides)
     if request.job is None:  # a batch job may find it where it runs
+        if config.data_path == TrainConfig().data_path and not Path(config.data_path).is_dir():
+            raise UsageError("no data are named, and HRM's own are not here", hint=DATA)
         check_data(config.data_path)
     if request.detach or request.job is not None:
         _start_elsewhere(request, launch.name_of(config.run_dir, config.run_name))
@@ -157,15 +172,29 @@ def read_config(file: Path | None, words: list[str]) -> TrainConfig:
     Raises:
         ConfigError: it is wrong, or there is no run to resume.
     """
-    resume = parse_overrides(words).get("resume") or (read_yaml(file).get("resume") if file else None)
-    if resume is None or resume.value in (None, AUTO):
+    given = parse_overrides(words)
+    resume = given.get("resume") or (read_yaml(file).get("resume") if file else None)
+    if resume is not None and resume.value == AUTO and file is None and len(given) == 1:
+        place = _newest_unfinished()
+        words = [f"resume={place}"]
+    elif resume is None or resume.value in (None, AUTO):
         return configs.load(file, words)
-    place = Path(str(resume.value))
+    else:
+        place = Path(str(resume.value))
     base = run_settings(place)
     if not base:
         hint = "name a run directory, or one of its checkpoints/step_<N>"
         raise ConfigError("there is no run to resume here", file=place, hint=hint)
     return configs.load(file, words, base=base)
+
+
+def _newest_unfinished() -> Path:
+    """The run that `resume=auto` means where nothing else is said."""
+    from ..setup.place import RUNS, unfinished
+
+    for run in unfinished(RUNS):
+        return run
+    raise ConfigError("no run here is unfinished", file=RUNS, hint=f"start one:{FIRST_RUNS}")
 
 
 def split_words(argv: list[str]) -> tuple[Path | None, list[str]]:

@@ -9,6 +9,7 @@ import math
 import types
 from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import reduce
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -61,6 +62,11 @@ def load(file: Path | None = None, words: Sequence[str] = (), base: Settings | N
 def key_types() -> dict[str, Any]:
     """Every dotted key and its type."""
     return dict(_walk(TrainConfig, ""))
+
+
+def dump_keys(config: TrainConfig) -> dict[str, Any]:
+    """Every dotted key and its value."""
+    return {key: reduce(getattr, key.split("."), config) for key in key_types()}
 
 
 def dump(config: TrainConfig) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,21 @@ def run_settings(path: Path) -> Settings:
     return {} if file is None else read_yaml(file)
 
 
+def preset_names() -> list[str]:
+    """The presets there are."""
+    return sorted(path.stem for path in PRESETS.glob("*.yaml"))
+
+
+def preset_title(name: str) -> str:
+    """The first sentence of a preset's file."""
+    lines = (PRESETS / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    head = " ".join(line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), lines))
+    return head.partition(". ")[0].rstrip(".")
+
+
 def read_preset(name: str) -> Settings:
     """The settings of one preset, or of several joined by commas (later ones win)."""
-    known = sorted(path.stem for path in PRESETS.glob("*.yaml"))
+    known = preset_names()
     settings: Settings = {}
     for part in name.split(","):
         if part not in known:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from typing import Any
 
 from ..config import load as configs
@@ -14,6 +13,7 @@ from ..loop.job import Job
 from ..model.selfcheck import positions_mix
 from ..parallel.world import settings
 from ..rundir.tb import Row
+from .place import recorded
 
 DEAF = (
     "self-check: the state at a position does not depend on the tokens at others: attention runs over a "
@@ -24,8 +24,7 @@ DEAF = (
 def begin(job: Job, facts: dict[str, Any], resumed: bool, notes: list[str]) -> None:
     """Writes what runs into the run directory, and into its log what a person should know at the start."""
     config, run, state = job.config, job.run, job.state
-    # Without these three the file starts a new run of its own when it is used again, as after a patch.
-    run.describe(configs.dump(replace(config, run_dir=None, run_name=None, resume=None)), facts)
+    run.describe(recorded(config), facts)
     for note in filter(None, notes):
         run.log(note)
     begun = {"restarts": state.restarts, "total_steps": job.total_steps, "fault": config.fault}

@@ -103,7 +103,9 @@ def make_job(config: TrainConfig, source: str | None, say: Say) -> Job:
     again = (
         "warning: an earlier start of this run ended before its first checkpoint; beginning at step 0 again"
     )
-    begin(job, facts, place.resume is not None, [tuning, again if place.again else ""])
+    fresh = config.resume == AUTO and place.resume is None and not place.again
+    new = "resume=auto: no unfinished run of this configuration is here; a new one begins"
+    begin(job, facts, place.resume is not None, [tuning, again if place.again else "", new if fresh else ""])
     return job
 
 

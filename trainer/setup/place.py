@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hrmdoc.errors import ConfigError
 
+from ..config.load import dump
 from ..config.overrides import AUTO
 from ..config.schema import TrainConfig
 from ..launch.env import launch_of, restarted
 from ..rundir import directory as rundir
 from ..state.kept import NAME, found
+
+RUNS = Path("runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Place:
     again: bool = False
 
 
-def choose(config: TrainConfig, env: Mapping[str, str], root: Path = Path("runs")) -> Place:
+def choose(config: TrainConfig, env: Mapping[str, str], root: Path = RUNS) -> Place:
     """The place of a run. A run that torchrun or Slurm starts again goes on in its own directory.
 
     Raises:
@@ -47,25 +50,51 @@ def checkpoints(config: TrainConfig, run: Path) -> Path:
 
 
 def _own(config: TrainConfig, env: Mapping[str, str], root: Path) -> Path | None:
-    """The directory that an earlier start of this same run made, if there was one."""
+    """The directory that an earlier start of this same run made, if there was one. With resume=auto that is
+    also the newest run of this very configuration that did not come to its end."""
     if config.run_dir or config.run_name:
         path = Path(config.run_dir) if config.run_dir else root / str(config.run_name)
         return path if (path / "run.json").is_file() else None
     launch = launch_of(env)
-    runs = (
-        sorted(root.glob("*/run.json"), key=lambda file: file.stat().st_mtime, reverse=True) if launch else []
-    )
-    return next(
-        (file.parent for file in runs if not file.parent.is_symlink() and _launch(file) == launch), None
-    )
+    for run in _newest_first(root) if launch else []:
+        if _fact(run, "launch") == launch:
+            return run
+    if config.resume != AUTO:
+        return None
+    wanted = recorded(config)
+    return next((run for run in unfinished(root) if _text(run) == wanted), None)
 
 
-def _launch(file: Path) -> object:
+def unfinished(root: Path) -> list[Path]:
+    """The runs below `root` that did not come to their end, the newest first."""
+    return [run for run in _newest_first(root) if _fact(run, "state") in ("running", "stopped", "crashed")]
+
+
+def _newest_first(root: Path) -> list[Path]:
+    files = [file for file in root.glob("*/run.json") if not file.parent.is_symlink()]
+    return [file.parent for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)]
+
+
+def recorded(config: TrainConfig) -> str:
+    """What the run directory keeps of a configuration: without the three keys that name the run, so that the
+    file starts a new one when it is used again, as after a patch."""
+    return dump(replace(config, run_dir=None, run_name=None, resume=None))
+
+
+def _text(run: Path) -> str | None:
     try:
-        known = json.loads(file.read_text(encoding="utf-8"))
+        return (run / "config.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
-    return known.get("launch") if isinstance(known, dict) else None
+
+
+def _fact(run: Path, name: str) -> object:
+    """What run.json says under that name."""
+    try:
+        known = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known.get(name) if isinstance(known, dict) else None
 
 
 def _where(config: TrainConfig, resumed: Path | None, root: Path) -> Path:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from hrmdoc.trainer.config.help import GROUPS
+from hrmdoc.trainer.config.load import key_types
+from hrmdoc.trainer.config.overrides import preset_names
 from hrmdoc.trainer.main import main
 
 
@@ -174,10 +177,6 @@ def test_without_a_word_a_person_learns_what_to_start_with(
     assert "hrmdoc train preset=demo" in capsys.readouterr().err
 
 
-def test_help_is_printed() -> None:
-    assert main(["train", "--help"]) == 0
-
-
 def test_a_run_whose_last_state_was_not_saved_ends_with_an_error_and_names_the_one_that_was(
     lab: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,3 +209,38 @@ def test_a_second_trainer_is_kept_out_of_a_folder_until_the_first_has_ended(
     first.run.close(2, "stopped")
     first.state.feed.close()
     assert main([*words, "max_steps=6"]) == 0
+
+
+def test_help_names_every_key_once_with_its_default_and_every_preset(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["train", "--help"]) == 0
+    printed = capsys.readouterr().out
+    named = [key for keys in GROUPS.values() for key in keys]
+    assert sorted(named) == sorted(key_types())
+    assert all(f"  {key}=" in printed for key in named)
+    assert "lr=0.0001" in printed
+    assert "ema=false" in printed
+    assert all(f"\n  {name} " in printed for name in preset_names())
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["epochs=3"], "no data are named"),
+        (["preset=small"], "builtin:sudoku-4x4"),
+        (["demo"], "preset=demo"),
+        (["resume=auto"], "no run here is unfinished"),
+    ],
+)
+def test_what_a_beginner_leaves_out_is_named(
+    words: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *words]) == 2
+    assert expected in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
