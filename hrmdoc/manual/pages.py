@@ -72,7 +72,7 @@ def manual(commands: click.Group) -> Manual:
         "Playbooks": _below(made, "playbooks"),
         **{sort.capitalize(): _below(made, sort) for sort in rules.SORTS},
         "Reference": _below(made, "reference"),
-        "More": tuple(by_hand[name] for name in LAST),
+        "More": (*(by_hand[name] for name in LAST), *_below(by_hand, "benchmarks")),
     }
     return Manual(chapters, files)
 

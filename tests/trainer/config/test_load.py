@@ -205,6 +205,6 @@ def test_every_preset_is_valid() -> None:
     from hrmdoc.trainer.config.overrides import PRESETS
 
     names = [path.stem for path in PRESETS.glob("*.yaml")]
-    assert len(names) == 9
+    assert len(names) == 10
     for name in names:
         assert configs.load(None, [f"preset={name}"]).preset == name
