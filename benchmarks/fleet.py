@@ -1,8 +1,8 @@
 """Many runs: `python -m benchmarks.fleet --runs 1000 --engines serial,local-1,local-2,ray-2`.
 
 Generates runs (a log of 24 points and a config each; every tenth is sick), then triages them with each engine
-from nothing, and once more with what the first pass kept. Prints seconds, runs a second, memory, and how many
-folders and files were opened to list them.
+from nothing, and once more with what the first pass kept, and reviews them. Prints seconds, runs a second,
+memory, and how many folders and files were opened to list them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
+import psutil
+
+from hrmdoc.fleet.chapters import Review
 from hrmdoc.fleet.engines import Name
 from hrmdoc.fleet.examine import examined
+from hrmdoc.fleet.review import html
 from hrmdoc.fleet.store import Store
 from hrmdoc.fleet.triage import MOST_FILES, Asked, Triage
 from hrmdoc.fleet.work import Item, Request, examine
@@ -42,7 +47,8 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--runs", type=int, default=1000)
     asked.add_argument("--engines", default="serial,local-1,local-2")
-    asked.add_argument("--again", action="store_true", help="also triage, twice, through the cache")
+    asked.add_argument("--again", action="store_true", help="triage twice through the cache, then review")
+    asked.add_argument("--review", action="store_true", help="review from nothing")
     words = asked.parse_args()
     sys.addaudithook(_heard)
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
@@ -64,6 +70,8 @@ def main() -> None:
                 figures["worker_mb"] = round(max(one.memory for one in found) / 1e6)
                 figures["sick"] = sum(one.summary.sick for one in found)
                 figures["lost"] = sum(one.lost for one in found)
+        if words.review:
+            _review([str(root)], words.runs, None)
         if words.again:
             for name in ("first pass", "second pass"):
                 store = Store(Path(folder) / "cache.sqlite")
@@ -71,7 +79,45 @@ def main() -> None:
                     fleet = Triage([str(root)], request, store).run(Asked(), lambda _: lambda _: None)
                     store.close()
                     figures["known"] = fleet.known
+            _review([str(root)], words.runs, Path(folder) / "cache.sqlite")
             print(json.dumps({"cache_mb": round((Path(folder) / "cache.sqlite").stat().st_size / 1e6, 1)}))
+
+
+def _review(paths: list[str], runs: int, cache: Path | None) -> None:
+    """The review as HTML: seconds, and the memory of all its processes together at their most."""
+    store = Store(cache, kept=cache is not None)
+    with _measured("review" + (" of what is known" if cache else ""), runs) as figures, _watched(figures):
+        groups = runs_below(paths, how=Listing(store, MOST_FILES))
+        request = Request(Settings(), folder=os.getcwd())
+        found = Review(request, store, lambda _: lambda _: None).reviewed(groups, "html", lambda _: True)
+        figures["html_kb"] = len(html(found).encode()) // 1000
+    store.close()
+
+
+@contextmanager
+def _watched(figures: dict[str, Any]) -> Iterator[None]:
+    """Adds the CPU seconds of the processes that work, and the most memory of all together, pages that they
+    share counted once."""
+    over, most, spent = Event(), [0], dict[int, float]()
+
+    def look() -> None:
+        while not over.wait(0.3):
+            total = 0
+            for one in (own, *own.children(recursive=True)):
+                with suppress(psutil.Error):
+                    total += one.memory_full_info().pss
+                    spent[one.pid] = sum(one.cpu_times()[:2]) if one.pid != own.pid else 0.0
+            most[0] = max(most[0], total)
+
+    own = psutil.Process()
+    thread = Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        figures.update(all_mb=round(most[0] / 1e6), children_cpu=round(sum(spent.values()), 1))
 
 
 def generate(root: Path, count: int) -> None:

@@ -29,7 +29,7 @@ VERDICTS = ("critical", "warning", "no_data", "incomplete", "info", "healthy")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema hrmdoc.triage/1).")
 @format_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print a row for each run as CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print a row for each run, or group, as CSV.")
 @click.option("--group-by", "by", metavar="KEY", help="Sum up by cause, host, user, framework, or a setting.")
 @click.option("--verdict", "verdicts", multiple=True, type=click.Choice(VERDICTS), help="Show these alone.")
 @click.option("--cause", "causes", multiple=True, metavar="CAUSE", help="Show runs with this leading cause.")
@@ -73,6 +73,8 @@ def command(
     from hrmdoc.fleet.work import Request
 
     form = chosen(form, json=as_json, csv=as_csv)
+    if by and form not in ("text", "json", "csv"):
+        raise UsageError(f"--group-by goes with the table, --json and --csv, not with --format {form}")
     settings = own_settings.load(Path.cwd())
     asked = Asked(verdicts, _meant(causes, settings), _moment(since))
     request = Request(settings, stated(kind, facts, roles), "", os.getcwd())
@@ -93,7 +95,7 @@ def command(
     if form == "json":
         click.echo(tables.as_json(fleet, groups, by or ""))
     elif form == "csv":
-        click.echo(tables.as_csv(fleet.runs), nl=False)
+        click.echo(tables.groups_as_csv(groups, by) if by else tables.as_csv(fleet.runs), nl=False)
     elif form != "text":
         from hrmdoc.fleet.results import of_summary
 

@@ -39,14 +39,17 @@ def show(fleet: Fleet, console: Console, *, verbose: bool = False, quiet: bool =
     """Prints the runs, the worst first; those that fail alike are folded and healthy ones are counted, unless
     `verbose`. `quiet`: the counts alone."""
     runs = fleet.runs
+    if not runs:
+        put(console, Text(f"None of {counted(fleet.examined, 'run')} is one of those asked for"))
+        return
     counts = Counter(run.verdict for run in runs)
     verdicts = ", ".join(f"{counts[name]:,} {spelt(name).lower()}" for name in SEVEREST if counts[name])
     verdict = worst(runs)
     lead = Text(f"{ICONS[verdict]} {spelt(verdict)}  ", style=COLOURS[verdict])
-    put(console, lead.append(f"{counted(len(runs), 'run')}: {verdicts or 'none'}", style="not dim bold"))
+    put(console, lead.append(f"{counted(len(runs), 'run')}: {verdicts}", style="not dim bold"))
     if fleet.changes is not None:
         put(console, Text(_changed(fleet.changes)))
-    if quiet or not runs:
+    if quiet:
         return
     console.print()
     letters = {group.name: _letter(place) for place, group in enumerate(fleet.failure_modes)}
@@ -63,7 +66,7 @@ def show(fleet: Fleet, console: Console, *, verbose: bool = False, quiet: bool =
             Text(safe(_in(separation.folder) + separation.said)),
             lead=Text("Separates: ", style="bold"),
         )
-    if runs[0].sick:
+    if runs[0].sick and runs[0].path != "-":
         put(
             console,
             Text(f"hrmdoc analyze {typed(runs[0].path)}", style="cyan"),
@@ -217,6 +220,17 @@ def as_csv(runs: Sequence[Summary]) -> str:
     writer.writerow(COLUMNS)
     for run in runs:
         writer.writerow([_cell(value) for value in _cells(run)])
+    return out.getvalue()
+
+
+def groups_as_csv(groups: Sequence[Group], by: str) -> str:
+    """A row for each group."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_cell(by), "runs", "sick", "lost_steps", "lost_gpu_hours"])
+    for one in groups:
+        row = (one.name, len(one.runs), one.sick, one.lost_steps, one.lost_hours)
+        writer.writerow([_cell(value) for value in row])
     return out.getvalue()
 
 

@@ -70,6 +70,7 @@ class Fleet:
         runs: the worst first.
         failure_modes: sick runs that fail in the same way, the most severe and largest first.
         known: how many were known from an earlier triage.
+        examined: how many runs there are, whether they are shown or not.
     """
 
     runs: tuple[Summary, ...]
@@ -78,6 +79,7 @@ class Fleet:
     changes: Changes | None
     known: int
     problems: tuple[Damage, ...] = ()
+    examined: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,9 @@ class Triage:
         runs = ranked(found)
         changes = self._changes(runs, complete=math.isinf(asked.since))
         shown = tuple(run for run in runs if asked.shows(run))
-        return Fleet(shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems))
+        return Fleet(
+            shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems), len(runs)
+        )
 
     def _changes(self, runs: Sequence[Summary], *, complete: bool) -> Changes | None:
         """What differs from the last triage at these paths; None at the first."""

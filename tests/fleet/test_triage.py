@@ -238,3 +238,18 @@ def test_three_hundred_runs(apart: Path, shown: Shown) -> None:
     assert len(found["runs"]) == 300
     assert sum(run["verdict"] == "critical" for run in found["runs"]) == 30
     assert found["failure_modes"][0]["sick"] == 30
+
+
+def test_where_none_is_shown_it_says_of_how_many(fleet: Path, shown: Shown) -> None:
+    assert shown("runs", "--verdict", "warning") == "None of 9 runs is one of those asked for\n"
+    assert main(["triage", "runs", "--verdict", "warning"]) == 0
+
+
+def test_groups_are_rows_of_the_csv_and_refused_where_there_is_no_place_for_them(
+    fleet: Path, shown: Shown, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *rows = csv.reader(io.StringIO(shown("runs", "--group-by", "learning_rate", "--csv")))
+    assert first[:3] == ["learning_rate", "runs", "sick"]
+    assert sorted(row[:3] for row in rows) == [["0.0003", "5", "1"], ["0.5", "4", "4"]]
+    assert main(["triage", "runs", "--group-by", "cause", "--format", "sarif"]) == 2
+    assert "--group-by goes with" in capsys.readouterr().err
