@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks.lab.metrics import wilson
@@ -24,17 +25,16 @@ from benchmarks.wild import Judged, is_open, judge
 from hrmdoc.settings import Settings
 
 RESULT = Path(__file__).with_name("ratios.md")
-STRENGTH = 4.0
-"""A rule's rates are drawn to the rate of both groups together as by so many more logs of each."""
 FEWEST = 3
 """Logs that show a rule from which its row is printed."""
 INTRODUCTION = """# Likelihood ratios of the rules
 
 Made by `python -m benchmarks.ratios FOLDER... --write` at {commit}, on the open halves of samples of public
 logs that people labelled before any program had seen them. *Loud*: the rule fired as a warning or worse,
-*quiet*: as information. Ratios are shrunk to 1 as by {strength:g} more logs of each group; the range is that
-over all repositories left out, one at a time. Runs of which a rule says the same whether they are ill or
-well have a ratio of 1."""
+*quiet*: as information. The logarithm of each ratio is shrunk to 0 by its variance against the spread of all
+of them (empirical Bayes), so that a rule that few logs show is worth little; the range is that over all
+repositories left out, one at a time. The two ways to alarm are no fair match: the rules behind the verdict
+were mended while looking at these logs, while the ratios never saw the repository that they judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Log:
         return frozenset((name, "loud" if name in one.loud else "quiet") for name in one.fired)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counts:
     """How many faults and other logs there are, and how many of each show a sign."""
 
@@ -71,9 +71,22 @@ class Counts:
 
     def ratio(self, sign: tuple[str, str]) -> float:
         """The likelihood ratio of a sign, shrunk to 1."""
-        hit, false = self.on_faults[sign], self.on_others[sign]
-        pooled = STRENGTH * (hit + false + 1) / (self.faults + self.others + 2)
-        return (hit + pooled) / (self.faults + STRENGTH) / ((false + pooled) / (self.others + STRENGTH))
+        log, variance = self._raw(sign)
+        return math.exp(log * self.spread / (self.spread + variance))
+
+    @cached_property
+    def spread(self) -> float:
+        """Variance of the true log ratios over all signs, by moments: what their scatter leaves behind their
+        errors, each sign weighing as much as it is known."""
+        raw = [self._raw(sign) for sign in self.on_faults | self.on_others]
+        weights = sum(1 / variance for _, variance in raw)
+        return max(0.0, sum((log**2 - v) / v for log, v in raw) / weights) if raw else 0.0
+
+    def _raw(self, sign: tuple[str, str]) -> tuple[float, float]:
+        """The log ratio and its variance; half a log is added to each count, so that none is zero."""
+        hit, false = self.on_faults[sign] + 0.5, self.on_others[sign] + 0.5
+        log = math.log(hit / (self.faults + 1)) - math.log(false / (self.others + 1))
+        return log, 1 / hit - 1 / (self.faults + 1) + 1 / false - 1 / (self.others + 1)
 
     def probability(self, signs: Iterable[tuple[str, str]]) -> float:
         """That a log which shows these has a fault, were they independent."""
@@ -110,7 +123,7 @@ def report(logs: Sequence[Log]) -> Iterable[str]:
     faults = [log.judged.fault for log in logs]
     stated = [by_repo[log.repo].probability(log.signs) for log in logs]
     alarmed = [log.judged.alarmed for log in logs]
-    yield INTRODUCTION.format(commit=commit(), strength=STRENGTH)
+    yield INTRODUCTION.format(commit=commit())
     yield f"\n{len(logs)} logs of {len(by_repo)} repositories.\n"
     yield "| alarm | recall | precision | false alarms | faults above others |\n|---|---|---|---|---|"
     yield row("the verdict", alarmed, faults, [float(a) for a in alarmed])

@@ -19,9 +19,12 @@ def test_what_shows_on_both_groups_alike_is_worth_nothing() -> None:
     assert Counts.of(logs).ratio(SIGN) == pytest.approx(1.0)
 
 
-def test_few_logs_say_less_than_many_of_the_same_share() -> None:
-    few = [log("a", "loss-spike", fault=True), log("b")]
-    assert 1 < Counts.of(few).ratio(SIGN) < Counts.of(few * 20).ratio(SIGN)
+def test_a_rule_that_few_logs_show_is_worth_little_however_well_they_agree() -> None:
+    telling = ("loss-doubled", "loss-zero", "score-zero", "loss-plateau")
+    many = [log("a", *telling, fault=True)] * 20 + [log("b", *telling)] + [log("b")] * 99
+    counts = Counts.of([*many, log("c", "loss-spike", fault=True)])
+    few, often = counts.ratio(SIGN), counts.ratio(("loss-doubled", "loud"))
+    assert 1 < few < 10 < often
 
 
 def test_a_repository_does_not_count_for_itself() -> None:
