@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -87,13 +88,7 @@ class _Redis:
     """A key with an expiry."""
 
     def __init__(self, url: str, key: str) -> None:
-        from redis import Redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        self._key = key
-        limits: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S}
-        self._client = Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits)
+        self._key, self._client = key, _client(url)
 
     def write(self, text: str, expires_s: int) -> None:
         """Sets the key."""
@@ -107,6 +102,17 @@ class _Redis:
             return None
         age = EXPIRES_S - left / 1000 if left > 0 else 0.0
         return Sign(value[:LONGEST].decode("utf-8", "replace"), max(0.0, age), value)
+
+
+@cache
+def _client(url: str) -> Any:
+    """One for all keys of a Redis: each keeps connections of its own."""
+    from redis import Redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    limits: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S}
+    return Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits)
 
 
 def target(where: str, name: str) -> Target:

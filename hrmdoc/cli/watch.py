@@ -31,15 +31,19 @@ from hrmdoc.cli.shared.options import (
     worst,
 )
 from hrmdoc.cli.shared.runs import facts_of_config
-from hrmdoc.cli.shared.watch_all import watch_all
+from hrmdoc.cli.shared.watch_all import Asked, watch_all
 from hrmdoc.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis
     from hrmdoc.live.watch import Observer, Watch
+    from hrmdoc.settings import Settings
+
+_DEFAULT = click.core.ParameterSource.DEFAULT
 
 
 @click.command("watch")
+@click.pass_context
 @click.argument("path")
 @click.option(
     "--interval",
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
 @run_options
 @fail_on_option
 def command(
+    context: click.Context,
     path: str,
     *,
     interval: float,
@@ -99,14 +104,17 @@ def command(
 
     With --all every run below PATH is followed: new ones as they appear, until they end. Each incident is a
     line with its run; Enter or SIGUSR1 shows all runs as a table, and --once prints that. Several watchers of
-    the same PATH share the runs out, and take over those of one that died.
+    the same PATH share the runs out, and take over those of one that died. --heartbeat then names a folder
+    that holds FOLDER/RUN/heartbeat.json, or a Redis with a key hrmdoc:heartbeat:RUN; --interval is that
+    between two readings of each run; the machine is not measured.
     """
     from hrmdoc import settings as own_settings
     from hrmdoc.live.watch import Watch
 
     copy = None
+    given = {name for name in context.params if context.get_parameter_source(name) is not _DEFAULT}
     if every or leases is not None:
-        _refuse(every=every, act=act, heartbeat=heartbeat, config=config, path=path)
+        _refuse(given, path, every=every)
     if path == "-":
         path, copy = _kept_pipe()
     elif not os.path.lexists(path):
@@ -114,10 +122,20 @@ def command(
             raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
         _wait_for(path, interval)
     if every:
-        options = {**stated(kind, facts, roles), "remember": not no_state}
+        options = {**stated(kind, facts, roles), "remember": not no_state, "act": act}
         found = own_settings.load(Path.cwd())
-        told = (metrics, metrics_file)
-        return watch_all(path, found, options, once=once, leases=leases, metrics=told, fail_on=fail_on)
+        if act:
+            check_policy(found)
+            _refuse_shared_questions(found, leases)
+        asked = Asked(
+            once=once,
+            leases=leases,
+            metrics=(metrics, metrics_file),
+            fail_on=fail_on,
+            heartbeat=heartbeat,
+            poll_s=interval if "interval" in given else None,
+        )
+        return watch_all(path, found, options, asked)
     settings = beating(own_settings.load(Path.cwd()), heartbeat)
     watch = Watch(
         path,
@@ -144,20 +162,24 @@ def command(
     return status(worst((analysis.verdict, *still)), fail_on or settings.fail_on)
 
 
-def _refuse(*, every: bool, act: bool, heartbeat: str | None, config: Path | None, path: str) -> None:
+def _refuse(given: set[str], path: str, *, every: bool) -> None:
     """What does not go with `--all`, or not without it."""
     if path == "-":
         raise UsageError("--all wants a folder, not what is piped in", hint="hrmdoc watch ROOT --all")
     hint = "name one run: hrmdoc watch RUN"
     if not every:
         raise UsageError("--leases goes with --all", hint="hrmdoc watch ROOT --all --leases FOLDER")
-    if act:
-        raise UsageError("--act goes with one run, not with --all", hint=hint)
-    if config is not None:
+    if "config" in given:
         raise UsageError("--config is that of one run, not of --all", hint=hint)
-    if heartbeat is not None:
-        what = "--heartbeat is the place of one run; with --all each run's heartbeat.json is read"
-        raise UsageError(what, hint=hint)
+    if "measure" in given:
+        raise UsageError("--measure goes with one run: with --all the machine is not measured", hint=hint)
+
+
+def _refuse_shared_questions(settings: Settings, leases: Path | None) -> None:
+    """A person answers beside a run, where several watchers of a shared folder do not look."""
+    if leases is not None and settings.policy.ask:
+        hint = "leave out --leases, or policy.ask"
+        raise UsageError("policy.ask does not go with --act and --leases", file=settings.origin, hint=hint)
 
 
 def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:

@@ -93,8 +93,11 @@ class Follower:
         for folder in self.folders - self._stamps.keys():
             self._stamps[folder] = 0
 
-    def poll(self) -> bool:
+    def poll(self, until: Callable[[], bool] = lambda: False) -> bool:
         """Reads what is new; whether there was anything.
+
+        Args:
+            until: asked after each block; nothing more is read once it is true, until the next call.
 
         Raises:
             InputError: a path that the user named does not exist.
@@ -106,8 +109,13 @@ class Follower:
                 self.find()
         before = self._run.version
         for file in self._files.values():
-            file.read()
+            file.read(until)
         return self._run.version != before
+
+    @property
+    def behind(self) -> bool:
+        """Whether the last poll left something to be read."""
+        return any(file.behind for file in self._files.values())
 
     @property
     def gone(self) -> bool:

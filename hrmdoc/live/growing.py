@@ -23,6 +23,10 @@ BEGIN = 512
 """First bytes of a file that stay the same while it is only appended to."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Growing:
     """A file that is followed.
 
@@ -46,7 +50,7 @@ class Growing:
         self._session = readers.open_source(source, wanted)
         self._offset = 0
         self._stamp: tuple[int, ...] = ()
-        self._gone = False
+        self._gone = self._behind = False
         self._noted: set[str] = set()
 
     @property
@@ -54,8 +58,18 @@ class Growing:
         """Whether it was not there when it was read last."""
         return self._gone
 
-    def read(self) -> None:
-        """Takes in what is new."""
+    @property
+    def behind(self) -> bool:
+        """Whether the last read left something for the next one."""
+        return self._behind and not self._gone
+
+    def read(self, until: Callable[[], bool] = _never) -> None:
+        """Takes in what is new.
+
+        Args:
+            until: asked after each block; a log is not read on once it is true, until the next call. What is
+                read as a whole, is.
+        """
         path = self.source.path
         try:
             status = os.stat(path)
@@ -71,20 +85,20 @@ class Growing:
             self._note("is no regular file any more and is not read")
             return
         self._gone = False
-        if self._stamped(status) == self._stamp and status.st_ino == self.inode:
+        if self._stamped(status) == self._stamp and status.st_ino == self.inode and not self._behind:
             return
         try:
             with open_regular(path) as file:
-                self._take(file)
+                self._take(file, until)
         except OSError as error:
-            self._stamp = ()  # it is tried again, whether or not it changes
+            self._stamp, self._behind = (), False  # it is tried again, whether or not it changes
             if error.errno != errno.ESTALE:  # on a network file system that comes and goes
                 self._note(f"cannot be read: {error.strerror}")
             return
         if self.whole:
             self._run.extend(self._session.close())
 
-    def _take(self, file: BinaryIO) -> None:
+    def _take(self, file: BinaryIO, until: Callable[[], bool]) -> None:
         """Takes in what is new in the file that lies there now, maybe another one than a moment ago."""
         status = os.fstat(file.fileno())
         if self.inode and (self.whole or status.st_ino != self.inode or status.st_size < self._offset):
@@ -94,7 +108,7 @@ class Growing:
         if not begin.startswith(self.begin):
             self._replace()
         self.begin = begin
-        self._take_from(file)
+        self._take_from(file, _never if self.whole else until)
 
     def _stamped(self, status: os.stat_result) -> tuple[int, ...]:
         return status.st_size, status.st_mtime_ns, *(_journal(self.source.path) if self.whole else ())
@@ -138,14 +152,18 @@ class Growing:
         self.renamed.setdefault(self.inode, self.begin)
         self.begin = b""  # the new file goes on; it takes no point of the old one back
 
-    def _take_from(self, file: BinaryIO) -> None:
+    def _take_from(self, file: BinaryIO, until: Callable[[], bool] = _never) -> None:
         """Reads a file on from where the last read ended."""
         file.seek(self._offset)
+        self._behind = False
         while block := file.read(BLOCK):
             self._offset += len(block)
             before = self._session.lines
             self._run.extend(self._session.feed(block))
             self._run.line_count += self._session.lines - before
+            if len(block) == BLOCK and until():
+                self._behind = True
+                return
 
     def _replace(self) -> None:
         """The file was written anew in place, as a table is whose header got another column: its points are

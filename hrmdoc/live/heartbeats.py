@@ -22,13 +22,19 @@ class Heartbeats:
         of: where the signs are.
         say: gets a line when they cannot be read.
         steady: seconds of a clock that nobody sets.
+        owed: whether a run that never gave a sign is silent; else nothing is known of it.
     """
 
     def __init__(
-        self, of: Target, say: Callable[[str], None], steady: Callable[[], float] = time.monotonic
+        self,
+        of: Target,
+        say: Callable[[str], None],
+        steady: Callable[[], float] = time.monotonic,
+        *,
+        owed: bool = True,
     ) -> None:
         self._of, self._say, self._steady = of, say, steady
-        self._began = steady()
+        self._began = steady() if owed else math.nan
         self._stamp: object = None
         self._seen = math.nan
         self._ended = self._failing = False
@@ -52,8 +58,17 @@ class Heartbeats:
             return math.nan
         return self._began if math.isnan(self._seen) else self._seen
 
-    def read(self) -> None:
-        """Looks for a new sign."""
+    @property
+    def closed(self) -> bool:
+        """Whether nobody asks for it any more."""
+        return self._done.is_set()
+
+    def fail(self) -> None:
+        """Takes in that nothing can be read where it would be."""
+        self._failing = True
+
+    def read(self) -> bool:
+        """Looks for a new sign; whether the place could be read."""
         now = self._steady()
         try:
             found = self._of.read()
@@ -61,10 +76,11 @@ class Heartbeats:
             if not self._failing:
                 self._say(f"the heartbeat cannot be read: {redact(clean(str(error), 200))}")
             self._failing = True
-            return
+            return False
         self._failing = False
         if found is not None:
             self._take(found, now)
+        return True
 
     def _take(self, found: Sign, now: float) -> None:
         if found.stamp == self._stamp:

@@ -67,6 +67,14 @@ class Treatment:
         for action in self.taken:
             self._count(action)
 
+    def has_work(self, analysis: Analysis) -> bool:
+        """Whether `treat` may have something to do."""
+        return bool(self.taken) or analysis.verdict in ("warning", "critical")
+
+    def close(self) -> None:
+        """Lets another watch treat the run."""
+        self._journal.close()
+
     def treat(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
 

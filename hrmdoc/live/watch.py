@@ -64,6 +64,7 @@ class Watch:
         prepared: settings and rules that were loaded before, as for many runs.
         keep: where what was found is kept, instead of beside the run or in the user's state folder.
         config: settings that have the last word, as those of a config that lies elsewhere.
+        heartbeats: of the run, where the caller reads them; else those that the settings name.
     """
 
     def __init__(
@@ -84,9 +85,10 @@ class Watch:
         prepared: Prepared | None = None,
         keep: Path | None = None,
         config: Sequence[Fact] = (),
+        heartbeats: Heartbeats | None = None,
     ) -> None:
         self.path = path
-        self._config = config
+        self._config, self._beats = config, heartbeats
         self._also = also
         self._interval = interval
         self._options: dict[str, Any] = {
@@ -115,7 +117,7 @@ class Watch:
         self._follower.find()
         self.session.other_runs = self._follower.other_runs
         self._followed = followed = Path(self._follower.folder or self._real)
-        self._heartbeats = self._named_heartbeats(followed)
+        self._heartbeats = self._beats or self._named_heartbeats(followed)
         beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
         self.pulse = Pulse(self.session.run, self._files, self._now, self._steady, beaten)
         self.folder = (self._keep or state_folder(followed)) if self._remember else None
@@ -176,17 +178,26 @@ class Watch:
             waker.close()
         yield self.finish()
 
-    def poll(self) -> None:
-        """Takes in what was written since the last call; waits for nothing."""
+    def poll(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Takes in what was written since the last call; waits for nothing.
+
+        Args:
+            until: asked now and then; what was not read once it is true is left to the next call.
+        """
         self._moved = self._has_moved() or self._moved
-        self._take_in()
+        self._take_in(until)
+
+    @property
+    def behind(self) -> bool:
+        """Whether the last poll left something to be read."""
+        return self._follower.behind
 
     def note(self, facts: Iterable[Fact]) -> None:
         """Adds what its caller knows of the run, from any thread."""
         self._noted.extend(facts)
 
-    def _take_in(self) -> None:
-        self._follower.poll()
+    def _take_in(self, until: Callable[[], bool] = lambda: False) -> None:
+        self._follower.poll(until)
         while self._noted:
             self.session.run.add(self._noted.popleft())
         run = self.session.run
@@ -204,10 +215,11 @@ class Watch:
         new = grown and self._novelty.found()
         return self._pace.urgency(self._steady(), run.version, self._points if grown else 0, new=new)
 
-    def examine(self) -> Update:
-        """Examines the run as it was read so far."""
+    def examine(self, *, treat: bool = True) -> Update:
+        """Examines the run as it was read so far. `treat`: and does what the policy allows; else it is for
+        the caller to `treat`."""
         started, began = self._steady(), time.process_time()
-        update = self._examine(moved=self._moved)
+        update = self._examine(moved=self._moved, treat=treat)
         self._moved = False
         cost = time.process_time() - began
         changed = bool(update.changes or self.incidents.waits)
@@ -243,6 +255,8 @@ class Watch:
             self._monitoring.close()
         if self._heartbeats is not None:
             self._heartbeats.close()
+        if self._treatment is not None:
+            self._treatment.close()
         self.incidents.close()
 
     @property
@@ -283,7 +297,7 @@ class Watch:
         self._admit()
         return True
 
-    def _examine(self, *, closed: bool = False, moved: bool = False) -> Update:
+    def _examine(self, *, closed: bool = False, moved: bool = False, treat: bool = True) -> Update:
         now = self._now()
         if self._treatment is not None:  # who acts has to know what room there is for a checkpoint
             self.session.run.extend(free_space(self.session.run, self._followed))
@@ -295,7 +309,17 @@ class Watch:
 
             # What a full disk refuses is written at a later examination.
             replace_file(self.folder / "diagnosis.json", dumps(analysis))
-        return Update(analysis, changes, moved, self._treated(analysis, now, closed=closed))
+        actions = self._treated(analysis, now, closed=closed) if treat else []
+        return Update(analysis, changes, moved, actions)
+
+    def treats(self, analysis: Analysis) -> bool:
+        """Whether there may be something to do about what was found, or to verify."""
+        return self._treatment is not None and self._treatment.has_work(analysis)
+
+    def treat(self, analysis: Analysis) -> list[TakenAction]:
+        """Does what the policy allows, and waits for the run to answer; nobody else may use this watch
+        meanwhile."""
+        return self._treated(analysis, self._now(), closed=False)
 
     def _treated(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
         """What is done about it. A watch may end before its run does, and only the config of a run that has

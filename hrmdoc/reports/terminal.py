@@ -87,13 +87,14 @@ def show_incident(incident: Incident, console: Console, run: str = "") -> None:
     put(console, body, lead=lead)
 
 
-def show_action(action: TakenAction, console: Console) -> None:
-    """Prints what was done to a run, and what became of it, as `watch --act` reports it."""
+def show_action(action: TakenAction, console: Console, run: str = "") -> None:
+    """Prints what was done to a run, and what became of it, as `watch --act` reports it; `run`: which of
+    several."""
     went = action.status in ("done", "written", "helped")
     icon, colour = ("✓", "green") if went else ("!", "yellow")
     at = time.strftime("%H:%M:%S", time.localtime(action.at))
     lead = Text(f"{at}  ", style="dim").append(f"{icon} {action.status:<9}", style=colour)
-    body = Text(action.remedy, style="bold").append(
+    body = Text(f"{safe(run)}: {action.remedy}" if run else action.remedy, style="bold").append(
         f": {safe(action.what)}, for {action.reason}", style="not bold"
     )
     body.append("" if action.step is None else f", at step {action.step}", style="not bold")

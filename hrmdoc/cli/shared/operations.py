@@ -17,7 +17,7 @@ from hrmdoc.beats import VARIABLE, is_redis, target
 
 if TYPE_CHECKING:
     from hrmdoc.alerts.alerter import Alerter
-    from hrmdoc.live.many.fleet_watch import News
+    from hrmdoc.live.many.news import News
     from hrmdoc.live.watch import Observer, Update, Watch
     from hrmdoc.metrics import Metrics
     from hrmdoc.settings import Settings
@@ -161,7 +161,7 @@ def reporting_many(
             alerter.follow_beside(watch.following, watch.incidents.latest.values())
         if news.kind == "elsewhere":
             alerter.leave(watch.following)
-        if shown is not None and news.kind == "examined" and news.update is not None:
+        if shown is not None and news.kind in ("examined", "treated") and news.update is not None:
             shown.see(watch, news.update)
         elif shown is not None:
             shown.forget(watch)

@@ -11,19 +11,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from hrmdoc.beats import VARIABLE
 from hrmdoc.cli.shared.operations import reporting_many
 from hrmdoc.cli.shared.options import console, say, status, worst
-from hrmdoc.errors import UsageError
+from hrmdoc.errors import ConfigError, UsageError
 from hrmdoc.paths import state_dir
 
 if TYPE_CHECKING:
-    from hrmdoc.live.many.fleet_watch import FleetWatch, News
+    from hrmdoc.live.many.beats import Beats
+    from hrmdoc.live.many.fleet_watch import FleetWatch
     from hrmdoc.live.many.leases import Leases
+    from hrmdoc.live.many.news import News
     from hrmdoc.settings import Settings
 
 PAUSE_S = 0.1
@@ -31,16 +35,27 @@ NAMED = 3
 """New runs of one turn that are named; of more the number is said."""
 
 
-def watch_all(
-    root: str,
-    settings: Settings,
-    options: dict[str, Any],
-    *,
-    once: bool,
-    leases: Path | None,
-    metrics: tuple[str | None, Path | None],
-    fail_on: str | None,
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line asks for, beside what each run is watched with.
+
+    Attributes:
+        once: examine once and end.
+        leases: the folder in which watchers share the runs out.
+        metrics: address and file for Prometheus.
+        heartbeat: where the runs say that they live; by default what the environment or the settings say.
+        poll_s: seconds between two readings of a run.
+    """
+
+    once: bool = False
+    leases: Path | None = None
+    metrics: tuple[str | None, Path | None] = (None, None)
+    fail_on: str | None = None
+    heartbeat: str | None = None
+    poll_s: float | None = None
+
+
+def watch_all(root: str, settings: Settings, options: dict[str, Any], asked: Asked) -> int:
     """Follows the runs below `root` until it is stopped; the exit status counts what is open then."""
     from hrmdoc.analysis import Prepared
     from hrmdoc.live.many.fleet_watch import FleetWatch
@@ -48,12 +63,15 @@ def watch_all(
     if not os.path.isdir(root):
         raise UsageError("--all wants a folder", file=root, hint="hrmdoc watch runs/ --all")
     _for_many()
+    beats = _beats(asked.heartbeat, settings)
+    leases, once = asked.leases, asked.once
     held = None if once or not options["remember"] else _leases(Path(root), leases)
     keep = leases / "runs" if leases is not None else None
-    alone = structs.replace(settings, heartbeat=None)  # that is the place of one run
-    fleet = FleetWatch(root, Prepared.of(alone), options, leases=held, keep=keep, old=once)
+    alone = structs.replace(settings, heartbeat=None)  # those of all runs are read by one thread
+    ways: dict[str, Any] = {"leases": held, "keep": keep, "beats": beats, "poll_s": asked.poll_s}
+    fleet = FleetWatch(root, Prepared.of(alone), options, old=once, **ways)
     interrupted = False
-    with reporting_many(settings, *metrics, home=leases / "alerts" if leases else None) as observe:
+    with reporting_many(settings, *asked.metrics, home=leases / "alerts" if leases else None) as observe:
         try:
             if once:
                 for news in fleet.examine_all():
@@ -61,12 +79,36 @@ def watch_all(
             else:
                 interrupted = _follow(fleet, root, observe)
         finally:
-            fleet.finish()
+            for news in fleet.finish():
+                observe(news)
+                _say_news(news, console())
     _table(fleet)
     if interrupted:
         return 130
     found = [entry.severity for entry in fleet.entries.values()]
-    return status(worst(found), fail_on or settings.fail_on) if found else 2
+    return status(worst(found), asked.fail_on or settings.fail_on) if found else 2
+
+
+def _beats(heartbeat: str | None, settings: Settings) -> Beats | None:
+    """Those that the user named. A place of one run is refused on the command line, and passed by where it
+    stands in the environment or in the settings, which serve other commands too.
+
+    Raises:
+        ConfigError: it is no place of many runs.
+    """
+    from hrmdoc.live.many.beats import Beats
+
+    where = heartbeat or os.environ.get(VARIABLE) or settings.heartbeat
+    if where is None:
+        return None
+    out = console(err=True)
+    try:
+        return Beats(where, lambda words: say(out, words))
+    except ConfigError as error:
+        if heartbeat is not None:
+            raise
+        say(out, f"the heartbeat of the settings is left out: {error.what}")
+        return None
 
 
 def _leases(root: Path, folder: Path | None) -> Leases | None:
@@ -146,12 +188,14 @@ def _say_found(found: list[str], left: int, out: Any) -> None:
 
 def _say_news(news: News, out: Any) -> None:
     """One line an incident, with its run."""
-    from hrmdoc.reports.terminal import show_incident
+    from hrmdoc.reports.terminal import show_action, show_incident
 
     name = news.entry.name
-    if news.kind == "examined" and news.update is not None:
+    if news.kind in ("examined", "treated") and news.update is not None:
         for incident in news.update.changes:
             show_incident(incident, out, run=name)
+        for action in news.update.actions:
+            show_action(action, out, run=name)
     elif news.kind == "ended":
         say(out, f"{name} ended: {news.entry.severity.replace('_', ' ')}")
     elif news.kind == "gone":

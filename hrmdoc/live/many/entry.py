@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hrmdoc.live.incidents import Incident
+from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.watch import Update, Watch
 from hrmdoc.readers import RunGroup
 
 State = Literal["new", "running", "ended", "idle", "gone", "unreadable", "elsewhere", "old"]
 """`new`: not examined yet; `idle`: silent for long, and put aside until it is written again; `elsewhere`:
 another watcher follows it; `old`: was not written for long when it was found."""
+BEHIND_S = 300.0
+"""Seconds after which a run is examined as far as it was read, although more of it is there."""
 
 
 @dataclass(slots=True)
@@ -26,6 +31,9 @@ class Entry:
         examined: when it was examined last, on the steady clock.
         polled: when it is to be read next.
         stamp: size and time of its files when it was put aside.
+        behind: since when it is read and not examined, since more is there than was read; NaN: not so.
+        ended: whether it was told that it ended; what a logger writes behind that is told of no more.
+        treated: what is being done about it in a thread; meanwhile nothing else touches the run.
     """
 
     name: str
@@ -41,6 +49,9 @@ class Entry:
     examined: float = float("-inf")
     polled: float = 0.0
     stamp: tuple[tuple[int, int], ...] = ()
+    behind: float = math.nan
+    ended: bool = False
+    treated: Future[list[TakenAction]] | None = None
 
     @property
     def severity(self) -> str:
@@ -59,11 +70,26 @@ class Entry:
         self.step = None if series is None else int(series.steps[-1])
         self.open = [] if self.watch is None else self.watch.incidents.open
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether it is read and examined."""
+        return self.watch is not None and self.treated is None
+
+    def is_behind(self, behind: bool, now: float) -> bool:
+        """Whether to read on before it is examined: more is there than was read, and not for so long that an
+        examination as far as it was read is better than none."""
+        if not behind:
+            self.behind = math.nan
+            return False
+        if math.isnan(self.behind):
+            self.behind = now
+        return now - self.behind < BEHIND_S
+
     def set_aside(self, state: State) -> None:
         """Follows it no more and gives its memory back; what is known of it stays."""
         if self.watch is not None:
             self.watch.close()
-        self.watch, self.state, self.stamp = None, state, self.stamped()
+        self.watch, self.state, self.stamp, self.behind = None, state, self.stamped(), math.nan
 
     def stamped(self) -> tuple[tuple[int, int], ...]:
         """How its files stand."""

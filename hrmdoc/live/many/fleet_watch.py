@@ -7,21 +7,23 @@ as that share and their reading, and what one row shows is known within two seco
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 from hrmdoc.analysis import Prepared
+from hrmdoc.live.many.beats import Beats
 from hrmdoc.live.many.entry import Entry
-from hrmdoc.live.many.finder import Finder
 from hrmdoc.live.many.leases import BEAT_S, Leases, share_of
+from hrmdoc.live.many.news import News
+from hrmdoc.live.many.roster import Roster
+from hrmdoc.live.many.treating import Treating
 from hrmdoc.live.pace import Urgency
-from hrmdoc.live.watch import Update, Watch
-from hrmdoc.readers import RunGroup
+from hrmdoc.live.watch import Watch
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -36,23 +38,8 @@ SAVED_S = 1.0
 """Seconds of unspent work that count later."""
 IDLE_S = 3600.0
 """Seconds of silence after which every rule has spoken; the run is put aside until it is written again."""
-OLD_S = 86_400.0
-"""A run that was not written for so long when it was found is none that anybody waits for."""
-ASIDE_S = 5.0
-"""Seconds between two looks at the files of a run that was put aside."""
-RETRY_S = 30.0
-
-Kind = Literal["found", "examined", "ended", "gone", "unreadable", "elsewhere"]
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """What became of one run."""
-
-    kind: Kind
-    entry: Entry
-    watch: Watch | None = None
-    update: Update | None = None
+READ_S = 0.1
+"""Seconds for which one run is read at a time; what is left waits until others were read."""
 
 
 class FleetWatch:
@@ -61,9 +48,11 @@ class FleetWatch:
     Args:
         root: the folder.
         prepared: settings and rules.
-        options: as `Watch` takes them: facts, metric_roles, remember.
+        options: as `Watch` takes them: facts, metric_roles, remember, act.
+        beats: where the runs say that they live, beside their own folders.
         leases: what is this watcher's; None: everything.
         keep: the folder in which what is found is kept by run; None: beside each, as one watch does.
+        poll_s: seconds between two readings of a run; by default the more the more runs there are.
         steady: seconds of a clock that nobody sets.
         old: whether runs are examined that were not written for a day.
 
@@ -79,27 +68,37 @@ class FleetWatch:
         *,
         leases: Leases | None = None,
         keep: Path | None = None,
+        beats: Beats | None = None,
+        poll_s: float | None = None,
         steady: Callable[[], float] = time.monotonic,
         old: bool = False,
     ) -> None:
-        self.entries: dict[str, Entry] = {}
+        self._roster = Roster(root, old=old)
+        self.entries = self._roster.entries
         self._prepared, self._options = prepared, dict(options or {})
-        self._leases, self._keep, self._steady, self._old = leases, keep, steady, old
-        self._finder = Finder(root)
+        self._leases, self._keep, self._steady = leases, keep, steady
+        self._treating, self._beats, self._poll_s = Treating(), beats, poll_s
         self._credit, self._counted = 0.0, steady()
-        self._beaten = self._aside = steady()
+        self._beaten = steady()
         self._waiting: dict[str, tuple[Urgency, Entry]] = {}
 
     def turn(self) -> Iterator[News]:
         """One round over what is due; ends soon, and waits for nothing."""
         yield from self._share_out()
         now = self._steady()
-        if self._finder.due(now):
+        if self._roster.due(now):
             yield from self._search(now)
-        self._wake(now)
+        self._roster.wake(now)
+        yield from self._treated()
         yield from self._admit()
         yield from self._read()
         yield from self._examine()
+
+    def _treated(self) -> Iterator[News]:
+        """What was done about runs."""
+        for entry, watch, update in self._treating.done():
+            if update.actions:
+                yield News("treated", entry, watch, update)
 
     def examine_all(self) -> Iterator[News]:
         """Examines every run once, as it stands."""
@@ -110,6 +109,8 @@ class FleetWatch:
     def _once(self, entry: Entry) -> Iterator[News]:
         watch = entry.watch = self._watch(entry)
         watch.poll()
+        if self._options.get("act") and not watch.over:
+            yield News("treated", entry, watch, watch.examine())  # as a run that goes on
         update = watch.finish()
         entry.take(update)
         yield News("examined", entry, watch, update)
@@ -121,14 +122,19 @@ class FleetWatch:
         begun = (one.state == "new" and self._is_mine(one) for one in self.entries.values())
         return any(begun) or any(urgency is Urgency.NEW for urgency, _ in self._waiting.values())
 
-    def finish(self) -> None:
-        """Follows nothing any more, and leaves everything to other watchers."""
+    def finish(self) -> list[News]:
+        """Follows nothing any more, and leaves everything to other watchers; what was being done about runs
+        is waited for, for some seconds."""
+        done = self._treating.close()
+        if self._beats is not None:
+            self._beats.close()
         for entry in self.entries.values():
             if entry.watch is not None:
                 entry.watch.close()
                 entry.watch = None
         if self._leases is not None:
             self._leases.close()
+        return [News("treated", *one) for one in done if one[2].actions]
 
     def _is_mine(self, entry: Entry) -> bool:
         return self._leases is None or share_of(entry.name) in self._leases.mine
@@ -155,56 +161,11 @@ class FleetWatch:
                 yield News("elsewhere", entry, watch)
 
     def _search(self, now: float) -> Iterator[News]:
-        found = self._finder.search(now)
-        held = {source.path: entry for entry in self.entries.values() for source in entry.group.sources}
-        for name, group in found.items():
-            known = self.entries.get(name) or self._renamed(held, group, found)
-            if known is not None:
-                _regroup(known, group)
-                continue
-            entry = self.entries[name] = Entry(name, group)
-            if not self._old and time.time() - group.changed > OLD_S:
-                entry.set_aside("old")
-            elif self._is_mine(entry):
-                yield News("found", entry)
-            else:
+        for entry in self._roster.search(now):
+            if not self._is_mine(entry):
                 entry.state = "elsewhere"
-        yield from self._unreadable()
-        for name in self.entries.keys() - found.keys() - self._finder.problems.keys():
-            entry = self.entries[name]
-            if entry.watch is None and all(size < 0 for size, _ in entry.stamped()):
-                del self.entries[name]
-
-    def _unreadable(self) -> Iterator[News]:
-        """A row for each file that cannot be looked into."""
-        for name, why in self._finder.problems.items():
-            known = self.entries.get(name)
-            if known is None:
-                group = RunGroup(str(Path(self._finder.root) / name), (), 0.0)
-                entry = self.entries[name] = Entry(name, group, "unreadable", verdict="no_data", why=why)
-                if self._is_mine(entry):
-                    yield News("unreadable", entry)
-
-    @staticmethod
-    def _renamed(held: dict[str, Entry], group: RunGroup, found: dict[str, RunGroup]) -> Entry | None:
-        """The run that these files belong to already, though they would be called otherwise by now."""
-        known = {held[one.path].name for one in group.sources if one.path in held}
-        names = [name for name in known if name not in found]
-        return next((one for one in held.values() if one.name in names), None)
-
-    def _wake(self, now: float) -> None:
-        """Runs that were put aside are followed again once they are written."""
-        if now - self._aside < ASIDE_S:
-            return
-        self._aside = now
-        for entry in self.entries.values():
-            if entry.watch is not None or entry.state in ("new", "elsewhere"):
-                continue
-            if entry.state == "unreadable" and now - entry.examined < RETRY_S:
-                continue
-            stamp = entry.stamped()
-            if stamp != entry.stamp and any(size >= 0 for size, _ in stamp):
-                entry.state, entry.examined = "new", float("-inf")
+            else:
+                yield News("unreadable" if entry.state == "unreadable" else "found", entry)
 
     def _admit(self) -> Iterator[News]:
         """Reads and examines runs for the first time, the newest first, until the turn is over."""
@@ -216,24 +177,33 @@ class FleetWatch:
             yield from self._guarded(entry, self._open)
 
     def _open(self, entry: Entry) -> Iterator[News]:
-        entry.watch = self._watch(entry)
+        watch = entry.watch = self._watch(entry)
         entry.state = "running"
-        entry.watch.poll()
-        yield from self._look_at(entry)
+        self._poll_within(watch)
+        if watch.behind:
+            entry.behind = self._steady()  # it is examined once all of it was read
+        else:
+            yield from self._look_at(entry)
+
+    def _poll_within(self, watch: Watch) -> None:
+        until = self._steady() + READ_S
+        watch.poll(lambda: self._steady() > until)
 
     def _watch(self, entry: Entry) -> Watch:
         options = dict(self._options)
         if self._keep is not None and options.get("remember", True):
-            options["keep"] = self._keep / quote(entry.name, safe="")[-200:]
+            options["keep"] = self._keep / quote(os.fsencode(entry.name), safe="")[-200:]
+        if self._beats is not None:
+            options["heartbeats"] = self._beats.of(entry.name, entry.group.folder)
         return Watch(entry.group.folder, group=entry.group, prepared=self._prepared, **options)
 
     def _read(self) -> Iterator[News]:
         """Reads what is due to be read, and notes what is to be examined."""
         now = self._steady()
         until = now + TURN_S
-        followed = [one for one in self.entries.values() if one.watch is not None and one.polled <= now]
-        pause = min(POLL_S, POLL_EACH_S * len(self.entries))
-        for entry in followed:
+        followed = [one for one in self.entries.values() if one.is_followed and one.polled <= now]
+        pause = self._poll_s or min(POLL_S, POLL_EACH_S * len(self.entries))
+        for entry in sorted(followed, key=lambda one: one.polled):  # none waits where a turn is too short
             if self._steady() > until:
                 return
             entry.polled = self._steady() + pause
@@ -242,11 +212,14 @@ class FleetWatch:
     def _poll(self, entry: Entry) -> Iterator[News]:
         watch = entry.watch
         assert watch is not None
-        watch.poll()
+        self._poll_within(watch)
         if watch.gone:
             self._waiting.pop(entry.name, None)
             entry.set_aside("gone")
             yield News("gone", entry, watch)
+            return
+        if entry.is_behind(watch.behind, self._steady()):
+            entry.polled = self._steady()  # soon, and after those who wait longer
             return
         urgency = Urgency.NEW if watch.over else watch.urgency()
         if urgency:
@@ -275,7 +248,7 @@ class FleetWatch:
         watch = entry.watch
         if watch is None:
             return
-        update = watch.finish() if watch.over else watch.examine()
+        update = watch.finish() if watch.over else watch.examine(treat=False)
         entry.examined = self._steady()
         entry.take(update)
         if self._leases is not None and self._leases.stale:
@@ -283,10 +256,16 @@ class FleetWatch:
             if entry.watch is None:
                 return
         yield News("examined", entry, watch, update)
+        told, entry.ended = entry.ended, watch.over
         if watch.over:
             entry.set_aside("ended")
-            yield News("ended", entry, watch, update)
-        elif not watch.incidents.waits and entry.written_s > IDLE_S:
+            if not told:
+                yield News("ended", entry, watch, update)
+            return
+        self._treating.begin(entry, watch, update)
+        if entry.treated is not None:
+            return
+        if not watch.incidents.waits and entry.written_s > IDLE_S:
             entry.set_aside("idle")
 
     def _guarded(self, entry: Entry, step: Callable[[Entry], Iterator[News]]) -> Iterator[News]:
@@ -303,13 +282,3 @@ class FleetWatch:
             entry.watch, entry.state, entry.examined = None, "unreadable", self._steady()
             if not known:
                 yield News("unreadable", entry)
-
-
-def _regroup(entry: Entry, group: RunGroup) -> None:
-    """Takes in the files of a run as they were found anew."""
-    if entry.group.sources == group.sources:
-        return
-    entry.group, watch = group, entry.watch
-    if watch is not None and not {source.path for source in group.sources} <= set(watch.files):
-        with suppress(Exception):  # the next reading says what is wrong
-            watch.regroup(group)

@@ -65,9 +65,11 @@ def discover_each(
         raise InputError("no path was given")
     search = Search(unpacking, how or Listing())
     noted = search.noted
-    found = [(path, list(_at_path(path, search))) for path in paths]
-    if problems is not None:
-        problems += noted
+    try:
+        found = [(path, list(_at_path(path, search))) for path in paths]
+    finally:
+        if problems is not None:
+            problems += noted
     if not any(sources for _, sources in found):
         first = noted[0] if noted else None
         raise InputError(

@@ -58,10 +58,8 @@ def runs_below(
         InputError: a path does not exist, or nothing at all can be read.
     """
     named = _named_once([paths] if isinstance(paths, str | os.PathLike) else paths)
-    noted: list[Damage] = []
+    noted = [] if problems is None else problems
     found = find.discover_each(named, noted, unpacking=True, how=how)
-    if problems is not None:
-        problems += noted
     everything = [source for _, sources in found for source in sources]
     if one_run:
         return [groups.group_of(_label_of_all(named, everything), everything)]
@@ -77,8 +75,9 @@ def _told_apart(
         return [groups.group_of(_label_of_all(named, everything), everything)]
     runs: list[RunGroup] = []
     loose: list[Source] = []
+    states = {one.logger.rpartition("/")[0] for one in everything if one.reader == "hf_state"}
     for path, sources in found:
-        inside, rest = _below(path, sources, everything)
+        inside, rest = _below(path, sources, states)
         runs += inside
         loose += rest
     records, settings = folders.parted(loose)
@@ -121,17 +120,15 @@ def _passed_by(path: str) -> bool:
     return os.path.isfile(path) and names.is_no_log(name) and ending not in ("zip", "tar", "tgz", "ipynb")
 
 
-def _below(
-    path: str, sources: Sequence[Source], everything: Sequence[Source]
-) -> tuple[list[RunGroup], list[Source]]:
-    """The runs that one named path holds, and what may be part of one that other paths hold too."""
+def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list[RunGroup], list[Source]]:
+    """The runs that one named path holds, and what may be part of one that other paths hold too; `states`:
+    the folders of all state files of a Trainer."""
     folder = path.replace(os.sep, "/").rstrip("/") or path
     if path == STDIN or not _is_folder(folder, sources):
         inside = folders.owned(sources) if len(sources) > 1 else {}
         return _owned(sources, inside)
-    states = {one.logger.rpartition("/")[0] for one in everything if one.reader == "hf_state"}
     alone = folders.is_part(folder) or folders.is_one_trainer(folder, states)
-    owner = {} if alone else folders.owned(sources)
+    owner = {} if alone or len(sources) < 2 else folders.owned(sources)
     if owner:
         return _owned(sources, owner)
     stems = {_stem(source) for source in folders.parted(sources)[0]}

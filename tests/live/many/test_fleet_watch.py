@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -17,12 +18,17 @@ import pytest
 
 from hrmdoc.analysis import Prepared
 from hrmdoc.cli.main import main
-from hrmdoc.live.many import finder, fleet_watch
-from hrmdoc.live.many.fleet_watch import FleetWatch, News
+from hrmdoc.live import growing
+from hrmdoc.live.many import beats as many_beats
+from hrmdoc.live.many import finder, fleet_watch, roster
+from hrmdoc.live.many.beats import Beats
+from hrmdoc.live.many.fleet_watch import FleetWatch
+from hrmdoc.live.many.news import News
 from hrmdoc.live.watch import Watch
-from hrmdoc.settings import Settings
+from hrmdoc.settings import Policy, Settings
 
 NAN = float("nan")
+TRAINEE = Path(__file__).parents[1] / "trainee.py"
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +133,10 @@ def test_a_run_that_breaks_the_reader_costs_its_own_row_alone(
 ) -> None:
     poll = Watch.poll
 
-    def breaks(watch: Watch) -> None:
+    def breaks(watch: Watch, until: Callable[[], bool] = lambda: False) -> None:
         if watch.path.endswith("bad"):
             raise RuntimeError("a fault")
-        poll(watch)
+        poll(watch, until)
 
     monkeypatch.setattr(Watch, "poll", breaks)
     root = made(tmp_path / "runs", "a", "bad")
@@ -155,7 +161,7 @@ def test_what_is_one_run_does_not_change_with_what_lies_beside_it(tmp_path: Path
 def test_a_silent_run_is_put_aside_and_followed_again_when_it_is_written(
     tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleet_watch, "ASIDE_S", 0.0)
+    monkeypatch.setattr(roster, "ASIDE_S", 0.0)
     root = made(tmp_path / "runs", "a", "old")
     for name, age in (("a", 7_200), ("old", 200_000)):
         os.utime(root / name / "metrics.jsonl", (time.time() - age,) * 2)
@@ -214,8 +220,12 @@ def test_a_folder_without_runs_is_said_to_hold_none(
         (["no-such-folder", "--all"], "no such"),
         (["file.log", "--all"], "wants a folder"),
         ([".", "--leases", "x"], "--leases goes with --all"),
-        ([".", "--all", "--act"], "--act goes with one run"),
-        ([".", "--all", "--heartbeat", "x"], "place of one run"),
+        ([".", "--all", "--act"], "policy.auto is empty"),
+        ([".", "--all", "--heartbeat", "x.json"], "of one run"),
+        ([".", "--all", "--heartbeat", "redis://h/0#a"], "of one run"),
+        ([".", "--all", "--heartbeat", "ftp://h/"], "no heartbeat can go to"),
+        ([".", "--all", "--measure", "5"], "--measure goes with one run"),
+        ([".", "--all", "--config", "x.yaml"], "--config is that of one run"),
         (["-", "--all"], "wants a folder"),
     ],
 )
@@ -225,6 +235,145 @@ def test_what_makes_no_sense_is_refused(
     (tmp_path / "file.log").write_text("x")
     assert main(["watch", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_long_log_is_read_in_turns_and_examined_once_all_of_it_was_read(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "BLOCK", 2048)
+    monkeypatch.setattr(fleet_watch, "READ_S", -1.0)
+    root = made(tmp_path / "runs", "long", "short")
+    add(root / "long", rows(40, 400))
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    told = list(fleet.turn())
+    assert {one.entry.name for one in told if one.kind == "examined"} == {"short"}
+    first = news_until(fleet, lambda one: one.kind == "examined" and one.entry.name == "long")
+    assert first[-1].entry.step == 399
+
+
+def test_where_a_turn_is_too_short_for_all_none_waits_forever(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = made(tmp_path / "runs", "a", "b", "c")
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    settled(fleet)
+    read: list[str] = []
+    poll = Watch.poll
+
+    def noted(watch: Watch, until: Callable[[], bool] = lambda: False) -> None:
+        read.append(Path(watch.path).name)
+        time.sleep(0.002)
+        poll(watch, until)
+
+    monkeypatch.setattr(Watch, "poll", noted)
+    monkeypatch.setattr(fleet_watch, "TURN_S", 0.001)
+    for _ in range(6):
+        list(fleet.turn())
+    assert set(read) == {"a", "b", "c"}
+
+
+def test_a_file_that_was_empty_when_it_was_found_is_followed_once_it_grows(
+    tmp_path: Path, prepared: Prepared
+) -> None:
+    root = made(tmp_path / "runs", "a", "late")
+    log = root / "late" / "metrics.jsonl"
+    log.write_text("")
+    os.utime(root / "late", (1_000_000_000,) * 2)
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    settled(fleet)
+    assert set(fleet.entries) == {"a"}
+    log.write_text(rows(0, 40))
+    news_until(fleet, lambda one: one.kind == "found" and one.entry.name == "late", turns=20)
+
+
+def test_what_is_written_behind_an_end_tells_of_no_second_end(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roster, "ASIDE_S", 0.0)
+    root = made(tmp_path / "runs", "a")
+    (root / "a" / "events.jsonl").write_text('{"event": "ended", "time": 1}\n')
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    news_until(fleet, lambda one: one.kind == "ended")
+    add(root / "a", rows(40, 42))
+    told = news_until(fleet, lambda one: one.kind == "examined")
+    assert [one.kind for one in [*told, *fleet.turn()]].count("ended") == 0
+    assert (fleet.entries["a"].state, fleet.entries["a"].step) == ("ended", 41)
+
+
+def test_a_run_is_treated_under_the_policy_while_others_are_watched(tmp_path: Path) -> None:
+    acting = Prepared.of(Settings(policy=Policy(auto=["safe", "guarded"])))
+    root = made(tmp_path / "runs", "well")
+    process = subprocess.Popen([sys.executable, str(TRAINEE), str(root / "ill"), "nan"])
+    fleet = FleetWatch(str(root), acting, {"act": True})
+    try:
+        told = news_until(fleet, lambda one: one.kind == "treated" and one.entry.name == "ill", turns=2000)
+        assert told[-1].update is not None
+        assert [(one.remedy, one.status) for one in told[-1].update.actions] == [("roll-back", "done")]
+        assert "roll-back" in (root / "ill" / "actions.jsonl").read_text()
+    finally:
+        (root / "ill" / "stop").touch()
+        process.wait()
+        fleet.finish()
+
+
+def test_pipes_and_links_that_lead_nowhere_or_in_circles_hide_no_run(
+    tmp_path: Path, prepared: Prepared
+) -> None:
+    root = made(tmp_path / "runs", "b")
+    os.mkfifo(root / "pipe.log")
+    os.mkfifo(root / "b" / "train.log")
+    for name, to in (("dead", "nowhere"), ("a-self", "."), ("round", "round"), ("b/up", ".."), ("a-b", "b")):
+        (root / name).symlink_to(to)
+    fleet = FleetWatch(str(root), prepared, {"remember": False})
+    settled(fleet)
+    assert {name: one.state for name, one in fleet.entries.items()} == {"b": "running"}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_read_has_a_row_also_where_there_is_nothing_else(
+    tmp_path: Path, prepared: Prepared
+) -> None:
+    root = made(tmp_path / "runs", "secret")
+    (root / "secret").chmod(0)
+    try:
+        fleet = FleetWatch(str(root), prepared, {"remember": False})
+        assert [(one.kind, one.entry.name) for one in settled(fleet)] == [("unreadable", "secret")]
+    finally:
+        (root / "secret").chmod(0o700)
+    news_until(fleet, lambda one: one.kind == "examined" and one.entry.name == "secret")
+
+
+def test_heartbeats_of_many_are_read_by_their_runs(tmp_path: Path) -> None:
+    place, said = tmp_path / "beats", []
+    (place / "group" / "a").mkdir(parents=True)
+    beats = Beats(str(place), said.append)
+    beats.close()
+    found = {name: beats.of(f"group/{name}", str(tmp_path)) for name in ("a", "b")}
+    beats.round()
+    assert [math.isnan(found[name].beaten()) for name in ("a", "b")] == [True, True]  # none is missed
+    (place / "group" / "a" / "heartbeat.json").write_text('{"time": 1, "state": "running"}')
+    beats.round()
+    assert [math.isnan(found[name].beaten()) for name in ("a", "b")] == [False, True]
+    assert said == []
+
+
+def test_a_redis_that_is_away_is_asked_once_a_round_and_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("redis")
+    asked, said = [], []
+
+    class Away:
+        def read(self) -> None:
+            asked.append(1)
+            raise ConnectionError("refused")
+
+    monkeypatch.setattr(many_beats, "target", lambda *_: Away())
+    beats = Beats("redis://localhost:1/0", said.append)
+    beats.close()
+    found = [beats.of(name, ".") for name in ("a", "b")]
+    for _ in range(2):
+        beats.round()
+    assert (len(asked), len(said)) == (2, 1)
+    assert all(math.isnan(one.beaten()) for one in found)
 
 
 @pytest.fixture
