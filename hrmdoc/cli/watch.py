@@ -112,30 +112,18 @@ def command(
     from hrmdoc.live.watch import Watch
 
     copy = None
-    given = {name for name in context.params if context.get_parameter_source(name) is not _DEFAULT}
+    given = _given(context)
     if every or leases is not None:
         _refuse(given, path, every=every)
     if path == "-":
         path, copy = _kept_pipe()
-    elif not os.path.lexists(path):
-        if once or not wait:
-            raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
-        _wait_for(path, interval)
+    else:
+        _wait_for(path, interval, wait=wait and not once)
     if every:
         options = {**stated(kind, facts, roles), "remember": not no_state, "act": act}
-        found = own_settings.load(Path.cwd())
-        if act:
-            check_policy(found)
-            _refuse_shared_questions(found, leases)
-        asked = Asked(
-            once=once,
-            leases=leases,
-            metrics=(metrics, metrics_file),
-            fail_on=fail_on,
-            heartbeat=heartbeat,
-            poll_s=interval if "interval" in given else None,
-        )
-        return watch_all(path, found, options, asked)
+        poll_s = interval if "interval" in given else None
+        told = (metrics, metrics_file)
+        return _every(path, options, Asked(once, leases, told, fail_on, heartbeat=heartbeat, poll_s=poll_s))
     settings = beating(own_settings.load(Path.cwd()), heartbeat)
     watch = Watch(
         path,
@@ -160,6 +148,21 @@ def command(
         return 130
     still = [incident.severity for incident in watch.incidents.open]
     return status(worst((analysis.verdict, *still)), fail_on or settings.fail_on)
+
+
+def _given(context: click.Context) -> set[str]:
+    """The options that somebody stated."""
+    return {name for name in context.params if context.get_parameter_source(name) is not _DEFAULT}
+
+
+def _every(path: str, options: dict[str, Any], asked: Asked) -> int:
+    from hrmdoc import settings as own_settings
+
+    found = own_settings.load(Path.cwd())
+    if options["act"]:
+        check_policy(found)
+        _refuse_shared_questions(found, asked.leases)
+    return watch_all(path, found, options, asked)
 
 
 def _refuse(given: set[str], path: str, *, every: bool) -> None:
@@ -233,10 +236,13 @@ def _until_signal(watch: Watch) -> list[int]:
     return interrupted
 
 
-def _wait_for(path: str, interval: float) -> None:
+def _wait_for(path: str, interval: float, *, wait: bool) -> None:
     """Returns once the path exists; a time-out is up to who called."""
-    if not os.path.lexists(path):
-        say(console(err=True), f"waiting for {path}")
+    if os.path.lexists(path):
+        return
+    if not wait:
+        raise InputError("no such file or folder", file=path, hint="--wait waits until there is one")
+    say(console(err=True), f"waiting for {path}")
     while not os.path.lexists(path):
         time.sleep(interval)
 

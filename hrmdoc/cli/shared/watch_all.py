@@ -35,7 +35,7 @@ NAMED = 3
 """New runs of one turn that are named; of more the number is said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What the command line asks for, beside what each run is watched with.
 
@@ -156,7 +156,7 @@ def _follow(fleet: FleetWatch, root: str, observe: Callable[[News], None]) -> bo
             if first and fleet.entries and not fleet.busy:
                 _say_begun(fleet, root, out)
                 first = False
-            if asked or pressed(0.0 if fleet.busy else PAUSE_S):
+            if asked or pressed(0.0 if fleet.busy or fleet.behind else PAUSE_S):
                 asked.clear()
                 _table(fleet)
     return True

@@ -7,6 +7,7 @@ as that share and their reading, and what one row shows is known within two seco
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -121,6 +122,11 @@ class FleetWatch:
         """Whether a run waits to be read for the first time, or something new to be examined."""
         begun = (one.state == "new" and self._is_mine(one) for one in self.entries.values())
         return any(begun) or any(urgency is Urgency.NEW for urgency, _ in self._waiting.values())
+
+    @property
+    def behind(self) -> bool:
+        """Whether more of a run is there than was read."""
+        return any(not math.isnan(one.behind) for one in self.entries.values())
 
     def finish(self) -> list[News]:
         """Follows nothing any more, and leaves everything to other watchers; what was being done about runs
