@@ -211,6 +211,9 @@ def command(
                 measure=measure,
             )
     show(outcome.analysis, screen)
+    if outcome.status:
+        ending = f"exit status {outcome.status}" if outcome.status > 0 else f"signal {-outcome.status}"
+        click.echo(f"hrmdoc: the command ended with {ending}", err=True)
     if outcome.stopped_by is not None:
         click.echo(f"stopped for {outcome.stopped_by.symptom}; output kept in {target}", err=True)
         return 1

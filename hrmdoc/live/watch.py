@@ -109,7 +109,7 @@ class Watch:
 
     def _admit(self) -> None:
         """Starts over with the run that the path names now."""
-        self._real = Path(self.path).resolve()
+        self._real = Path(os.path.realpath(self.path))  # where links lead in a circle, resolve() raises
         self.session = AnalysisSession(self.path, **self._options)
         self._follower = Follower(
             [str(self._real), *self._also], self.session.run, self.session.matcher.wanted, self._group

@@ -76,7 +76,9 @@ def check_link(path: Path) -> None:
     """
     if not path.is_symlink():
         return
-    folder, target = path.parent.resolve(), path.resolve()
+    folder, target = path.parent.resolve(), path.parent / os.path.realpath(path)
+    if target.is_symlink():
+        raise PatchError("is a link that leads to itself", file=path, hint="name the file itself")
     if folder not in target.parents:
         raise PatchError(
             f"is a link to {target}, outside its folder", file=path, hint="name the file itself to change it"

@@ -25,6 +25,7 @@ def test_a_supervised_command_keeps_its_output_and_exit_status(spawn: Command, a
     assert done.out.count("loss") == 40
     assert (apart / "o.log").read_text() == done.out
     assert "loss-nonfinite" in done.err
+    assert "the command ended with exit status 7" in done.err
 
 
 def test_a_supervised_command_is_stopped_when_it_is_lost(spawn: Command) -> None:

@@ -166,3 +166,12 @@ def test_a_command_that_is_run_finds_where_to_say_that_it_lives(spawn: Command, 
     done = spawn("run", "--log", "o.log", "--heartbeat", apart / "beats", "--", sys.executable, "-c", script)
     assert done.status == 0, done.err
     assert json.loads((apart / "beats" / "heartbeat.json").read_text())["state"] == "finished"
+
+
+def test_a_link_that_leads_to_itself_is_wrong_input(hrmdoc: Command, apart: Path) -> None:
+    (apart / "round").symlink_to("round")
+    for words in (("watch", "--once", "round"), ("preflight", "round")):
+        done = hrmdoc(*words)
+        assert done.status == 2
+        assert "round" in done.out + done.err
+        assert "fault of hrmdoc" not in done.err

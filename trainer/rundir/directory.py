@@ -77,9 +77,13 @@ def choose(run_dir: str | None, run_name: str | None, data_path: str, root: Path
     return path
 
 
-def claim(*folders: Path) -> list[Lock]:
+def claim(*folders: Path, option: str = "run_dir") -> list[Lock]:
     """Makes the folders where they are missing and keeps every other trainer out of them, until the locks are
     released or this process ends.
+
+    Args:
+        folders: of the run.
+        option: what names another folder, for the hint.
 
     Raises:
         ConfigError: another process trains there, or a folder cannot be written.
@@ -91,13 +95,14 @@ def claim(*folders: Path) -> list[Lock]:
             lock = acquire(folder / LOCK, WAIT_S)
         except OSError as error:
             raise ConfigError(
-                f"cannot write the run: {error.strerror}", file=folder, hint="choose another run_dir"
+                f"cannot write the run: {error.strerror}", file=folder, hint=f"choose another {option}"
             ) from error
         if lock is None:
             raise ConfigError(
                 "another process is training in this folder",
                 file=folder,
-                hint="end that run first, or choose another run_dir (and checkpoint_path)",
+                hint=f"end that run first, or choose another {option}"
+                + " (and checkpoint_path)" * (option == "run_dir"),
             )
         locks.append(lock)
     return locks

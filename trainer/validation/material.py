@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,10 @@ def prepare(source: str, place: Path, limit: int | None, expected: str | None) -
         folder = _build(path, place, OWN_SEQ_LEN if source == NAME else SEQ_LEN)
     else:
         hint = f"give MBPP's mbpp.jsonl, the folder of a text dataset, or {NAME}"
-        raise InputError("there is no such file or folder", file=path, hint=hint)
+        what = (
+            "is neither a file nor a folder" if os.path.lexists(path) else "there is no such file or folder"
+        )
+        raise InputError(what, file=path, hint=hint)
     data = PuzzleData(folder, "train")
     if data.info.vocab_size != VOCAB:
         what = f"has a vocabulary of {data.info.vocab_size}, which is not GPT-2's {VOCAB}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from hrmdoc.errors import ConfigError, InputError
+from hrmdoc.errors import ConfigError, HrmdocError, InputError
 
 from ..rundir.directory import claim
 from ..rundir.files import write_atomic
@@ -49,12 +49,16 @@ def validate(request: Request, say: Say) -> dict[str, Any]:
     request.check()
     require_transformers()
     budget, out = Budget(request.budget), request.out
-    say(f"all is kept in {out}")
-    locks = claim(out)
+    new = not out.exists()
+    locks = claim(out, option="--out")
     try:
         if request.fresh:
             _forget(out)
         return _validate(request, budget, say)
+    except HrmdocError:
+        if new and not (out / PLAN).exists():  # a wrong word leaves no folder behind
+            shutil.rmtree(out, ignore_errors=True)
+        raise
     finally:
         for lock in locks:
             lock.release()
@@ -75,6 +79,7 @@ def _validate(request: Request, budget: Budget, say: Say) -> dict[str, Any]:
     guards, missing = _sandbox()
     ours = HrmSide(request, material)
     theirs = Gpt2Side(request, material, ours.batch_size)
+    say(f"all is kept in {out}")
     plan = _plan(request, material, ours, theirs, say)
     steps = plan["steps"]
     trained = ours.train(steps["hrm"], out / "hrm", budget, HRM_SHARE, say)

@@ -1,5 +1,6 @@
 import builtins
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -186,3 +187,25 @@ def test_the_gate_of_an_earlier_report_is_asked_without_running_anything(capsys)
     status, text, _ = validate(capsys, "--gate", "r.json")
     assert status == 1
     assert "0.0040 lower" in json.loads(text)["why"]
+
+
+@pytest.mark.parametrize("words", [["torn.jsonl"], ["builtin:problems", "--gpt2", "nowhere"]])
+def test_wrong_input_leaves_no_folder_and_keeps_what_was_there(capsys, words):
+    Path("torn.jsonl").write_text('{"task_id": 1')
+    Path("mine").mkdir()
+    Path("mine/notes").write_text("of a person")
+    for out in ("new", "mine"):
+        status, _, said = validate(capsys, *words, "--size", "tiny", "--out", out)
+        assert status == 2
+        assert "all is kept" not in said
+    assert not Path("new").exists()
+    assert Path("mine/notes").read_text() == "of a person"
+
+
+def test_a_pipe_is_no_data_and_the_option_of_the_folder_is_named(capsys):
+    os.mkfifo("pipe")
+    status, _, said = validate(capsys, "pipe", "--out", "new")
+    assert (status, "pipe: is neither a file nor a folder" in said) == (2, True)
+    Path("a-file").write_text("")
+    status, _, said = validate(capsys, "builtin:problems", "--out", "a-file/new")
+    assert (status, "choose another --out" in said) == (2, True)
