@@ -86,6 +86,12 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "web/test_changes.py::test_a_form_without_the_token_of_its_page_changes_nothing",
         "web/test_changes.py::test_only_what_was_patched_here_can_be_taken_back",
     ),
+    "slow or too many clients hold up the served pages": ("web/test_connections.py",),
+    "what a program prints of GPUs ends or holds up a watch": (
+        "monitors/test_gpu.py::test_many_beginnings_of_json_in_what_amd_smi_printed_are_not_all_tried",
+        "monitors/test_gpu.py::test_a_number_of_amd_smi_that_is_none_is_not_told",
+        "monitors/test_gpu.py::test_what_names_no_gpu_or_process_in_amd_smi_is_passed_over",
+    ),
     "a run leads the served pages outside of their folders": (
         "web/test_roots.py::test_links_lead_nowhere_outside",
         "web/test_roots.py::test_a_config_outside_is_neither_shown_nor_named_as_one_to_patch",

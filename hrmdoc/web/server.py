@@ -15,6 +15,7 @@ import uvicorn
 from hrmdoc.errors import UsageError
 from hrmdoc.web.app import Site, application
 from hrmdoc.web.board import Board
+from hrmdoc.web.connections import Bounded
 from hrmdoc.web.roots import Roots
 from hrmdoc.web.workers import Workers
 
@@ -49,6 +50,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=1,
+        http=Bounded,
     )
     signal.signal(signal.SIGTERM, _interrupt)
     say(address)

@@ -46,7 +46,8 @@ def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Comma
 def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
     (apart / "c.yaml").write_text(CONFIG)
     schema = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())
-    Draft202012Validator(schema).validate(json.loads(hrmdoc("preflight", "--json", "c.yaml").out))
+    told = json.loads(hrmdoc("preflight", "--json", "c.yaml").out)
+    assert list(Draft202012Validator(schema).iter_errors(told)) == []
 
 
 @pytest.mark.parametrize("content", [b"\0\0\0", b"a: [", b"\xff\xfe"])

@@ -1,9 +1,11 @@
 """What the ways to ask for GPUs print, in their real forms, and what GPUs show together."""
 
+import json
 import stat
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -271,3 +273,33 @@ def test_heat_and_clocks_show_the_one_that_differs_too() -> None:
     assert shown["gpu.slower"] == pytest.approx(100 * (1 - 1320 / 1972.5), abs=0.1)
     assert shown["gpu.slower_index"] == 2, "one that idles lowers its clock by itself"
     assert "gpu.slower" not in together([Device(0, 90, clock=1980), Device(1, 3, clock=210)])
+
+
+def test_many_beginnings_of_json_in_what_amd_smi_printed_are_not_all_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+
+    class Counting(json.JSONDecoder):
+        def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+            tried.append(idx)
+            return super().raw_decode(s, idx)
+
+    monkeypatch.setattr(amd_smi.json, "JSONDecoder", Counting)  # type: ignore[attr-defined]
+    assert not list(amd_smi.read("[W] x\n" * 5_000, ""))
+    assert len(tried) <= amd_smi.MOST_BEGINNINGS
+    assert [one.index for one in amd_smi.read("[W] x\n\n" * 9 + '[{"gpu": 3}]', "")] == [3]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999", "1" + "0" * 400, "true", '"N/A"', "[]"])
+def test_a_number_of_amd_smi_that_is_none_is_not_told(number: str) -> None:
+    text = f'[{{"gpu": 0, "usage": {{"gfx_activity": {number}}}, "mem_usage": {{"used_vram": {number}}}}}]'
+    (device,) = amd_smi.read(text, "")
+    assert (device.index, device.util, device.memory) == (0, None, None)
+
+
+@pytest.mark.parametrize("name", ["[1]", "{}", "true", '"0"'])
+def test_what_names_no_gpu_or_process_in_amd_smi_is_passed_over(name: str) -> None:
+    held = f'[{{"gpu": {name}, "process_list": []}}, {{"gpu": 1, "process_list": [{{"pid": {name}}}]}}]'
+    devices = list(amd_smi.read(f'[{{"gpu": {name}}}, {{"gpu": 1}}]', held))
+    assert [(one.index, one.pids) for one in devices] == [(1, frozenset())]

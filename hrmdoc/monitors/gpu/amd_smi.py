@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from hrmdoc.monitors.gpu.device import Device
@@ -14,6 +16,8 @@ from hrmdoc.monitors.sensor import Absent
 
 EVERY_S = 60.0
 _UNITS = {"KB": 1e3, "MB": 2.0**20, "GB": 2.0**30, "B": 1.0}
+MOST_BEGINNINGS = 64
+"""Lines that are tried as the beginning of the JSON; each costs a reading of what follows."""
 HEAT = tuple(
     f"{part}_violation_status" for part in ("prochot", "socket_thermal", "vr_thermal", "hbm_thermal")
 )
@@ -37,10 +41,11 @@ def devices() -> Sequence[Device]:
 def read(metrics: str, processes: str) -> Iterator[Device]:
     """The GPUs in what amd-smi printed, in the form of any release: a list or a mapping that holds one,
     numbers bare or with their unit, `N/A` for what a card does not tell."""
-    pids = {row.get("gpu"): _pids(row.get("process_list")) for row in _rows(processes)}
+    listed = ((row.get("gpu"), row.get("process_list")) for row in _rows(processes))
+    pids = {gpu: _pids(held) for gpu, held in listed if _is_whole(gpu)}
     for place, row in enumerate(_rows(metrics)):
         index = row.get("gpu", place)
-        if not isinstance(index, int):
+        if not _is_whole(index):
             continue
         memory, heat, power = (_part(row, name) for name in ("mem_usage", "temperature", "power"))
         used, whole = _bytes(memory.get("used_vram")), _bytes(memory.get("total_vram"))
@@ -59,7 +64,7 @@ def read(metrics: str, processes: str) -> Iterator[Device]:
 def _rows(text: str) -> list[dict[str, Any]]:
     """One mapping a GPU; warnings may stand before the JSON."""
     tree: Any = []
-    for begun in re.finditer(r"(?m)^\s*(?=[\[{])", text):
+    for begun in islice(re.finditer(r"(?m)^[ \t]*(?=[\[{])", text), MOST_BEGINNINGS):
         with suppress(ValueError, RecursionError):
             tree, _ = json.JSONDecoder().raw_decode(text, begun.end())
             break
@@ -79,8 +84,15 @@ def _first_reading(cells: Mapping[str, Any], *names: str) -> float | None:
 
 def _reading(cell: Any) -> float | None:
     cell = cell.get("value") if isinstance(cell, dict) else cell
-    known = isinstance(cell, int | float) and not isinstance(cell, bool)
-    return float(cell) if known else None
+    try:
+        value = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _is_whole(cell: Any) -> bool:
+    return isinstance(cell, int) and not isinstance(cell, bool)
 
 
 def _bytes(cell: Any) -> float | None:
@@ -107,4 +119,4 @@ def _pids(listed: Any) -> frozenset[int] | None:
     if not isinstance(listed, list):
         return None
     known = (row.get("process_info", row) for row in listed if isinstance(row, dict))
-    return frozenset(one["pid"] for one in known if isinstance(one, dict) and isinstance(one.get("pid"), int))
+    return frozenset(one["pid"] for one in known if isinstance(one, dict) and _is_whole(one.get("pid")))
