@@ -48,6 +48,12 @@ _NO_METRIC = patterns.lazy(
 _LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
 _DOWNLOADED = patterns.lazy(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,")
 _NUMBERS = patterns.lazy(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,")
+_COUNTED = patterns.lazy(
+    rb'\s*\[\s*\{\s*"(?:epoch|step|iteration|iter|round|global_step)"\s*:\s*\d{1,12}'
+    rb'\s*,\s*"[\w ./-]{1,60}"\s*:\s*-?\d',
+    re.IGNORECASE,
+)
+"""A list of objects that count, whatever they measure."""
 _SPLIT_TABLE = patterns.lazy(
     rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
 )
@@ -73,7 +79,7 @@ def _by_metrics(path: Path, head: bytes) -> float:
     """How sure, by what follows the first name of a metric."""
     found = _METRIC.search(head)
     if not found:
-        return 0.6 if _SPLIT_TABLE.search(head) else 0.0
+        return 0.6 if _SPLIT_TABLE.search(head) or _COUNTED.match(head) else 0.0
     if path.suffix != ".json":
         return 0.2
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]

@@ -79,6 +79,7 @@ _MUCH_DAMAGE = 16
 time."""
 NAMES = {
     "configs": "config.yaml",
+    "counted_rows": "values.txt",
     "csv": "metrics.csv",
     "trials": "console.log",
     "envelopes": "pod.json",
@@ -184,6 +185,7 @@ _PLAIN: dict[str, bytes] = {
     b'"stream", "text": "a 1"}]}]}',
     "nvidia_smi": b"timestamp, index, utilization.gpu [%]\n2026/01/02 03:04:05.678, 0, 97 %\n# gpu sm\n0 "
     b"97\n",
+    "counted_rows": b"0: 2.31\n1: 1.92\n2: nan\n3: 1.5\n4\tval\t1.25\n5, 1.1, 0.5\n",
     "powermetrics": b"*** Sampled system activity (Sat Nov 21 10:00:01 2026 +0100) (5007.29ms elapsed) ***\n"
     b"GPU HW active residency:  48.35% (389 MHz:  12%)\nGPU Power: 3421 mW\n"
     b"*** Sampled system activity (Sat Nov 21 10:00:06 2026 +0100) (5007.29ms elapsed) ***\n"

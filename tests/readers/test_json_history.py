@@ -221,3 +221,10 @@ def test_lists_by_part_or_model_get_the_metric_that_the_file_is_named_after(
     assert set(curves(read(tree, "out/history.json"))) == set(names)
     (path := tmp_path / "losses.json").write_text(json.dumps(tree))
     assert json_history.sniff(path, path.read_bytes()) >= 0.6
+
+
+def test_a_list_of_counted_objects_is_read_whatever_it_measures(tmp_path: Path) -> None:
+    rows = [{"epoch": at, "train_cos": 0.5 + at / 8, "val_cos": 0.25} for at in range(3)]
+    (path := tmp_path / "training_history.json").write_text(json.dumps(rows, indent=2))
+    assert json_history.sniff(path, path.read_bytes()) >= 0.5
+    assert curves(read(rows))["train_cos"] == ("epoch", [0, 1, 2], ["0.5", "0.625", "0.75"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hrmdoc.readers.log import moments, statements
+from hrmdoc.readers.log import moments, statements, summaries
 from hrmdoc.readers.log.formats import formats
 from hrmdoc.readers.log.formats.base import Again, Format, Reading
+from hrmdoc.readers.log.glued import records_in
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
@@ -32,11 +34,18 @@ _SOMETHING = Outcome(True)
 
 
 class _Config(State):
-    """Lines that may still belong to a printed configuration."""
+    """Lines that may still belong to a printed configuration.
+
+    Attributes:
+        left: how many at most.
+        optimizer: it is that of an optimizer, which may be printed again as its rate changes: its rows are
+            measures, too.
+    """
 
     MEASURES: ClassVar[bool] = False
 
     left: int = 0
+    optimizer: bool = False
 
     @property
     def open(self) -> bool:
@@ -82,6 +91,7 @@ class Dispatcher:
     def __init__(self, log: Log, peeler: Peeler) -> None:
         self.log = log
         self._peeler = peeler
+        self._optimizer = False
         self._tracebacks = TracebackReader(log.sink)
         known = self._formats = [kind(log) for kind in formats()]
         log.formats.update({type(format_): format_ for format_ in known})
@@ -135,6 +145,11 @@ class Dispatcher:
 
     def _measured(self, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line about metrics; one that no format takes may head others."""
+        records = records_in(line.text)
+        if len(records) > 1:
+            for text in records:
+                self._measured(replace(line, text=text), cursor)
+            return _SOMETHING
         found = self._of(self._metrics, line, cursor)
         if found is None:
             for format_ in self._formats:
@@ -166,20 +181,28 @@ class Dispatcher:
         config.left = config.left - 1 if row or comment else 0
         if row:
             self.log.facts.add(row[0], row[1], "config", line.mark)
-        return row is not None or comment
+        return not config.optimizer and (row is not None or comment)
 
     def _state(self, line: Line, cursor: Cursor) -> None:
         """Facts that the line states."""
         if not line.kinds & (FACT | CONFIG):
             return
         facts, text, mark = self.log.facts, line.text, line.mark
-        if statements.opens_config(text):
-            cursor.of(_Config).left = _CONFIG_ROWS
+        group = not self._optimizer and summaries.opens_group(text)
+        if group or statements.opens_config(text):
+            config = cursor.of(_Config)
+            config.left, config.optimizer = _CONFIG_ROWS, group
+            self._optimizer |= group
             if file := statements.config_file(text):
                 facts.add("run.config_source", file, "run", mark)
         for key, value in statements.numbers_in(text):
             facts.add(key, value, "run", mark)
             cursor.steps_per_epoch = facts.steps_per_epoch() or cursor.steps_per_epoch
+        if "param" in text.lower():
+            for key, count in summaries.counts_in(text):
+                facts.add(key, count, "run", mark)
+        if optimizer := summaries.optimizer_in(text):
+            facts.add("optimizer", optimizer, "config", mark)
         if platform := platform_in(text):
             facts.add("device.platform", platform, "run", mark)
         for key, version in statements.versions_in(text):
