@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc.readers.log.coverage import Coverage
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
@@ -54,6 +55,7 @@ class TextSession:
         self._apart = 0
         self._wait = 1
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
+        self._coverage = Coverage()
         self._lanes: Lanes | None = None
         self._reach = _LONGEST
         self._above = self._row = 0
@@ -90,11 +92,14 @@ class TextSession:
             what = f"{many} longer than {PIECE_LIMIT // 1024} KiB; only the beginning was read"
             shortened = self._splitter.shortened
             sink.record(Damage(self._context.path, self._splitter.overlong, what, shortened))
+        if what := self._coverage.shortfall(sink.count):
+            sink.record(Damage(self._context.path, None, what))
         for damage in self._log.left_out.report(self._context.path):
             sink.record(damage)
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
+        self._coverage.see(block.data)
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)

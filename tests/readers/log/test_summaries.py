@@ -61,7 +61,7 @@ def test_an_optimizer_printed_each_epoch_shows_its_rate_and_states_the_first(rea
     run = read("".join(f"epoch {at}, loss: 1.{at}\n" + ADAM.replace("0.1", f"0.{9 - at}") for at in range(5)))
     assert run.facts["config", "lr"].value == 0.9
     rates = [series for key, series in run.series.items() if key.metric == "lr"]
-    assert rates and rates[0].values[:1].tolist() == [0.9]
+    assert [series.values[0] for series in rates] == [0.9]
 
 
 def test_a_class_of_the_program_is_no_optimizer(read: Any) -> None:
@@ -76,6 +76,11 @@ def test_records_on_one_line_are_read_each(read: Any) -> None:
         "train_loss": [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7],
         "dev_loss": [2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7],
     }
+
+
+def test_records_without_a_space_between_them_are_parted() -> None:
+    records = [f"epoch: {at}/9, train_loss: 6.{at}, train_acc: 0.3" for at in (1, 2, 3, 1, 2)]
+    assert records_in("".join(records)) == records
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,11 @@ class Sink:
         """Adds a line, a fact, an event or a damage."""
         self._records.append((self.at if at is None else at, record))
 
+    @property
+    def count(self) -> int:
+        """How many points there are so far."""
+        return sum(rows.count for named in self._rows.values() for rows in named.values())
+
     def metrics(self) -> set[str]:
         """Names of all metrics so far."""
         self.asked()
