@@ -92,10 +92,12 @@ class TextSession:
             what = f"{many} longer than {PIECE_LIMIT // 1024} KiB; only the beginning was read"
             shortened = self._splitter.shortened
             sink.record(Damage(self._context.path, self._splitter.overlong, what, shortened))
-        if what := self._coverage.shortfall(sink.count):
-            sink.record(Damage(self._context.path, None, what))
-        for damage in self._log.left_out.report(self._context.path):
+        damages = list(self._log.left_out.report(self._context.path))
+        for damage in damages:
             sink.record(damage)
+        known = damages or self._splitter.overlong is not None
+        if not known and (what := self._coverage.shortfall(sink.count)):
+            sink.record(Damage(self._context.path, None, what))
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
