@@ -7,6 +7,7 @@ examinations are spaced so that they take no more than a share of one core: what
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,7 @@ from hrmdoc.live.pulse import Pulse
 from hrmdoc.paths import replace_file
 from hrmdoc.record.records import Points, Record, Tick
 from hrmdoc.settings import Settings
+from hrmdoc.text.clean import clean
 
 SOURCE = "hrmdoc.Monitor"
 SETTLE_S = 1.0
@@ -30,6 +32,10 @@ QUIET_LOOK_S = 15.0
 """Seconds after which a quiet run is examined all the same: silence is a symptom too."""
 AT_LEAST_S, AT_MOST_S = 1.0, 60.0
 """Seconds between two examinations."""
+
+MOST_NAMED = 20
+"""Metrics that are told to be passed over; names may be made up at every step."""
+_log = logging.getLogger("hrmdoc")
 
 
 class Examiner:
@@ -63,6 +69,7 @@ class Examiner:
         self._pulse = Pulse(self._session.run, lambda: ())
         self._rows = _line_count(self._file) if self._file else 0
         self._broken: set[str] = set()
+        self._passed_over: set[str] = set()
         self._urgent = False
         self._spent = time.thread_time()
         """Of this thread's CPU time, what earlier examinations were charged with. All between two of them
@@ -83,11 +90,24 @@ class Examiner:
                 self._session.run.add(one)
                 continue
             self._rows += 1
-            for name, value in numbers(one.metrics):
+            found = dict(numbers(one.metrics))
+            if len(found) < len(one.metrics):
+                self._say_passed_over(one.metrics, found)
+            for name, value in found.items():
                 columns.setdefault(name, []).append((one.step, value, one.time, self._rows))
         for name, cells in columns.items():
             self._session.run.add(self._points(name, cells))
         self._pulse.feel()
+
+    def _say_passed_over(self, metrics: Mapping[str, Any], found: Mapping[str, float]) -> None:
+        """Says which metrics are not examined, each of them once; None is a value that is not there yet."""
+        named = {str(name): value for name, value in metrics.items() if value is not None}
+        news = [name for name in named if name not in found and name not in self._passed_over]
+        news = news[: MOST_NAMED - len(self._passed_over)]
+        if news:
+            self._passed_over.update(news)
+            told = ", ".join(f"{clean(name, 80)!r} ({type(named[name]).__name__})" for name in news)
+            _log.warning("hrmdoc: passed over, since it is no single number: %s", told)
 
     def _points(self, name: str, cells: list[tuple[int, float, float, int]]) -> Points:
         steps, values, times, lines = zip(*cells, strict=True)

@@ -18,18 +18,27 @@ try:
 except ImportError as error:
     raise missing("Ray Tune", "'ray[tune]'", error) from error
 
-_NO_METRICS = frozenset({"timestamp", "pid", "done", "training_iteration", "iterations_since_restore"})
+_NO_METRICS = frozenset(
+    "timestamp pid done training_iteration iterations_since_restore config trial_id trial_name experiment_id "  # noqa: SIM905
+    "experiment_tag date hostname node_ip checkpoint_dir_name".split()
+)
+"""What Tune itself adds to a result."""
 
 
 class HrmdocCallback(Callback):  # type: ignore[misc, unused-ignore]
     """Examines the trials, in the process that runs the experiment.
 
     Args:
-        options: those of `hrmdoc.Monitor`. `stop="critical"` counts where the experiment is given
-            `stopper`.
+        options: those of `hrmdoc.Monitor` but `save`: what is saved goes with a report of the trial.
+            `stop="critical"` counts where the experiment is given `stopper`.
+
+    Raises:
+        ValueError: `save` was given.
     """
 
     def __init__(self, **options: Any) -> None:
+        if options.get("save") is not None:
+            raise ValueError("save= does nothing in Ray Tune: checkpoints go with ray.tune.report(...)")
         self._options = options
         self.monitors: dict[str, Monitor] = {}
         self.stopper = _Stopper(self)

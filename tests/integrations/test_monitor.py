@@ -116,6 +116,17 @@ def test_nothing_is_raised_into_the_training(caplog: pytest.LogCaptureFixture) -
     assert any("a mistake of the user" in message for message in caplog.messages)
 
 
+def test_a_metric_that_is_no_single_number_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    with hrmdoc.Monitor(share=1.0) as monitor:
+        for step in range(9):
+            monitor.log(step, {"loss": 1.0, "per\x1bclass": np.zeros(3), "note": "hello", "later": None})
+            monitor.log(step, {f"made up {step} {n}": "x" for n in range(9)})
+    said = [message for message in caplog.messages if "no single number" in message]
+    assert "'perclass' (ndarray), 'note' (str)" in said[0]
+    assert sum(message.count("(") for message in said) == 20, "names that are made up do not fill a log"
+    assert not any("later" in message or "loss" in message for message in said)
+
+
 def test_settings_that_are_wrong_end_the_monitor_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,3 +50,20 @@ def test_the_trial_that_breaks_is_stopped_and_the_other_goes_to_its_end(tmp_path
 
 def test_the_stopper_knows_no_trial_that_reported_nothing() -> None:
     assert HrmdocCallback().stopper("nobody", {"loss": math.nan}) is False
+
+
+def test_save_is_refused_since_the_trial_saves_by_itself() -> None:
+    with pytest.raises(ValueError, match="save= does nothing in Ray Tune"):
+        HrmdocCallback(save="warning")
+
+
+def test_what_tune_adds_to_a_result_is_no_metric(caplog: pytest.LogCaptureFixture) -> None:
+    class Trial:
+        trial_id, config = "a", {"lr": 1e-3}
+
+    doctor = HrmdocCallback()
+    added = {"trial_id": "a", "hostname": "node", "date": "2026-01-01", "config": {}, "node_ip": "::1"}
+    doctor.on_trial_result(1, [], Trial(), {"training_iteration": 1, "loss": 1.0, **added})
+    assert (analysis := doctor.monitors["a"].close()) is not None
+    assert analysis.run.metrics == {"loss"}
+    assert not caplog.records
