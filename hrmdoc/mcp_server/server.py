@@ -83,6 +83,14 @@ def build(tools: Tools) -> MCPServer[Any]:
     def apply_patch(run: str, remedy: str, proof: str) -> str:
         return answered("short", lambda: tools.apply(run, remedy, proof))
 
+    @tool(
+        "Without a proof: name the newest patch of a run's config that can be taken back, and its proof. With"
+        " it: take that patch back byte for byte; refused unless the user allowed it.",
+        WRITES,
+    )
+    def undo_patch(run: str, proof: str = "") -> str:
+        return answered("short", lambda: tools.undo(run, proof))
+
     return server
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from hrmdoc import readers, rulebook, settings
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import ActionError, InputError, PatchError, UsageError, did_you_mean
-from hrmdoc.mcp_server import answers
+from hrmdoc.mcp_server import answers, undoing
 from hrmdoc.mcp_server.bounded import LIMITS, Detail, cut
 from hrmdoc.mcp_server.quotes import Quotes
 from hrmdoc.mcp_server.treatment import apply, refused
@@ -130,8 +130,39 @@ class Tools:
         return {
             "written": names,
             "next": "start the run again to see its effect",
-            "undo": "hrmdoc apply --undo",
+            "undo": "undo_patch, or hrmdoc apply --undo",
         }
+
+    def undo(self, run: str, shown: str) -> dict[str, Any]:
+        """The newest patch of a run that still holds, with a proof; with that proof it is taken back.
+
+        Raises:
+            ActionError: that is not allowed.
+            PatchError: there is none, it is another one by now, or its file was edited since.
+        """
+        analysis = self._analysis(run)
+        entry = undoing.newest(analysis, self.roots)
+        why = undoing.refused(entry, analysis, self.roots, allowed=self.allow_apply)
+        told = {
+            "remedy": self.quotes.line(entry.remedy),
+            "file": self.quotes.line(self.roots.name(entry.file), 300),
+        }
+        if not (given := self.quotes.bare(shown)):
+            says = (
+                f"refused: {why}" if why else "allowed; pass `proof` on, and the file is as before the patch"
+            )
+            return {
+                **told,
+                "written_at": undoing.written_at(entry),
+                "proof": undoing.proof(entry),
+                "undo": says,
+            }
+        if why:
+            raise ActionError(f"nothing was taken back: {why}")
+        if not hmac.compare_digest(undoing.proof(entry).encode(), given.encode()):
+            raise PatchError("this is not the patch that was shown", hint="call undo_patch without a proof")
+        undoing.undo(entry, analysis)
+        return {**told, "taken_back": True}
 
     def _inside(self, path: str) -> str:
         """A path that a caller named, below a root.

@@ -13,22 +13,29 @@ from hrmdoc.remedies import store
 from hrmdoc.remedies.choice import check_rerun
 from hrmdoc.remedies.policy import Gate
 from hrmdoc.remedies.prescribe import Prescription
+from hrmdoc.rulebook import Remedy
 from hrmdoc.web.roots import Roots
 
 
-def refused(offer: Prescription, cause: str, analysis: Analysis, roots: Roots, *, allowed: bool) -> str:
-    """Why a patch may not be written; "" where it may. An assistant is held to what `[policy]` lets be done
-    without asking, since nobody is asked here."""
+def barred(remedy: Remedy, cause: str, analysis: Analysis, *, allowed: bool) -> str:
+    """Why the server or `[policy]` keeps an assistant from a remedy; "" where neither does. An assistant is
+    held to what the policy lets be done without asking, since nobody is asked here."""
     if not allowed:
-        return "the server was started without --allow-apply; show the diff to a person"
+        return "the server was started without --allow-apply; show it to a person"
     own = settings.current(settings.load(Path.cwd()), analysis.book)
     if "policy" in own.withheld:
         return "[policy] of the settings is not trusted (hrmdoc trust)"
     gate = Gate(own.policy)
-    if why := gate.bars(offer.remedy, cause):
+    if why := gate.bars(remedy, cause):
         return f"{why} ([policy] in hrmdoc.toml)"
-    if gate.asks(offer.remedy):
-        return "the policy wants a person to be asked first"
+    return "the policy wants a person to be asked first" if gate.asks(remedy) else ""
+
+
+def refused(offer: Prescription, cause: str, analysis: Analysis, roots: Roots, *, allowed: bool) -> str:
+    """Why a patch may not be written; "" where it may."""
+    if why := barred(offer.remedy, cause, analysis, allowed=allowed):
+        return why
+    own = settings.current(settings.load(Path.cwd()), analysis.book)
     likely = next((one.probability for one in analysis.diagnosis.hypotheses if one.cause == cause), 0.0)
     if likely < own.policy.min_probability:
         return f"its cause has {likely:.0%}, less than the {own.policy.min_probability:.0%} of the policy"
@@ -49,14 +56,19 @@ def apply(analysis: Analysis, offer: Prescription) -> list[str]:
     assert offer.patch is not None
     check_rerun(analysis, offer.patch)
     files = [str(entry.file) for entry in store.write(offer.patch)]
+    note(analysis, offer.remedy.id, offer.patch.overrides, "written")
+    return files
+
+
+def note(analysis: Analysis, remedy: str, what: str, status: str) -> None:
+    """Notes in the run's record what an assistant did to it."""
     folder = state_folder(Path(analysis.run.path).resolve())
     if folder is not None:
         entry = {
             "kind": "by an assistant",
-            "remedy": offer.remedy.id,
-            "what": offer.patch.overrides,
-            "status": "written",
+            "remedy": remedy,
+            "what": what,
+            "status": status,
             "at": time.time(),
         }
         ActionLog(folder / FILE).append([entry])
-    return files
