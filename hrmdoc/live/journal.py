@@ -34,7 +34,6 @@ class Journal:
         if self._path is None or self._lock is not None:
             return True
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = acquire(self._path)
         except OSError:
             return True
