@@ -60,8 +60,10 @@ def user(analysis: Analysis, files: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _owner(number: int) -> str:
-    import pwd
-
+    try:
+        import pwd
+    except ImportError:  # Windows, where every owner is 0
+        return ""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

@@ -153,12 +153,13 @@ def _started(request: Request, memory: int, environment: dict[str, str]) -> None
     """Prepares a process for its runs. An interrupt of the user is the parent's to handle; the environment is
     that of now, not of when the server that forks was started."""
     import gc
-    import resource
     import warnings
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    with suppress(ValueError, OSError):
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # Windows has no such limits
+
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
