@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +31,12 @@ assert "torch" not in sys.modules
 print("wheel ok:", len(book.symptoms), "symptoms")
 """
 KERNELS = sorted(file.name for file in (ROOT / "trainer" / "native" / "kernels").glob("*.[ch]"))
+PAGES = {
+    f"hrmdoc/{page.relative_to(ROOT)}"
+    for pattern in ("docs/*.md", "docs/howto/*.md", "docs/operations/*.md", "playbooks/*.md")
+    for page in ROOT.glob(pattern)
+}
+"""The manual, which `hrmdoc docs` serves from the installed package."""
 LOSSES = ["nan" if step > 30 else f"{2.5 - 0.02 * step:.4f}" for step in range(60)]
 LOG = "".join(f"step {step} loss {loss} lr 1e-3\n" for step, loss in enumerate(LOSSES))
 SICK = {
@@ -64,6 +71,9 @@ def main(interpreter: str = sys.executable) -> None:
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
         run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "dist", ROOT, cwd=folder)
         wheel = next((folder / "dist").glob("*.whl"))
+        packed = set(zipfile.ZipFile(wheel).namelist())
+        assert PAGES, "no page of the manual"
+        assert packed >= PAGES, sorted(PAGES - packed)
         run(interpreter, "-m", "venv", folder / "env", cwd=folder)
         python, hrmdoc = folder / "env/bin/python", folder / "env/bin/hrmdoc"
         run(
@@ -93,6 +103,7 @@ def main(interpreter: str = sys.executable) -> None:
         assert "\n+lr: " in run(hrmdoc, "apply", "sick", cwd=folder)
         run(hrmdoc, "analyze", "no-such.log", cwd=folder, expect=2)
         run(hrmdoc, "--help", cwd=folder)
+        assert "manual" in run(hrmdoc, "docs", "--help", cwd=folder)
         training = subprocess.run(
             [str(hrmdoc), "train", "preset=demo"], cwd=folder, capture_output=True, text=True
         )
