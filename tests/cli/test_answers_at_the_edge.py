@@ -123,3 +123,13 @@ def test_reading_a_large_log_shows_how_far_it_has_come_on_a_terminal_alone(
     done = hrmdoc("analyze", "-q", healthy)
     assert "100% of 0 MB" in done.err
     assert done.out.startswith("✓ HEALTHY")
+
+
+def test_an_aim_store_is_answered_with_the_way_to_read_it(spawn: Command, apart: Path) -> None:
+    (apart / "project" / ".aim" / "meta").mkdir(parents=True)
+    for path in ("project", "project/.aim"):
+        done = spawn("analyze", path)
+        said = " ".join((done.out + done.err).split())
+        assert done.status == 2
+        assert "is an Aim store" in said
+        assert "pip install aim" in said

@@ -10,7 +10,10 @@ from hrmdoc.record.records import Damage
 
 _MAX_DEPTH = 8
 MAX_FILES = 20_000
-_AIM = "is an Aim store, which only Aim can read: export its metrics to CSV, or log to TensorBoard as well"
+_AIM = (
+    "is an Aim store, which only Aim can read: export its metrics to CSV with its SDK (pip install aim), "
+    "or log to TensorBoard as well"
+)
 
 
 def files_below(
