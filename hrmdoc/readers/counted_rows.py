@@ -30,6 +30,8 @@ WHOLE = False
 
 _COUNTER = patterns.lazy(r"\s{0,8}[\[(]?(\d{1,12})[\])]?\s{0,8}(?:[,;:|\t]|[-=]>|\s)\s{0,8}(?=\S)")
 _BETWEEN = patterns.lazy(r"\s{0,8}[,;|\t]\s{0,8}|\s{1,8}")
+_NAMED = patterns.lazy(r"\s{0,8}\d{1,12} {1,8}[A-Za-z_][\w./-]{0,60} {1,8}[-+]?\d")
+"""`250 val 3.28`: the word names the number, as lines of text logs do."""
 _FEWEST = 4
 _HEAD = 40
 _MOST_CELLS = 256
@@ -52,7 +54,8 @@ def sniff(path: Path, head: bytes) -> float:
     """Sure enough when the first lines are such rows, alike, and their counter rises."""
     lines = [] if b"\0" in head else _lines_of(head)
     rows = [row for row in map(_row, lines) if row is not None]
-    if len(rows) < max(_FEWEST, 0.9 * len(lines)) or not _counts(rows):
+    named = sum(_NAMED.match(line) is not None for line in lines)
+    if len(rows) < max(_FEWEST, 0.9 * len(lines)) or 2 * named > len(lines) or not _counts(rows):
         return 0.0
     return 0.45 if path.suffix.lower() in (".log", ".txt", ".out", ".csv", ".tsv", ".dat") else 0.2
 

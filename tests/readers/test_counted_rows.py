@@ -86,3 +86,10 @@ def test_lines_that_are_no_rows_are_counted() -> None:
     session = counted_rows.open_session(Context("out.log"))
     records = [*session.feed(b"0: 1.5\n1: 1.4\nsome words\n2: 1.3\n"), *session.close()]
     assert sum(one.left_out for one in records if isinstance(one, Damage)) == 1
+
+
+def test_a_word_that_names_its_number_makes_a_line_of_a_log() -> None:
+    lines = ["0 val 11.0864", "0 hella 0.2498", *(f"{i} train {11 - 0.1 * i:.4f}" for i in range(9))]
+    head = "".join(f"{line}\n" for line in lines).encode()
+    assert counted_rows.sniff(Path("log.txt"), head) == 0.0
+    assert counted_rows.sniff(Path("log.txt"), head.replace(b" ", b"\t")) > 0.0

@@ -57,11 +57,12 @@ def starts(curve: Curve) -> int:
 @function("curve")
 def from_start(curve: Curve) -> bool:
     """Whether the points begin where the run does: the first lies no further from step 0 than two points
-    from one another."""
+    from one another, or a hundredth of the run."""
     steps = np.sort(curve.steps)
     gaps = np.diff(steps)
     gaps = gaps[gaps > 0]  # np.unique would load numpy.ma
-    return len(gaps) > 0 and int(steps[0]) <= 2 * middle(gaps.astype(np.float64))
+    near = max(2 * middle(gaps.astype(np.float64)), int(steps[-1]) / 100) if len(gaps) else -1
+    return int(steps[0]) <= near
 
 
 @function(course=lambda values: np.full(len(values), values[0]))
