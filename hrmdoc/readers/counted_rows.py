@@ -57,7 +57,7 @@ def sniff(path: Path, head: bytes) -> float:
     named = sum(_NAMED.match(line) is not None for line in lines)
     if len(rows) < max(_FEWEST, 0.9 * len(lines)) or 2 * named > len(lines) or not _counts(rows):
         return 0.0
-    return 0.45 if path.suffix.lower() in (".log", ".txt", ".out", ".csv", ".tsv", ".dat") else 0.2
+    return 0.45 if path.suffix.lower() in (".log", ".txt", ".out", ".dat") else 0.2
 
 
 def _lines_of(head: bytes) -> list[str]:

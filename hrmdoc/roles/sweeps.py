@@ -80,7 +80,7 @@ def _names(config: Mapping[str, object], wanted: Iterable[str]) -> Iterator[str]
 def _comes_and_goes(series: Series) -> bool:
     """Whether the values come again, as those of a grid do, neither rising nor falling throughout."""
     values = series.finite
-    if not FEWEST <= len(values) <= _MOST or 2 * len(np.unique(values)) > len(values):
+    if not FEWEST <= len(values) <= _MOST or 2 * len(set(values.tolist())) > len(values):
         return False
     changes = np.diff(values)
     return bool((changes > 0).any()) and (bool((changes < 0).any()) or _in_blocks(values))

@@ -24,7 +24,8 @@ class Coverage:
         """Takes in whole lines."""
         if self._lines > _MOST_LINES:
             return
-        for line in data.splitlines():
+        for drawn in data.split(b"\n"):
+            line = drawn.rstrip(b"\r").rpartition(b"\r")[2]  # what a redraw wrote over was never there
             self._lines += 1
             if b"." in line and not any(sign in line for sign in _PASSED_OVER):
                 self._numbers += len(_NUMBER.findall(line))
