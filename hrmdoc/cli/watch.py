@@ -105,8 +105,9 @@ def command(
     With --all every run below PATH is followed: new ones as they appear, until they end. Each incident is a
     line with its run; Enter or SIGUSR1 shows all runs as a table, and --once prints that. Several watchers of
     the same PATH share the runs out, and take over those of one that died. --heartbeat then names a folder
-    that holds FOLDER/RUN/heartbeat.json, or a Redis with a key hrmdoc:heartbeat:RUN; --interval is that
-    between two readings of each run; the machine is not measured.
+    that holds FOLDER/RUN/heartbeat.json, or a Redis with keys hrmdoc:heartbeat:RUN (the run's path below
+    PATH, or its name where no other has it); --interval is that between two readings of each run; the machine
+    is not measured.
     """
     from hrmdoc import settings as own_settings
     from hrmdoc.live.watch import Watch

@@ -151,6 +151,7 @@ def _changed(found: Changes) -> str:
             ("newly sick", found.sick),
             ("recovered", found.recovered),
             ("fail in another way", found.otherwise),
+            ("can no longer be read", found.unread),
             ("new", found.new),
             ("gone", found.gone),
         )
@@ -200,7 +201,7 @@ def as_json(fleet: Fleet, groups: Sequence[Group], by: str) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-_CHANGES = ("since", "new", "gone", "sick", "recovered", "otherwise")
+_CHANGES = ("since", "new", "gone", "sick", "recovered", "otherwise", "unread")
 
 
 def _group(group: Group) -> dict[str, Any]:

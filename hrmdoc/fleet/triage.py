@@ -16,6 +16,7 @@ from hrmdoc.fleet.ranking import ranked
 from hrmdoc.fleet.separation import Separation, separations
 from hrmdoc.fleet.store import Seen, Store
 from hrmdoc.fleet.summary import Summary
+from hrmdoc.fleet.unread import emptied, unread
 from hrmdoc.fleet.work import Request
 from hrmdoc.readers import RunGroup, runs_below
 from hrmdoc.readers.sources.beginning import Listing
@@ -37,6 +38,7 @@ class Changes:
     sick: tuple[str, ...] = ()
     recovered: tuple[str, ...] = ()
     otherwise: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,8 @@ class Triage:
             InputError: a path does not exist, or nothing at all can be read.
         """
         problems: list[Damage] = []
-        groups = runs_below(self.paths, problems, how=Listing(self.store, MOST_FILES))
-        groups = [group for group in groups if group.changed >= asked.since and self.within(group)]
+        listed = runs_below(self.paths, problems, how=Listing(self.store, MOST_FILES))
+        groups = [group for group in listed if group.changed >= asked.since and self.within(group)]
         if not groups:
             raise InputError("no run was written since then", file=self.paths[0])
         found, known = summaries(
@@ -138,20 +140,30 @@ class Triage:
             jobs=self.jobs,
             limits=self.limits,
         )
-        runs = ranked(found)
-        changes = self._changes(runs, complete=math.isinf(asked.since))
+        since, before = self._last()
+        rows, passed = unread(problems, listed)
+        runs = ranked([*found, *rows, *emptied(before, listed, rows)])
+        changes = self._changes(runs, since, before, complete=math.isinf(asked.since))
         shown = tuple(run for run in runs if asked.shows(run))
         return Fleet(
-            shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(problems), len(runs)
+            shown, tuple(alike(shown)), tuple(separations(runs)), changes, known, tuple(passed), len(runs)
         )
 
-    def _changes(self, runs: Sequence[Summary], *, complete: bool) -> Changes | None:
-        """What differs from the last triage at these paths; None at the first."""
+    def _last(self) -> tuple[float, dict[str, Seen]]:
+        """When the triage before was at these paths, and what it saw; 0 and nothing at the first."""
+        return self.store.last_triage(self._what)
+
+    @property
+    def _what(self) -> bytes:
         named = "\0".join((os.getcwd(), *self.paths))
-        what = hashlib.blake2b(named.encode(errors="replace"), digest_size=20).digest()
-        since, before = self.store.last_triage(what)
+        return hashlib.blake2b(named.encode(errors="replace"), digest_size=20).digest()
+
+    def _changes(
+        self, runs: Sequence[Summary], since: float, before: Mapping[str, Seen], *, complete: bool
+    ) -> Changes | None:
+        """What differs from the last triage at these paths; None at the first."""
         now = {run.path: Seen(run.verdict, run.failure_mode, run.headline) for run in runs}
-        self.store.note_triage(what, now if complete else {**before, **now})
+        self.store.note_triage(self._what, now if complete else {**before, **now})
         return changes(since, before, runs, complete=complete) if since else None
 
 
@@ -164,11 +176,13 @@ def changes(since: float, before: Mapping[str, Seen], runs: Sequence[Summary], *
     return Changes(since, new, tuple(sorted(before.keys() - here)) if complete else (), **turned)
 
 
-_TURNS = ("sick", "recovered", "otherwise")
+_TURNS = ("sick", "recovered", "otherwise", "unread")
 
 
 def _turn(run: Summary, was: Seen) -> str:
     """What became of a run since it was examined."""
+    if run.verdict == "no_data":
+        return "unread" if was.verdict != "no_data" else ""
     if run.sick and was.failure_mode:
         return "otherwise" if run.failure_mode != was.failure_mode else ""
     if run.sick:

@@ -253,3 +253,36 @@ def test_groups_are_rows_of_the_csv_and_refused_where_there_is_no_place_for_them
     assert sorted(row[:3] for row in rows) == [["0.0003", "5", "1"], ["0.5", "4", "4"]]
     assert main(["triage", "runs", "--group-by", "cause", "--format", "sarif"]) == 2
     assert "--group-by goes with" in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_decoded_has_a_row_with_its_reason_each_time(fleet: Path, shown: Shown) -> None:
+    shown("runs")
+    log = fleet / "run_0" / "train.log"
+    for one in (fleet / "run_0").iterdir():
+        one.unlink()
+    log.with_suffix(".log.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 900)
+    before = shown("runs")
+    for _ in range(2):
+        found = json.loads(shown("--json", "runs"))
+        rows = {Path(run["path"]).name: run for run in found["runs"]}
+        assert rows["run_0"]["verdict"] == "no_data"
+        assert "train.log.gz cannot be read: the gzip data is damaged" in rows["run_0"]["headline"]
+        assert found["changes"]["gone"] == []
+        assert len(rows) == 9
+    assert "1 can no longer be read" in before
+    (fleet / "run_1" / "rank1.log.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 900)
+    found = json.loads(shown("--json", "runs"))
+    assert len(found["runs"]) == 9, "a run beside it is read"
+    assert [Path(one["file"]).name for one in found["passed_over"]] == ["rank1.log.gz"]
+
+
+def test_a_run_that_holds_nothing_any_more_is_not_gone(fleet: Path, shown: Shown) -> None:
+    shown("runs")
+    for one in (fleet / "run_0").iterdir():
+        one.unlink()
+    (fleet / "run_1").rename(fleet / "other")
+    (fleet / "run_0" / "train.log").touch()
+    found = json.loads(shown("--json", "runs"))
+    rows = {Path(run["path"]).name: run["headline"] for run in found["runs"]}
+    assert rows["run_0"] == "holds nothing any more that can be read"
+    assert [Path(path).name for path in found["changes"]["gone"]] == ["run_1"]

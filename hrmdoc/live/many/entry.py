@@ -96,6 +96,12 @@ class Entry:
         return tuple(_stamp(str(source.file)) for source in self.group.sources)
 
     @property
+    def inside(self) -> str:
+        """Where its files lie in its folder; empty where they lie in it, or in several."""
+        homes = {os.path.dirname(os.path.relpath(one.path, self.group.folder)) for one in self.group.sources}
+        return homes.pop() if len(homes) == 1 and os.path.isdir(self.group.folder) else ""
+
+    @property
     def written_s(self) -> float:
         """Seconds since one of its files was written, by the clock that stamps files."""
         newest = max((at for _, at in self.stamped()), default=0)

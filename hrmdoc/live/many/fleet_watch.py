@@ -86,6 +86,10 @@ class FleetWatch:
     def turn(self) -> Iterator[News]:
         """One round over what is due; ends soon, and waits for nothing."""
         yield from self._share_out()
+        if self._beats is not None and self._leases is not None:
+            self._beats.elsewhere = tuple(
+                one.name for one in self.entries.values() if one.state == "elsewhere"
+            )
         now = self._steady()
         if self._roster.due(now):
             yield from self._search(now)
@@ -105,7 +109,8 @@ class FleetWatch:
         """Examines every run once, as it stands."""
         yield from self._search(self._steady())
         for entry in self.entries.values():
-            yield from self._guarded(entry, self._once)
+            if entry.state != "unreadable":
+                yield from self._guarded(entry, self._once)
 
     def _once(self, entry: Entry) -> Iterator[News]:
         watch = entry.watch = self._watch(entry)
@@ -200,7 +205,7 @@ class FleetWatch:
         if self._keep is not None and options.get("remember", True):
             options["keep"] = self._keep / quote(os.fsencode(entry.name), safe="")[-200:]
         if self._beats is not None:
-            options["heartbeats"] = self._beats.of(entry.name, entry.group.folder)
+            options["heartbeats"] = self._beats.of(entry.name, entry.group.folder, entry.inside)
         return Watch(entry.group.folder, group=entry.group, prepared=self._prepared, **options)
 
     def _read(self) -> Iterator[News]:

@@ -13,7 +13,7 @@ from hrmdoc.readers.sources import remote
 from hrmdoc.readers.sources.source import Source
 from hrmdoc.readers.sources.walk import MAX_FILES
 from hrmdoc.readers.support import names
-from hrmdoc.readers.support.decode import codec_of, plain_head
+from hrmdoc.readers.support.decode import codec_of, damage_in, plain_head
 from hrmdoc.record.records import Damage
 
 HEAD = 1 << 16
@@ -86,13 +86,14 @@ def sniffed(entry: remote.Entry, head: bytes, search: Search, *, explicit: bool)
     if explicit and (chosen is None or chosen.NAME == "text") and names.holds_weights(path):
         search.noted.append(Damage(path, None, "holds weights or arrays, not the record of a run"))
         return
+    if not explicit and (what := damage_in(head)):  # not kept: a second search is to say it too
+        search.noted.append(Damage(path, None, f"cannot be read: {what}", incomplete=True))
+        return
     reader = "" if chosen is None else chosen.NAME
     if search.how.heads is not None:
         search.how.heads.learn(path, entry.identity, reader, codec)
-    if chosen is None and not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
-        search.noted.append(Damage(path, None, "is empty"))
-    elif chosen is None and explicit:
-        search.noted.append(Damage(path, None, _unread(head, codec)))
+    if chosen is None:
+        search.noted += _passed_over(path, head, codec, explicit=explicit)
     yield from taken_as(entry, reader, codec)
 
 
@@ -117,6 +118,13 @@ def is_database(source: Source) -> bool:
     """Whether its reader opens it by name, and so cannot read it where it is not."""
     reader = readers.reader(source.reader)
     return reader.WHOLE and hasattr(reader, "runs")
+
+
+def _passed_over(path: str, head: bytes, codec: str, *, explicit: bool) -> list[Damage]:
+    """What is to be said of a file that no reader wants."""
+    if not head and (explicit or path.endswith((".log", ".jsonl", ".csv"))):
+        return [Damage(path, None, "is empty")]
+    return [Damage(path, None, _unread(head, codec))] if explicit else []
 
 
 def _unread(head: bytes, codec: str) -> str:

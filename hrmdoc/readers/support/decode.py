@@ -67,15 +67,24 @@ def decoder(codec: str) -> Decoder:
 
 def plain_head(head: bytes, size: int = 1 << 16) -> bytes:
     """At most `size` plain bytes from the first bytes of a file; empty when they cannot be decoded."""
-    out = b""
+    return _plain_head(head, size)[0]
+
+
+def damage_in(head: bytes) -> str:
+    """Why the first bytes of a file cannot be decoded at all; empty where something can."""
+    return _plain_head(head, 1)[1]
+
+
+def _plain_head(head: bytes, size: int) -> tuple[bytes, str]:
+    out, what = b"", ""
     try:
         for piece in decoder(codec_of(head)).feed(head):
             out += piece
             if len(out) >= size:
                 break
-    except InputError:
-        pass
-    return out[:size]
+    except InputError as error:
+        what = "" if out else error.what
+    return out[:size], what
 
 
 class _Plain:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.analysis import Prepared
+from hrmdoc.beats import Sign
 from hrmdoc.cli.main import main
 from hrmdoc.live import growing
 from hrmdoc.live.many import beats as many_beats
@@ -343,6 +345,17 @@ def test_a_folder_that_cannot_be_read_has_a_row_also_where_there_is_nothing_else
     news_until(fleet, lambda one: one.kind == "examined" and one.entry.name == "secret")
 
 
+def test_a_log_that_cannot_be_decoded_has_its_reason_in_the_table_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    root = made(tmp_path / "runs", "a", "b")
+    (root / "b" / "metrics.jsonl").rename(root / "b" / "metrics.jsonl.gz")
+    (root / "b" / "metrics.jsonl.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 900)
+    assert main(["watch", str(root), "--all", "--once", "--no-state"]) == 2
+    assert re.search(r"b/metrics.jsonl.gz .* unreadable .* the gzip data is damaged", capsys.readouterr().out)
+
+
 def test_heartbeats_of_many_are_read_by_their_runs(tmp_path: Path) -> None:
     place, said = tmp_path / "beats", []
     (place / "group" / "a").mkdir(parents=True)
@@ -374,6 +387,48 @@ def test_a_redis_that_is_away_is_asked_once_a_round_and_told_of_once(monkeypatch
         beats.round()
     assert (len(asked), len(said)) == (2, 1)
     assert all(math.isnan(one.beaten()) for one in found)
+
+
+def test_runs_of_one_name_have_keys_of_their_own_in_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("redis")
+    held: dict[str, Sign] = {}
+
+    class Place:
+        def __init__(self, _: str, name: str) -> None:
+            self.name = name
+
+        def read(self) -> Sign | None:
+            return held.get(self.name)
+
+    monkeypatch.setattr(many_beats, "target", Place)
+    said: list[str] = []
+    beats = Beats("redis://localhost:1/0", said.append)
+    beats.close()
+    found = {name: beats.of(name, ".") for name in ("x/seed-0", "y/seed-0", "seed-0")}
+    found["z/alone"] = beats.of("z", ".", "alone")
+
+    def known() -> list[str]:
+        beats.round()
+        return [name for name, one in found.items() if not math.isnan(one.beaten())]
+
+    held["alone"] = Sign("{}", 0.0, 1)
+    assert known() == ["z/alone"]
+    assert len(said) == 1
+    assert "several runs are called 'seed-0'" in said[0]
+    held["seed-0"] = Sign("{}", 0.0, 2)
+    assert known() == ["z/alone"], "whose sign this is nobody knows"
+    held["x/seed-0"] = Sign("{}", 0.0, 3)
+    assert known() == ["x/seed-0", "z/alone"]
+    held["y/seed-0"] = Sign("{}", 0.0, 4)
+    assert known() == ["x/seed-0", "y/seed-0", "seed-0", "z/alone"], "the one that is left gave the other"
+    del held["x/seed-0"]  # it expired: its silence is no other run's sign
+    seen = found["x/seed-0"].beaten()
+    held["seed-0"] = Sign("{}", 0.0, 5)
+    assert known() == ["x/seed-0", "y/seed-0", "seed-0", "z/alone"]
+    assert found["x/seed-0"].beaten() == seen
+    assert len(said) == 1
+    beats.elsewhere = ("other/alone",)
+    assert "z/alone" not in known(), "another watcher follows a run of that name"
 
 
 @pytest.fixture
