@@ -203,10 +203,15 @@ class AnalysisSession:
             InputError: nothing at all could be read.
         """
         self.run.extend(problems)
-        written = max((source.mtime for source in group.sources), default=0.0)
-        self.run.sighting = Sighting(time.time(), written)
         readers.read_into(self.run, group.sources, self.matcher.wanted, *filter(None, [self.on_read]))
         self.run.extend(group.resumes(self.run.events))
+        self.sight(group, max((source.mtime for source in group.sources), default=0.0))
+
+    def sight(self, group: readers.RunGroup, written: float) -> None:
+        """Takes in when the run's files were written last, Unix seconds, and what watches measured beside it,
+        in the place of what was taken in before."""
+        self.run.sighting = Sighting(time.time(), written)
+        self.run.measured.clear()
         for place in dict.fromkeys((group.folder, self.run.path)):
             folder = existing_kept_in(Path(place))
             if folder is not None and kept.load(self.run, folder / kept.FILE, written):

@@ -41,6 +41,7 @@ create table if not exists results (key blob primary key, at real, until real, s
 create table if not exists heads (path text primary key, identity text, reader text, codec text, at real)
   without rowid;
 create table if not exists triages (what blob primary key, at real, rows blob) without rowid;
+create table if not exists lines (place blob primary key, at real, key blob, line blob) without rowid;
 """
 
 
@@ -86,11 +87,8 @@ class Store:
         found: dict[bytes, Summary] = {}
         decoder = msgspec.msgpack.Decoder(Summary)
         now = time.time()
-        for at in range(0, len(keys), _AT_ONCE):
-            batch = keys[at : at + _AT_ONCE]
-            asked = (
-                f"select key, summary from results where until > ? and key in ({','.join('?' * len(batch))})"  # noqa: S608 (marks alone)
-            )
+        for batch in _batches(keys):
+            asked = f"select key, summary from results where until > ? and key in ({_marks(batch)})"  # noqa: S608 (marks alone)
             with self._trying():
                 for key, blob in self._database.execute(asked, (now, *batch)):
                     with suppress(*_FOREIGN):
@@ -124,6 +122,24 @@ class Store:
                 "insert or replace into triages values (?, ?, ?)", (what, time.time(), blob)
             )
 
+    def lines(self, places: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
+        """What a page showed of the runs at these places, each with the key of what it was made of."""
+        found: dict[bytes, tuple[bytes, bytes]] = {}
+        for batch in _batches(places):
+            asked = f"select place, key, line from lines where place in ({_marks(batch)})"  # noqa: S608 (marks alone)
+            with self._trying():
+                for place, key, line in self._database.execute(asked, batch):
+                    if isinstance(key, bytes) and isinstance(line, bytes):
+                        found[place] = key, line
+        return found
+
+    def keep_line(self, place: bytes, key: bytes, line: bytes) -> None:
+        """Keeps what a page shows of a run, in the place of what it showed before."""
+        with self._trying():
+            self._database.execute(
+                "insert or replace into lines values (?, ?, ?, ?)", (place, time.time(), key, line)
+            )
+
     def close(self) -> None:
         """Writes what is left, and drops what is too old to be asked for."""
         oldest = time.time() - KEPT_DAYS * 86_400.0
@@ -131,7 +147,7 @@ class Store:
             self._database.execute("begin")
             self._database.executemany("insert or replace into heads values (?, ?, ?, ?, ?)", self._learnt)
             self._database.execute("delete from results where until < ?", (time.time(),))
-            for table in ("heads", "triages"):
+            for table in ("heads", "triages", "lines"):
                 self._database.execute(f"delete from {table} where at < ?", (oldest,))  # noqa: S608 (own names)
             self._database.execute("commit")
         self._learnt.clear()
@@ -178,11 +194,25 @@ def _opened(path: Path | None) -> sqlite3.Connection:
 
 def keys(groups: Iterable[RunGroup], request: Request) -> list[bytes]:
     """The key of each run: its files as they are, the rules, the settings, and hrmdoc itself."""
+    base = base_of(request)
+    return [_key(group, base) for group in groups]
+
+
+def base_of(request: Request) -> bytes:
+    """What every result depends on: the rules, the settings, what was asked, and hrmdoc itself."""
     asked = (__version__, FORMAT, _code(), state_of(map(Path, request.settings.rules)))
-    base = msgspec.msgpack.encode(
+    return msgspec.msgpack.encode(
         (asked, request.settings, request.stated, request.extra), order="sorted", enc_hook=repr
     )
-    return [_key(group, base) for group in groups]
+
+
+def _batches(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """So many at a time as one statement may ask for."""
+    return (keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE))
+
+
+def _marks(batch: Sequence[bytes]) -> str:
+    return ",".join("?" * len(batch))
 
 
 def _key(group: RunGroup, base: bytes) -> bytes:

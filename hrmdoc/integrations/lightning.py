@@ -32,7 +32,8 @@ class Hooks:
 
     def __init__(self, **options: Any) -> None:
         self._options = options
-        self._seen: dict[str, Any] = {}
+        self._stepwise, self._epochal, self._validated = set[str](), set[str](), set[str]()
+        self._before: dict[str, float] = {}
         self.monitor: Monitor | None = None
 
     @harmless
@@ -44,13 +45,12 @@ class Hooks:
             return
         config = {f"trainer.{name}": getattr(trainer, name, None) for name in _CONFIG}
         config["trainer.precision"] = str(trainer.precision)
-        config["model"] = _settings_of(getattr(pl_module, "hparams", None))
+        hparams = getattr(pl_module, "hparams", None)
+        config["model"] = dict(hparams) if isinstance(hparams, Mapping) else {}
         options = {"framework": "lightning", **self._options}
         self.monitor = Monitor(rank=trainer.global_rank, config=config, **options)
-        facts = {"world_size": int(trainer.world_size)}
-        if trainer.max_steps > 0:
-            facts["run.total_steps"] = int(trainer.max_steps)
-        self.monitor.configure({}, facts=facts)
+        steps = {"run.total_steps": int(trainer.max_steps)} if trainer.max_steps > 0 else {}
+        self.monitor.configure({}, facts={"world_size": int(trainer.world_size), **steps})
         for logger in trainer.loggers:
             if type(logger).__name__ == "TensorBoardLogger":
                 self.monitor.add_board(TensorBoard(partial(getattr, logger, "experiment")))
@@ -61,26 +61,38 @@ class Hooks:
         monitor, step = self.monitor, int(trainer.global_step)
         if monitor is None or step % max(1, int(trainer.log_every_n_steps)):
             return
-        self._log(step, trainer.logged_metrics)
-        if "stop" in self._options and trainer.strategy.reduce_boolean_decision(
-            monitor.should_stop, all=False
-        ):
+        news = _without(trainer.logged_metrics, self._epochal, self._validated)
+        self._stepwise.update(news)
+        self._log(step, news)
+        any_rank = partial(trainer.strategy.reduce_boolean_decision, all=False)
+        if "stop" in self._options and any_rank(monitor.should_stop):
             trainer.should_stop = True
-        if "save" in self._options and trainer.strategy.reduce_boolean_decision(
-            monitor.take_save(), all=False
-        ):
+        if "save" in self._options and any_rank(monitor.take_save()):
             trainer.save_checkpoint(f"{trainer.default_root_dir}/hrmdoc-step-{step}.ckpt")
 
     @harmless
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Takes what is logged once an epoch, validation among it."""
-        self._log(int(trainer.global_step), trainer.callback_metrics)
+        """Takes what training logs once an epoch. Lightning keeps it for the next one, as it does with what a
+        validation gave: it is no news at the steps between."""
+        news = _without(trainer.callback_metrics, self._stepwise, self._validated)
+        self._epochal.update(news)
+        self._log(int(trainer.global_step), news)
+
+    @harmless
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Notes what there is, to tell what the validation will give."""
+        self._before = {name: float(value) for name, value in trainer.callback_metrics.items()}
 
     @harmless
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Takes what the validation gave."""
-        if not trainer.sanity_checking:
-            self._log(int(trainer.global_step), trainer.callback_metrics)
+        """Takes what the validation gave: at the first what is new or another value, then the same names."""
+        if trainer.sanity_checking:
+            return
+        given = _without(trainer.callback_metrics, self._stepwise, self._epochal)
+        self._validated.update(
+            name for name, value in given.items() if float(value) != self._before.get(name)
+        )
+        self._log(int(trainer.global_step), {name: given[name] for name in self._validated & given.keys()})
 
     @harmless
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
@@ -97,13 +109,8 @@ class Hooks:
             self.monitor.close(state, error)
 
     def _log(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Logs what is new: what Lightning keeps of an epoch stays until the next one."""
-        if self.monitor is None:
-            return
-        news = {name: value for name, value in metrics.items() if self._seen.get(name) is not value}
-        self._seen.update(news)
-        if news:
-            self.monitor.log(step, news)
+        if self.monitor is not None and metrics:
+            self.monitor.log(step, metrics)
 
 
 @cache
@@ -122,8 +129,8 @@ def entry_of_pytorch_lightning() -> list[Any]:
     return [callback_class("pytorch_lightning")()] if enabled() else []
 
 
-def _settings_of(hparams: Any) -> dict[str, Any]:
-    return dict(hparams) if isinstance(hparams, Mapping) else {}
+def _without(metrics: Mapping[str, Any], *known: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in metrics.items() if not any(name in names for names in known)}
 
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from msgspec import structs
 
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.verdict import SEVEREST
+from hrmdoc.web.following import follows
+from hrmdoc.web.kept import Kept, Stamp
 from hrmdoc.web.roots import Roots, key_of
 from hrmdoc.web.rows import Row, is_live, row_of
 from hrmdoc.web.workers import WorkerDiedError, Workers
@@ -23,13 +26,19 @@ SEARCH_S = 10.0
 SETTLE_S = 1.5
 """Seconds at least between two searches: some programs replace a file in their folder each second."""
 SPARE = 1.0
-"""A run is examined again after this many times what the examination before took."""
-Stamp = tuple[tuple[str, int, int], ...]
+"""A run is examined again after this many times what the examination before took, at least."""
+REST, REST_S = 9.0, 1.0
+"""And after so many times as long where that is no longer than so many seconds."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """One run. `stamp`: how its files stand; `examined`: how they stood when it was examined last."""
+    """One run.
+
+    Attributes:
+        stamp: how its files stand; `examined`: how they stood when it was examined last.
+        recalled: its row is what an earlier server or a triage found, and is looked at again.
+    """
 
     key: str
     name: str
@@ -38,7 +47,8 @@ class Entry:
     examined: Stamp | None = None
     row: Row | None = None
     at: float = 0.0
-    busy: bool = False
+    busy: Workers | None = None
+    recalled: bool = False
     version: int = 0
 
     @property
@@ -55,10 +65,15 @@ class Board:
     Args:
         roots: where they lie.
         workers: who examines them.
+        followers: who examines large runs that are being written, in processes that keep what they read;
+            None: the workers do.
+        kept: what was found before; None begins with nothing, and keeps nothing.
     """
 
     roots: Roots
     workers: Workers
+    kept: Kept | None = None
+    followers: Workers | None = None
     entries: dict[str, Entry] = field(default_factory=dict)
     version: int = 0
     searched: bool = False
@@ -76,6 +91,11 @@ class Board:
     def waiting(self) -> int:
         """How many runs were never examined yet."""
         return sum(one.row is None for one in self.entries.values())
+
+    @property
+    def recalled(self) -> int:
+        """How many are shown as they were found before, until they are looked at again."""
+        return sum(one.recalled for one in self.entries.values())
 
     async def keep(self) -> None:
         """Follows the folders until it is cancelled."""
@@ -107,13 +127,28 @@ class Board:
         for key in gone:
             del self.entries[key]
         fresh = [key for key in found if key not in self.entries]
+        new = [Entry(key, self.roots.name(found[key].folder), found[key]) for key in fresh]
+        await self._recall(new)
+        self.entries.update((entry.key, entry) for entry in new)
         for key, group in found.items():
-            entry = self.entries.setdefault(key, Entry(key, self.roots.name(group.folder), group))
-            entry.group = group
+            self.entries[key].group = group
         self._folders = await asyncio.to_thread(_folders_of, self.roots, groups)
         if gone or fresh or not self.searched:
             self.searched = True
             self._tell(*fresh)
+
+    async def _recall(self, entries: list[Entry]) -> None:
+        """Has runs that were not met yet begin with what is kept of them."""
+        if self.kept is None or not entries:
+            return
+        groups = [one.group for one in entries]
+        stamps = await asyncio.to_thread(stamps_of, groups)
+        known = await self.kept.recall(groups, stamps)
+        for entry, stamp in zip(entries, stamps, strict=True):
+            if entry.group.folder in known:
+                entry.row, holds = known[entry.group.folder]
+                entry.recalled, entry.stamp = not holds, stamp
+                entry.examined = stamp if holds else None
 
     def _moved(self) -> bool:
         """Whether a folder got or lost an entry since the last search."""
@@ -121,32 +156,49 @@ class Board:
 
     def _dispatch(self) -> None:
         now = time.monotonic()
-        idle = self.workers.number - sum(one.busy for one in self.entries.values())
         due = [one for one in self.entries.values() if self._is_due(one, now)]
-        for entry in sorted(due, key=lambda one: (one.row is not None, -one.group.changed))[: max(0, idle)]:
-            entry.busy = True
-            task = asyncio.create_task(self._look(entry))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        due.sort(key=lambda one: (one.row is not None, -one.group.changed))
+        idle = Counter({pool: pool.number for pool in (self.workers, self.followers) if pool is not None})
+        idle.subtract(one.busy for one in self.entries.values() if one.busy is not None)
+        for entry in due:
+            if not any(number > 0 for number in idle.values()):
+                break
+            pool = self._pool_of(entry)
+            if idle[pool] > 0:
+                idle[pool] -= 1
+                entry.busy = pool
+                task = asyncio.create_task(self._look(entry, pool))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def _pool_of(self, entry: Entry) -> Workers:
+        """Who is to examine a run."""
+        if self.followers is not None and is_live(entry.group) and follows(entry.group):
+            return self.followers
+        return self.workers
 
     @staticmethod
     def _is_due(entry: Entry, now: float) -> bool:
         fell_silent = entry.row is not None and entry.row.live and not is_live(entry.group)
-        if entry.busy or (entry.stamp == entry.examined and not fell_silent):
+        if entry.busy is not None or (entry.stamp == entry.examined and not fell_silent):
             return False
-        return entry.row is None or now - entry.at >= SPARE * entry.row.cost
+        return entry.row is None or now - entry.at >= max(
+            SPARE * entry.row.cost, min(REST_S, REST * entry.row.cost)
+        )
 
-    async def _look(self, entry: Entry) -> None:
+    async def _look(self, entry: Entry, pool: Workers) -> None:
         stamp = entry.stamp
         try:
-            row = await self.workers.call(row_of, entry.group, self.roots)
+            row = await pool.call(row_of, entry.group, self.roots)
         except WorkerDiedError as error:
-            row = Row("no_data", error.what, cost=60.0)
+            row = Row("no_data", error.what, cost=60.0, fault=True)
         finally:
-            entry.busy = False
-        entry.row, entry.examined, entry.at = row, stamp, time.monotonic()
+            entry.busy = None
+        entry.row, entry.examined, entry.at, entry.recalled = row, stamp, time.monotonic(), False
         self._tell(entry.key)
         self._dispatch()
+        if self.kept is not None:
+            await self.kept.keep(entry.group, stamp, row)
 
     def _tell(self, *keys: str) -> None:
         self.version += 1

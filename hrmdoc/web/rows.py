@@ -17,6 +17,7 @@ from hrmdoc.remedies.prescribe import prescribe
 from hrmdoc.reports.html import capital, first_step
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import blame, sentence
+from hrmdoc.web.following import follow, follows
 from hrmdoc.web.roots import Roots
 
 LIVE_S = 120.0
@@ -33,6 +34,7 @@ class Row:
         step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24.
         live: whether it was going on when it was examined.
         cost: seconds that the examination took.
+        fault: whether it did not come to its end.
     """
 
     verdict: str
@@ -45,6 +47,7 @@ class Row:
     spark: str = ""
     live: bool = False
     cost: float = 0.0
+    fault: bool = False
 
 
 def row_of(group: RunGroup, roots: Roots) -> Row:
@@ -54,7 +57,7 @@ def row_of(group: RunGroup, roots: Roots) -> Row:
         analysis = examine(group, roots)
     except Exception as error:  # noqa: BLE001 (one run that breaks the doctor must not hide the others)
         said = f"a fault of hrmdoc itself: {type(error).__name__}: {safe(str(error))}"
-        return Row("no_data", said, cost=time.perf_counter() - began)
+        return Row("no_data", said, cost=time.perf_counter() - began, fault=True)
     step = first_step(analysis)
     metric, progress, spark = _progress(analysis)
     return Row(
@@ -83,9 +86,13 @@ def examine(group: RunGroup, roots: Roots) -> Analysis:
     Raises:
         HrmdocError: the user's own settings or rules are wrong.
     """
-    session = AnalysisSession(group.folder, prepared=prepared(settings.load(Path.cwd())))
-    session.try_to_read_run(group)
-    analysis = session.diagnose(closed=not is_live(group), prescriptions=False)
+    ready, live = prepared(settings.load(Path.cwd())), is_live(group)
+    if live and follows(group):
+        analysis = follow(group, ready)
+    else:
+        session = AnalysisSession(group.folder, prepared=ready)
+        session.try_to_read_run(group)
+        analysis = session.diagnose(closed=not live, prescriptions=False)
     if not analysis.diagnosis.hypotheses:
         return analysis
     offered = prescribe(

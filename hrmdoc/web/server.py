@@ -16,6 +16,7 @@ from hrmdoc.errors import UsageError
 from hrmdoc.web.app import Site, application
 from hrmdoc.web.board import Board
 from hrmdoc.web.connections import Bounded
+from hrmdoc.web.kept import Kept
 from hrmdoc.web.roots import Roots
 from hrmdoc.web.workers import Workers
 
@@ -42,8 +43,9 @@ def serve(
     token = secrets.token_urlsafe(24)
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
     examiners = Workers(max(1, min(MOST_WORKERS, (os.cpu_count() or 2) - 1)))
-    drawers = Workers(1, tasks=None)
-    site = Site(Board(roots, examiners), drawers, token, allow_apply)
+    drawers, followers = Workers(1, tasks=None), Workers(1, tasks=None)
+    kept = Kept(roots)
+    site = Site(Board(roots, examiners, kept, followers), drawers, token, allow_apply)
     config = uvicorn.Config(
         application(site),
         log_level="error",
@@ -62,8 +64,9 @@ def serve(
         pass
     finally:
         listener.close()
-        examiners.close()
-        drawers.close()
+        for workers in (examiners, drawers, followers):
+            workers.close()
+        kept.close()
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -17,7 +17,9 @@ keras = pytest.importorskip("keras", reason="keras is not installed")
 
 from hrmdoc.integrations.keras import HrmdocCallback  # noqa: E402
 
-pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
+_OF_KERAS = pytest.mark.filterwarnings("ignore:__array__ implementation")
+"""By its own way from tensors of torch to arrays."""
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow, _OF_KERAS]
 
 
 class Slow(keras.callbacks.Callback):  # type: ignore[misc, name-defined, unused-ignore]

@@ -79,6 +79,23 @@ def test_a_healthy_run_goes_to_its_end_in_silence(tmp_path: Path, caplog: pytest
     assert not [record for record in caplog.records if record.name == "hrmdoc"]
 
 
+def test_what_is_logged_once_an_epoch_is_one_point_an_epoch(tmp_path: Path) -> None:
+    class Both(Line):
+        def training_step(self, batch: Any, index: int) -> Any:
+            loss = super().training_step(batch, index)
+            self.log("mean_loss", loss, on_step=False, on_epoch=True)
+            return loss
+
+    callback = ours.HrmdocCallback(share=1.0)
+    fit(tmp_path, Both(), callback)
+    assert callback.monitor is not None
+    assert callback.monitor.analysis is not None
+    found = {key.metric: series for key, series in callback.monitor.analysis.run.series.items()}
+    assert found["val_loss"].steps.tolist() == [100, 200, 300]
+    assert found["mean_loss"].steps.tolist() == [100, 200, 300]
+    assert found["train_loss"].steps.tolist() == list(range(2, 301, 2))
+
+
 def test_a_run_that_breaks_is_stopped_and_saved(tmp_path: Path) -> None:
     callback = ours.HrmdocCallback(share=1.0, stop="critical", save="critical")
     trainer = fit(tmp_path, Line(breaks=60), callback)

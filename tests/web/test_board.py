@@ -101,7 +101,7 @@ def test_a_worker_that_dies_costs_one_verdict(runs: Path) -> None:
 
     board = settled(Board(Roots.of([str(runs)]), Dying()))
     rows = {one.name: one.row for one in board.entries.values()}
-    assert rows["hostile"] == Row("no_data", "gone", cost=60.0)
+    assert rows["hostile"] == Row("no_data", "gone", cost=60.0, fault=True)
     assert rows["sick"] is not None
     assert rows["sick"].verdict == "critical"
 
