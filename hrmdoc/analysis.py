@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 import hrmdoc
 from hrmdoc import readers, rulebook
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """One examination of a run.
 
     Attributes:
@@ -115,8 +116,7 @@ class Analysis:
         return self.diagnosis.severities.get(symptom.id, symptom.severity)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """The user's settings and the rules as they adjust them, ready for any number of runs."""
 
     settings: Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import stat
 from contextlib import suppress
@@ -39,14 +40,24 @@ def config_dir() -> Path:
 
 def kept_in(path: Path) -> Path:
     """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
-    import hashlib  # slow to load, and of no use to who never watched a run
-
-    return _kept_beside(path) or state_dir() / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return _kept_beside(path) or state_dir() / _sha256(str(path.resolve()).encode())[:16]
 
 
 def existing_kept_in(path: Path) -> Path | None:
     """As `kept_in`, but None where nothing was ever kept."""
     return _kept_beside(path) or (kept_in(path) if state_dir().is_dir() else None)
+
+
+def _sha256(data: bytes) -> str:
+    """As `hashlib` has it, which loads OpenSSL: that takes longer than to read a short log."""
+    for name in (
+        "_sha2",
+        "_sha256",
+        "hashlib",
+    ):  # Python's own, since 3.12 and before
+        with suppress(ImportError):
+            return str(importlib.import_module(name).sha256(data).hexdigest())
+    raise AssertionError("hashlib is part of Python")
 
 
 def _kept_beside(path: Path) -> Path | None:

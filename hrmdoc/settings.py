@@ -4,8 +4,6 @@ folder upwards."""
 from __future__ import annotations
 
 import datetime
-import logging
-import tomllib
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -136,12 +134,16 @@ def read(path: Path) -> tuple[dict[str, Any], Path] | None:
 @lru_cache
 def _note_withheld(path: Path, names: tuple[str, ...]) -> None:
     """Says once what does not count, and how to change that."""
+    import logging  # slow to load, and of no use to most
+
     why = trust.objection(path)
     way = f"{why}, so it never will" if why else f"look at it, then: hrmdoc trust {path}"
     logging.getLogger("hrmdoc").warning("hrmdoc: %s: %s does not count; %s", path, ", ".join(names), way)
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    import tomllib  # slow to load, and of no use where there are no settings
+
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

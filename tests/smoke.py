@@ -22,6 +22,7 @@ book = rulebook.load()
 assert len(book.symptoms) > 50, len(book.symptoms)
 assert rulebook.check(book) == [], rulebook.check(book)
 assert list(data_dir("playbooks").glob("*.md"))
+assert (data_dir("rules") / "checked.msgpack").is_file(), "the first use would parse all rules"
 place = Path(hrmdoc.trainer.__file__).parent / "native" / "kernels"
 kernels = sorted(file.name for file in place.iterdir())
 assert kernels == sys.argv[1:], kernels

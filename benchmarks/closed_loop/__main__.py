@@ -13,10 +13,11 @@ import argparse
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.closed_loop.programs import PROGRAMS, Program
 from benchmarks.closed_loop.report import Outcome, Trial, report

@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 import hrmdoc
 from benchmarks.lab.effects import Outcome, effect, outcome_of
 from benchmarks.lab.faults import onset_of
@@ -212,4 +214,4 @@ def _delay(spec: Spec, one: Examined, serious: Sequence[Symptom], book: Rulebook
 def _light(symptom: Symptom) -> Symptom:
     """Without what ranking does not need: less to hand from one process to the other."""
     role = symptom.values.get("role")
-    return replace(symptom, values={"role": role} if role else {}, score=None)
+    return structs.replace(symptom, values={"role": role} if role else {}, score=None)

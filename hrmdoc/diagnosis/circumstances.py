@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hrmdoc import measures
 from hrmdoc.errors import RuleError
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from hrmdoc.rulebook import Cause, Given, Rulebook
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(Struct, frozen=True):
     """The facts and findings of a run, as checks of `given` see them."""
 
     facts: Mapping[str, Any]

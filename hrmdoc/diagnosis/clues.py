@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from hrmdoc.diagnosis.network import FloatArray, Observed
 from hrmdoc.examination.symptom import LADDER
@@ -28,8 +28,7 @@ ABSENCE = 0.8
 independent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(Struct, frozen=True):
     """Symptoms that answer one question and count once.
 
     Attributes:
@@ -52,8 +51,7 @@ class Clue:
         return max(self.symptoms, key=lambda symptom: cause.produces.get(symptom.id, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Clues:
+class Clues(Struct, frozen=True):
     """What shows, what does not, and what could not be evaluated."""
 
     shown: tuple[Clue, ...]
@@ -116,8 +114,7 @@ def _unseen(members: Sequence[Symptom], book: Rulebook) -> Clue:
     return Clue(tuple(members), shows=False, leak=max(leak_of(symptom, book) for symptom in members))
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """What the symptoms that show say about all others.
 
     Attributes:

@@ -3,10 +3,10 @@ and the verdict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hrmdoc.diagnosis.circumstances import Circumstances
@@ -37,8 +37,7 @@ WORTH_CHECKING = 0.1
 """Causes less likely than this are not asked after while others are likelier."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """What is most probably wrong.
 
     Attributes:

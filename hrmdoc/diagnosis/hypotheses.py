@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from hrmdoc.diagnosis.network import FloatArray, IntArray, Posterior
 from hrmdoc.rulebook import EVERY_SYMPTOM
@@ -25,8 +25,7 @@ WORTH_LISTING = 0.1
 """Evidence below this many nats is not listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen. A circumstance
     has no symptom: ""."""
 
@@ -35,8 +34,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """A cause that may be at work. `probability` is its marginal posterior; `for_` and `against` are
     strongest first."""
 

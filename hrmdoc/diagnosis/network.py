@@ -17,10 +17,11 @@ padded with n).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -34,8 +35,7 @@ CERTAIN = 0.999
 RAREST = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What was found, in numbers: `prior` [n], `present` [n, P] and `absent` [n, A] hold w, `present_leak`
     [P] the leaks.
 
@@ -48,14 +48,13 @@ class Observed:
     absent: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", np.clip(self.prior, RAREST, CERTAIN))
-        object.__setattr__(self, "present", np.clip(self.present, 0.0, CERTAIN))
-        object.__setattr__(self, "absent", np.clip(self.absent, 0.0, CERTAIN))
-        object.__setattr__(self, "present_leak", np.clip(self.present_leak, RAREST, CERTAIN))
+        force_setattr(self, "prior", np.clip(self.prior, RAREST, CERTAIN))
+        force_setattr(self, "present", np.clip(self.present, 0.0, CERTAIN))
+        force_setattr(self, "absent", np.clip(self.absent, 0.0, CERTAIN))
+        force_setattr(self, "present_leak", np.clip(self.present_leak, RAREST, CERTAIN))
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+class Posterior(Struct, frozen=True):
     """What the findings say about the causes.
 
     Attributes:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hrmdoc import roles
 from hrmdoc.errors import RuleError
@@ -29,8 +31,7 @@ _SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What kind of run this is, as far as the records tell: canonical facts, framework, kind, and why."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)

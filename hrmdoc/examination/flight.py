@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hrmdoc.record.records import Fact, Line, Record
 from hrmdoc.record.run import Run
@@ -16,8 +17,7 @@ from hrmdoc.record.run import Run
 _SHOWN = 16
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """What the dump of one rank tells of one group."""
 
     file: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from hrmdoc.examination.checks import CheckNode
 from hrmdoc.examination.lifecycle import EventNode, SilenceNode

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
@@ -17,8 +18,7 @@ from hrmdoc.rulebook.schema.typical import Typical
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """How one condition stands; the fields are those of `Symptom`."""
 
     state: State
@@ -36,8 +36,7 @@ class Finding:
     score: float | None = None
 
 
-@dataclass(slots=True)
-class Scene:
+class Scene(Struct, eq=False):
     """What a node may look at: the run, its canonical facts and where they stand, matched log lines, other
     symptoms' findings and which of them form a group. `usual`: the tables that say which outcome is well."""
 
@@ -49,8 +48,8 @@ class Scene:
     closed: bool = False
     places: Mapping[str, Fact] = field(default_factory=dict)
     usual: Sequence[Typical] = ()
-    _falls: dict[int, Rewinds] = field(default_factory=dict, init=False, repr=False)
-    _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _falls: dict[int, Rewinds] = field(default_factory=dict)
+    _known: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` gives, computed once for all rules that ask for it by this key."""

@@ -8,9 +8,10 @@ kept lines in their order and knows, beside each line, the traceback that it end
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from hrmdoc.examination.desync import DesyncWatch
 from hrmdoc.examination.tracebacks import HEADER, MARKS, Place, TracebackTracker, rank_of, without_prefix
@@ -43,8 +44,7 @@ _DECIMAL = patterns.lazy(r"[+-]?\d{1,18}\.\d{1,18}(?:[eE][+-]?\d{1,3})?")
 Captured = str | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureMatch:
+class SignatureMatch(Struct, frozen=True):
     """One signature found in one line. `groups`: what its pattern captured, numbers as numbers."""
 
     signature: Signature

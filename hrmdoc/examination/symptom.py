@@ -3,8 +3,9 @@ reasons over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from hrmdoc.rulebook import Severity
@@ -14,8 +15,7 @@ SignatureRole = Literal["root", "cascade", "confirmation", "note"]
 LADDER: tuple[Severity, ...] = ("info", "warning", "critical")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Symptom:
+class Symptom(Struct, frozen=True):
     """The state of one symptom rule on one run.
 
     Attributes:

@@ -6,8 +6,9 @@ Several ranks may write into one file, so each stream (file and rank) is followe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from hrmdoc.text import patterns
 from hrmdoc.text.clean import HARMLESS_TRACEBACKS, strip_ansi
@@ -84,8 +85,7 @@ def rank_of(line: Line) -> int | None:
     return int(found[1]) if found else None
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A traceback whose last line has not come yet."""
 
     indent: int
@@ -97,8 +97,7 @@ class _Open:
     quoted: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a line stands: `inside` a traceback, or the line that ends one (then `frames` is not None).
 
     `quoted`: the source that the innermost frame shows, which raised what the line says.

@@ -4,10 +4,11 @@ over arrays."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from hrmdoc.measures.pyramid import middle
@@ -22,8 +23,7 @@ _ANEW = 0.8  # share of the falls at which they must
 _ALIKE = 0.5  # share of the tops near their median from which they are the end of the same stretch
 
 
-@dataclass(frozen=True, slots=True)
-class Rewinds:
+class Rewinds(Struct, frozen=True):
     """Where the step counter falls back. `fresh`: to the beginning (another run follows); `resumed`: to a
     checkpoint."""
 

@@ -10,11 +10,11 @@ import importlib
 import inspect
 import pkgutil
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from hrmdoc.errors import RuleError, did_you_mean
 from hrmdoc.measures.base import Detector
@@ -36,8 +36,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a measure, as `hrmdoc explain` prints it."""
 
     name: str

@@ -8,10 +8,10 @@ None: the rule is then not evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from hrmdoc.measures.base import LIMIT
@@ -24,8 +24,7 @@ Course = Callable[..., NDArray[Any] | None]
 Subject = Literal["values", "curve", "run", "families", "ranks", "symptom"]
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """The points of one role, of the last run where one file holds several.
 
     Attributes:
@@ -51,8 +50,7 @@ class Member(NamedTuple):
     values: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """One function of expressions.
 
     Attributes:

@@ -6,10 +6,10 @@ A shape on the way, a spike or a swing, matters as far as it changed that.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
@@ -26,8 +26,7 @@ NOISES = 3.0
 Goal = Literal["min", "max"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The course of a series, turned so that lower is better; a level is a median over several points.
 
     Attributes:

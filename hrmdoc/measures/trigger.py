@@ -3,10 +3,11 @@ while to end it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 Direction = Literal["above", "below"]
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(Struct, frozen=True):
     """A stretch in which a condition held. Indices count all points given to the trigger, the first is 0.
 
     Attributes:
@@ -39,8 +39,7 @@ class Episode:
     latest: float
 
 
-@dataclass(slots=True)
-class _Streak:
+class _Streak(Struct):
     """Consecutive judged points that fulfil one condition, carried over the border of a chunk."""
 
     length: int = 0

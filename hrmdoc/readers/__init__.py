@@ -69,8 +69,10 @@ def reader(name: str) -> Reader:
 def choose(path: Path, head: bytes) -> Reader | None:
     """The reader that is surest of a file with this name and these first bytes, or None when no reader wants
     it."""
+    from hrmdoc.readers.support.asking import asked
+
     best, certainty = None, 0.0
-    for name in names():
+    for name in asked(names(), path, head):
         score = reader(name).sniff(path, head)
         if score > certainty:
             best, certainty = reader(name), score

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
@@ -15,8 +15,7 @@ Axis = Literal["step", "epoch", "sample", "index"]
 Value = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+class Points(Struct, frozen=True):
     """Points of one metric, in the order they were written. All arrays have shape [n].
 
     Attributes:
@@ -44,8 +43,7 @@ class Points:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A log line worth keeping: it holds a literal that a signature asks for, or belongs to a traceback.
 
     `step` is the last training step seen in this file before the line; `time` is Unix seconds or NaN.
@@ -59,8 +57,7 @@ class Line:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something true of the whole run.
 
     `scope` says whose word `key` is: `config` (the framework's own key, dotted), `env` (environment
@@ -80,8 +77,7 @@ EventKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """A moment in the life of the run. `detail` is free text or a small mapping, by `kind`."""
 
     kind: EventKind
@@ -93,8 +89,7 @@ class Event:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """How long a run has been silent, by the clock of who watches it: the stamps of a log may be of any zone.
 
     Attributes:
@@ -110,8 +105,7 @@ class Tick:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A place in the input that could not be read; what lies before and after it was kept.
 
     Attributes:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from hrmdoc.errors import UsageError
 from hrmdoc.record.positions import Positions
@@ -48,8 +48,7 @@ class Sighting(NamedTuple):
     written: float
 
 
-@dataclass(slots=True, repr=False)
-class Run:
+class Run(Struct, eq=False):
     """One training job's record. Add records in any order; read series by role, facts by key.
 
     Attributes:
@@ -76,11 +75,11 @@ class Run:
     line_count: int = 0
     version: int = 0
     stated: int = 0
-    _beside: Positions | None = field(default=None, init=False, repr=False, compare=False)
-    _best: dict[str, Series | None] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _begun: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _begun_of: int = field(default=-1, init=False, repr=False, compare=False)
-    _best_of: tuple[int, int] = field(default=(-1, -1), init=False, repr=False, compare=False)
+    _beside: Positions | None = None
+    _best: dict[str, Series | None] = field(default_factory=dict)
+    _begun: dict[str, int] = field(default_factory=dict)
+    _begun_of: int = -1
+    _best_of: tuple[int, int] = (-1, -1)
 
     def __repr__(self) -> str:
         """One line: where it lies and how much of it was read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hrmdoc.rulebook.checking import check
 from hrmdoc.rulebook.formerly import current, named
-from hrmdoc.rulebook.loading import load, state_of
+from hrmdoc.rulebook.loading import load, ship, state_of
 from hrmdoc.rulebook.parsing import parse
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 from hrmdoc.rulebook.schema.causes import EVERY_SYMPTOM, Cause, Given, Restart
@@ -50,6 +50,7 @@ __all__ = [
     "load",
     "named",
     "parse",
+    "ship",
     "state_of",
 ]
 

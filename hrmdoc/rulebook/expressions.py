@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from hrmdoc.errors import RuleError
 from hrmdoc.rulebook.arithmetic import ARITHMETIC, COMPARISONS, FUNCTIONS, bounded, number_of
@@ -38,8 +39,7 @@ class MissingInput(Exception):  # noqa: N818
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A compiled expression.
 
     Attributes:

@@ -1,7 +1,9 @@
 """The rules from their folders, or as they were kept when they were last checked.
 
-Checked rules are kept in the cache folder, since parsing YAML takes seconds. They hold as long as no file
-came, went, or changed its size or one of its times; that is seen without opening the files.
+Parsing YAML takes seconds. A wheel brings its own rules checked (`ship`): they are part of the package, as
+its code is. All others, those of a working copy and of users, are kept in the cache folder once they were
+checked. They hold as long as no file came, went, or changed its size or one of its times; that is seen
+without opening the files.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from hrmdoc.rulebook.parsing import parse_all
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook
 
 STATES_KEPT = 8
+SHIPPED = "checked.msgpack"
+"""Beside the folders of the rules, in a wheel alone."""
 _LOADING = threading.Lock()
 """msgspec 0.22 crashes the process where two threads are the first to meet a class."""
 
@@ -43,8 +47,10 @@ def load(extra: Iterable[Path] = ()) -> Rulebook:
         RuleError: a file cannot be read, holds an unknown key or a wrong value, or names an id that does not
             exist.
     """
-    roots = [data_dir("rules"), *(folder.absolute() for folder in extra)]
-    files = [entry for root in roots for entry in _rule_files(root)]
+    own, folders = data_dir("rules"), [folder.absolute() for folder in extra]
+    if not folders and (book := _shipped(own)) is not None:
+        return book
+    files = [entry for root in (own, *folders) for entry in _rule_files(root)]
     state = _state(files)
     cached = _cache_file(state)
     with _LOADING:
@@ -57,6 +63,27 @@ def load(extra: Iterable[Path] = ()) -> Rulebook:
         book = parse_all([(Path(entry.path), _read(Path(entry.path))) for entry in files])
         _store(cached, msgspec.msgpack.encode(_Checked(state, book)))
         return book
+
+
+def _shipped(rules: Path) -> Rulebook | None:
+    """The rules as the wheel brings them; None where there is no such file, or it cannot be read."""
+    with _LOADING:
+        try:
+            known = msgspec.msgpack.decode((rules / SHIPPED).read_bytes(), type=_Checked)
+        except (OSError, msgspec.MsgspecError):
+            return None
+    return known.book if known.state == __version__.encode() else None
+
+
+def ship(rules: Path) -> None:
+    """Checks the rules of a wheel that is being built, and lays them beside their files.
+
+    Raises:
+        RuleError: one of them is wrong.
+        OSError: the file cannot be written.
+    """
+    book = parse_all([(Path(entry.path), _read(Path(entry.path))) for entry in _rule_files(rules)])
+    (rules / SHIPPED).write_bytes(msgspec.msgpack.encode(_Checked(__version__.encode(), book)))
 
 
 def state_of(extra: Iterable[Path] = ()) -> bytes:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from hrmdoc.paths import data_dir
 
 _HEADING = re.compile(r"(?P<marks>#{1,6}) +(?P<title>.+?)\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A heading, its level (number of `#`), and the text up to the next heading of any level."""
 
     title: str

@@ -83,17 +83,36 @@ _PLAIN = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "
 """A name and its value on a line of their own, as settings files have them."""
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-_AFTER = (_PEM, _HOOK, _HEADER, _COOKIE, _ACCOUNT, _LOGIN, _NAMED, _OPTION, _QUERY, _BEARER, _BARE_TOKEN)
-"""Those that keep what stands before the secret, so that a reader sees what was there."""
+_AFTER = (
+    (_PEM, ("-----begin ",)),
+    (_HOOK, ("://",)),
+    (_HEADER, (":", "=")),
+    (_COOKIE, (":",)),
+    (_ACCOUNT, ("key=",)),
+    (_LOGIN, ("wandb login ",)),
+    (_NAMED, (":", "=")),
+    (_OPTION, ("-",)),
+    (_QUERY, ("=",)),
+    (_BEARER, ("bearer",)),
+    (_BARE_TOKEN, ("token",)),
+)
+"""Those that keep what stands before the secret, so that a reader sees what was there; and what each needs
+one of, in small letters. Most texts hold no secret, and to compile a pattern takes longer than to read one."""
+_HOMES = ("/home/", "/Users/", "/global/homes/")
 
 
 def redact(text: str) -> str:
     """`text` with tokens, keys, passwords and the user part of home paths replaced."""
-    text = _USER.sub(rf"\1{GONE}@", text)
-    for pattern in _AFTER:
-        text = pattern.sub(_keep_name, text)
-    text = _BODY.sub(GONE, _FORMS.sub(GONE, text))
-    return _HOME.sub(r"\1~", text)
+    if "://" in text:
+        text = _USER.sub(rf"\1{GONE}@", text)
+    lower = text.lower()
+    for pattern, needs in _AFTER:
+        if any(one in lower for one in needs):
+            text = pattern.sub(_keep_name, text)
+    text = _FORMS.sub(GONE, text)
+    if len(text) >= 64:
+        text = _BODY.sub(GONE, text)
+    return _HOME.sub(r"\1~", text) if any(one in text for one in _HOMES) else text
 
 
 def is_secret(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.cli import main as entry
 from hrmdoc.cli.shared.commands import COMMANDS
 
 Command = Callable[..., Any]
@@ -144,15 +142,36 @@ def test_an_examination_starts_no_threads_of_linear_algebra_and_hands_on_the_env
     assert (int(threads), handed_on) == (1, "False"), done.stdout
 
 
-def test_the_end_of_the_process_looks_for_no_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry, "main", lambda: 1)
-    before = gc.get_freeze_count()
-    try:
-        with pytest.raises(SystemExit, match="1"):
-            entry.run()
-        assert gc.get_freeze_count() > before
-    finally:
-        gc.unfreeze()
+ENDING = """
+import atexit, sys, threading, time, hrmdoc.cli.main as entry
+class Late:
+    def __del__(self): print("taken apart")
+kept = Late()
+def answer():
+    atexit.register(print, "libraries told")
+    threading.Thread(target=lambda: (time.sleep(0.2), print("thread done"))).start()
+    print("answered", end=" ")
+    {end}
+entry.main = answer
+entry.run()
+"""
+
+
+def ending(end: str) -> tuple[int, str]:
+    """Exit status and output of a process whose command ends like that."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.replace("{end}", end)], capture_output=True, text=True
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_command_that_has_ended_leaves_without_taking_all_apart() -> None:
+    assert ending("return 1") == (1, "answered thread done\nlibraries told\n")
+
+
+@pytest.mark.parametrize("end", ["raise RuntimeError", "sys.modules['torch'] = sys; return 1"])
+def test_a_fault_and_what_trained_end_as_python_does(end: str) -> None:
+    assert ending(end) == (1, "answered thread done\nlibraries told\ntaken apart\n")
 
 
 def test_too_little_memory_is_said_with_the_way_out(

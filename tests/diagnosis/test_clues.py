@@ -3,8 +3,9 @@ any more."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from hrmdoc import rulebook
 from hrmdoc.diagnosis.clues import CONSEQUENCE_LEAK, Clues, gather

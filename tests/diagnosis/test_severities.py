@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from hrmdoc.diagnosis.diagnose import diagnose
 from tests.diagnosis.small_book import (

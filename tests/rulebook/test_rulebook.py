@@ -87,6 +87,31 @@ def test_a_cache_that_cannot_be_written_is_no_error(rules: Path) -> None:
     assert titles(rulebook.load()) == ["One"]
 
 
+def test_a_wheel_brings_its_rules_checked(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading.ship(rules)
+    monkeypatch.setattr(loading, "parse_all", None)
+    assert titles(rulebook.load()) == ["One"]
+    assert cached(rules) == []
+
+
+def test_rules_of_users_count_beside_those_of_a_wheel(rules: Path) -> None:
+    loading.ship(rules)
+    (rules.parent / "own/remedies").mkdir(parents=True)
+    (rules.parent / "own/remedies/own.yaml").write_text(REMEDY.format(title="Mine"))
+    assert titles(rulebook.load([rules.parent / "own"])) == ["Mine"]
+
+
+@pytest.mark.parametrize("broken", ["", "cut", "another version"])
+def test_rules_of_a_wheel_that_cannot_be_taken_are_parsed(rules: Path, broken: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if broken == "another version":
+            patch.setattr(loading, "__version__", "0")
+        loading.ship(rules)
+    file = rules / loading.SHIPPED
+    file.write_bytes({"": b"", "cut": file.read_bytes()[:-5]}.get(broken, file.read_bytes()))
+    assert titles(rulebook.load()) == ["One"]
+
+
 def test_few_states_are_kept(rules: Path) -> None:
     for number in range(loading.STATES_KEPT + 3):
         (rules / "remedies/own.yaml").write_text(REMEDY.format(title=f"Title {number}"))

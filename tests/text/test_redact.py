@@ -7,8 +7,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hrmdoc.cli.main import main
+from hrmdoc.text import redact as redact_module
 from hrmdoc.text.redact import is_secret, redact, redact_settings, redact_value
 
 A = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -161,3 +164,27 @@ def test_no_secret_of_a_run_is_in_its_bundle(tmp_path: Path, monkeypatch: pytest
         packed = "".join(archive.read(name).decode() for name in archive.namelist())
     assert not [part for part in (*PARTS, "plainword1", "plainword2", "plainword3") if part in packed]
     assert "step 49 loss" in packed
+
+
+ODD = " :=-_\"'\n\tKİıſk"
+ALPHABET = (
+    *(*FORMS.values(), *PLACES.values(), *ODD, HEX, BASE * 2),
+    *(
+        "token",
+        "Bearer ",
+        "-----BEGIN PRIVATE KEY-----",
+        "/home/ada/x",
+        "passWord",
+        "--api-key ",
+        "Authorıtion",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(ALPHABET), max_size=8).map("".join))
+def test_a_pattern_that_is_passed_by_would_have_found_nothing(text: str) -> None:
+    every = redact_module._USER.sub(rf"\1{redact_module.GONE}@", text)
+    for pattern, _ in redact_module._AFTER:
+        every = pattern.sub(redact_module._keep_name, every)
+    every = redact_module._BODY.sub(redact_module.GONE, redact_module._FORMS.sub(redact_module.GONE, every))
+    assert redact(text) == redact_module._HOME.sub(r"\1~", every)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from hrmdoc import readers
 from hrmdoc.readers.sources import remote
@@ -31,8 +32,7 @@ class Heads(Protocol):
         ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """How paths are looked through.
 
     Attributes:
@@ -44,14 +44,13 @@ class Listing:
     most: int = MAX_FILES
 
 
-@dataclasses.dataclass(slots=True)
-class Search:
+class Search(Struct):
     """One search through several paths: which files were met, and what was passed by."""
 
     unpacking: bool
     how: Listing
-    noted: list[Damage] = dataclasses.field(default_factory=list)
-    seen: set[tuple[object, ...]] = dataclasses.field(default_factory=set)
+    noted: list[Damage] = field(default_factory=list)
+    seen: set[tuple[object, ...]] = field(default_factory=set)
 
 
 def source_of(path: str, status: os.stat_result, search: Search, *, explicit: bool) -> Iterator[Source]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -161,7 +160,7 @@ def _on_server(path: str, search: Search) -> Iterator[Source]:
 def _unpacked(root: str, inside: str, archive: str, search: Search) -> Iterator[Source]:
     """Sources in a folder that stands for `archive`, by names that begin with that."""
     met: list[Damage] = []
-    within = dataclasses.replace(search, how=Listing(most=search.how.most), noted=met)
+    within = replace(search, how=Listing(most=search.how.most), noted=met)
     found = (
         _walk(inside, within)
         if os.path.isdir(inside)
@@ -173,7 +172,7 @@ def _unpacked(root: str, inside: str, archive: str, search: Search) -> Iterator[
             continue
         path, logger = (one.replace(root, archive, 1) for one in (source.path, source.logger))
         yield replace(source, path=path, logger=logger, stored=source.path)
-    search.noted += [dataclasses.replace(one, file=one.file.replace(root, archive, 1)) for one in met]
+    search.noted += [replace(one, file=one.file.replace(root, archive, 1)) for one in met]
 
 
 def _one_run(path: str, search: Search) -> Iterator[Source]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from hrmdoc.readers.support.base import Opened
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
