@@ -11,6 +11,7 @@ from hrmdoc.errors import RuleError
 from hrmdoc.examination.onset import onset
 from hrmdoc.examination.questions import Questions
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.examination.watching import UNITS
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import expressions
 
@@ -69,7 +70,11 @@ class CheckNode:
         if not holds or not questions.asked:
             return finding
         step, time = onset(self._expression, scene, questions.asked)
-        return replace(with_numbers(finding, questions.asked[0]), first_step=step, first_time=time)
+        found = with_numbers(finding, questions.asked[0])
+        axis = questions.asked[0].axis
+        if step is not None and axis in UNITS:  # then all that was asked counts the same
+            found.values["unit"] = UNITS[axis]
+        return replace(found, first_step=step, first_time=time)
 
 
 def with_numbers(finding: Finding, series: Series) -> Finding:

@@ -274,8 +274,11 @@ def _missing(symptoms: Iterable[Symptom]) -> tuple[str, ...]:
 
 
 def _remedy(analysis: Analysis) -> str:
-    """The first remedy of the leading cause, in words."""
-    named = (h.cause for h in analysis.diagnosis.hypotheses if not h.benign)
-    cause = analysis.book.causes.get(next(named, "")) if analysis.verdict in SICK else None
-    known = analysis.book.remedies
-    return next((known[name].title for name in (cause.remedies if cause else ()) if name in known), "")
+    """The first remedy of the leading cause that suits the run, in words."""
+    leading = next((one for one in analysis.diagnosis.hypotheses if not one.benign), None)
+    if leading is None or analysis.verdict not in SICK:
+        return ""
+    from hrmdoc.remedies.prescribe import suited  # loads what patches configs: for sick runs alone
+
+    fit = suited(leading, analysis.situation, analysis.diagnosis, analysis.book)
+    return fit[0].title if fit else ""

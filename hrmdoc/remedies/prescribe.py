@@ -116,13 +116,10 @@ def fitting(
     Args:
         shown: the symptoms that show.
     """
-    remedies = [book.remedies[name] for name in names if name in book.remedies]
     framework = _spelled_by(where, situation, book)
     known = situation.framework if framework is None else framework.id
-    remedies = [remedy for remedy in remedies if not misfit(remedy, situation, shown)]
-    suited = [remedy for remedy in remedies if not remedy.frameworks or known in remedy.frameworks]
     possible, unspoken = [], []
-    for remedy in suited or remedies:
+    for remedy in _suited(names, known, situation, book, shown):
         try:
             possible.append(_prescription(remedy, situation, book, where, framework))
         except UnchangedError:
@@ -130,6 +127,21 @@ def fitting(
         except UnknownKeyError as error:
             unspoken.append(_refused(remedy, error))
     return list(islice(_without_repeats(possible or unspoken), most))
+
+
+def suited(cause: Hypothesis, situation: Situation, diagnosis: Diagnosis, book: Rulebook) -> list[Remedy]:
+    """The remedies of a cause that suit the run, without a look at its config."""
+    shown = diagnosis.severities.keys()
+    return _suited(by_aim(cause, shown, book), situation.framework, situation, book, shown)
+
+
+def _suited(
+    names: Sequence[str], framework: str, situation: Situation, book: Rulebook, shown: Set[str]
+) -> list[Remedy]:
+    """The remedies of these names that fit, and of them those for the framework, where there are any."""
+    named = [book.remedies[name] for name in names if name in book.remedies]
+    fit = [remedy for remedy in named if not misfit(remedy, situation, shown)]
+    return [remedy for remedy in fit if not remedy.frameworks or framework in remedy.frameworks] or fit
 
 
 def _spelled_by(where: Targets, situation: Situation, book: Rulebook) -> Framework | None:

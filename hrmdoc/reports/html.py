@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.paths import data_dir
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
 
 TEMPLATES = "templates"
+_CODE = re.compile(r"`([^`]+)`")
 _KINDS = {"+": "add", "-": "del", "@": "at"}
 
 
@@ -48,6 +51,7 @@ def environment(*more: str) -> Environment:
         diff_lines=diff_lines,
         spelt=spelt,
         capital=capital,
+        marked=marked,
     )
     words = (
         sentence, blame, of_ranks, checked, likely, place, factor, typed, facts, first_step, not_evaluated,
@@ -72,6 +76,11 @@ def safe_block(text: str) -> str:
 def capital(text: str) -> str:
     """With a capital letter at its beginning, the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def marked(text: str) -> Markup:
+    """Text of a rule, with what stands in backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped here)
 
 
 def diff_lines(text: str) -> Iterator[tuple[str, str]]:

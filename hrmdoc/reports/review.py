@@ -136,12 +136,20 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
             f"{symptom.title or symptom.id}: {safe(symptom.evidence)}" if symptom.evidence else symptom.title
         )
         yield Happening(
-            _order(at, symptom.first_step), _step(symptom.first_step), _utc_clock(at), words, severity
+            _order(at, symptom.first_step),
+            _step(symptom.first_step, symptom.unit),
+            _utc_clock(at),
+            words,
+            severity,
         )
         if symptom.state == "resolved":
             step = symptom.last_step
             yield Happening(
-                _order(math.nan, step), _step(step), "", f"over: {symptom.title or symptom.id}", "healthy"
+                _order(math.nan, step),
+                _step(step, symptom.unit),
+                "",
+                f"over: {symptom.title or symptom.id}",
+                "healthy",
             )
 
 
@@ -153,8 +161,8 @@ def _order(at: float, step: int | None) -> tuple[float, int]:
     )
 
 
-def _step(step: int | None) -> str:
-    return "" if step is None else f"step {step:,}"
+def _step(step: int | None, unit: str = "step") -> str:
+    return "" if step is None else f"{unit} {step:,}"
 
 
 def _utc_clock(at: float) -> str:

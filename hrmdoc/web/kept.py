@@ -25,7 +25,7 @@ from hrmdoc.reports.verdict import SEVEREST
 from hrmdoc.web.roots import Roots
 from hrmdoc.web.rows import Row
 
-FORMAT = 1
+FORMAT = 2
 """Grows with every change of what a row means; what another version kept is shown and looked at again."""
 Stamp = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")

@@ -32,7 +32,8 @@ class Row:
 
     Attributes:
         said: the verdict in a sentence; `cause`: who is most probably to blame; `remedy`: what to do first.
-        step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24.
+        step: how far it is, in words; `spark`: points of its main curve in a box of 100 by 24, and
+            `broken`: strokes along its foot where it has values that are not finite.
         live: whether it was going on when it was examined.
         cost: seconds that the examination took.
         fault: whether it did not come to its end.
@@ -46,6 +47,7 @@ class Row:
     step: str = ""
     metric: str = ""
     spark: str = ""
+    broken: str = ""
     live: bool = False
     cost: float = 0.0
     fault: bool = False
@@ -60,7 +62,7 @@ def row_of(group: RunGroup, roots: Roots) -> Row:
         said = f"a fault of hrmdoc itself: {type(error).__name__}: {safe(str(error))}"
         return Row("no_data", said, cost=time.perf_counter() - began, fault=True)
     step = first_step(analysis)
-    metric, progress, spark = _progress(analysis)
+    metric, progress, (spark, broken) = _progress(analysis)
     return Row(
         analysis.verdict,
         capital(sentence(analysis)),
@@ -70,6 +72,7 @@ def row_of(group: RunGroup, roots: Roots) -> Row:
         progress,
         metric,
         spark,
+        broken,
         live,
         time.perf_counter() - began,
     )
@@ -102,26 +105,34 @@ def examine(group: RunGroup, roots: Roots) -> Analysis:
     return replace(analysis, prescriptions=offered)
 
 
-def _progress(analysis: Analysis) -> tuple[str, str, str]:
+def _progress(analysis: Analysis) -> tuple[str, str, tuple[str, str]]:
     """The metric that tells best how far training has come, its last step in words, and its curve."""
     series = analysis.run.progress
     if series is None:
-        return "", "", ""
+        return "", "", ("", "")
     unit = {"index": "point", "epoch": "epoch", "sample": "sample"}.get(series.axis, "step")
-    values = series.values[np.isfinite(series.values)]
-    return safe(series.key.metric, 60), f"{unit} {int(series.steps.max()):,}", _spark(values)
+    return safe(series.key.metric, 60), f"{unit} {int(series.steps.max()):,}", _spark(series.values)
 
 
-def _spark(values: FloatArray) -> str:
-    """Medians of up to `SPARKS` stretches as points of a polyline, the lowest at the bottom."""
+def _spark(values: FloatArray) -> tuple[str, str]:
+    """Medians of up to `SPARKS` stretches as points of a polyline, the lowest at the bottom, and as a path
+    those stretches that hold values which are not finite."""
     if len(values) < 2:
-        return ""
-    levels = np.array([np.median(part) for part in np.array_split(values, min(SPARKS, len(values)))])
+        return "", ""
+    parts = np.array_split(values, min(SPARKS, len(values)))
+    x = np.linspace(1, 99, len(parts))
+    finite = [part[np.isfinite(part)] for part in parts]
+    broken = [at for at, part, whole in zip(x, finite, parts, strict=True) if len(part) < len(whole)]
+    levels = np.array([np.median(part) for part in finite if len(part)])
+    x = x[[len(part) > 0 for part in finite]]
+    strokes = " ".join(f"M{at:.0f} 18V24" for at in broken)
+    if len(levels) < 2:
+        return "", strokes
     if levels.min() > 0 and levels.max() / 100 > levels.min():
         levels = np.log10(levels)
     levels = levels / (
         float(np.abs(levels).max()) or 1.0
     )  # a difference of the largest floats would overflow
     low, span = float(levels.min()), float(levels.max() - levels.min()) or 1.0
-    x = np.linspace(1, 99, len(levels))
-    return " ".join(f"{a:.0f},{22 - (b - low) / span * 20:.1f}" for a, b in zip(x, levels, strict=True))
+    points = (f"{a:.0f},{22 - (b - low) / span * 20:.1f}" for a, b in zip(x, levels, strict=True))
+    return " ".join(points), strokes

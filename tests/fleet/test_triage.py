@@ -20,6 +20,7 @@ from hrmdoc.fleet.work import Request
 from hrmdoc.readers.sources import beginning
 from hrmdoc.settings import Settings
 from tests.fleet.runs_of import write_run
+from tests.reports.runs_of import write_run as diverging
 
 Shown = Callable[..., str]
 
@@ -93,6 +94,13 @@ def test_a_setting_that_separates_is_named_and_chance_is_not(fleet: Path, shown:
         in text
     )
     assert "batch" not in text
+
+
+def test_the_remedy_is_one_for_the_framework_of_the_run(apart: Path, shown: Shown) -> None:
+    diverging(apart / "runs" / "one", lr=0.8, sick_from=200)
+    (run,) = json.loads(shown("runs", "--json"))["runs"]
+    assert run["causes"][0]["cause"] == "learning-rate-too-high"
+    assert run["remedy"] == "Lower the learning rate to a fifth, and into the usual range"
 
 
 def test_groups_are_by_cause_host_or_any_setting(fleet: Path, shown: Shown) -> None:

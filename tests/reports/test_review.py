@@ -12,7 +12,7 @@ import hrmdoc
 from hrmdoc.analysis import Analysis
 from hrmdoc.reports import review
 from hrmdoc.reports.charts import View, charts
-from hrmdoc.reports.html import diff_lines, first_step
+from hrmdoc.reports.html import diff_lines, first_step, marked
 from hrmdoc.reports.twins import companion
 from tests.reports.runs_of import HOSTILE, write_hostile, write_run
 
@@ -129,3 +129,23 @@ def test_hostile_names_and_lines_are_text(tmp_path: Path) -> None:
     assert "window.hit" in page
     tags = {tag for tag, _ in Tags(page).found}
     assert not tags & {"script", "img"}
+
+
+def test_code_in_the_text_of_a_rule_is_code_and_nothing_else() -> None:
+    assert marked("set `lr: 1` <b>") == "set <code>lr: 1</code> &lt;b&gt;"
+
+
+def test_a_run_without_steps_is_told_by_its_points(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    losses = [f"{3 * 0.98**n:.4f}" if n < 60 else "nan" for n in range(100)]
+    log.write_text("".join(f"{{'loss': {loss}, 'grad_norm': 1.{n:03}}}\n" for n, loss in enumerate(losses)))
+    page = review.html([hrmdoc.analyze(log)])
+    assert "from point 60" in page
+    assert "point 60</time>" in re.sub(r" <span class=.clock.*?</span>", "", page)
+    assert "step 60" not in page
+
+
+def test_curves_of_a_healthy_run_stand_side_by_side(healed: Analysis) -> None:
+    page = review.html([healed])
+    assert '<div class="side drawn">' in page
+    assert "<h2>No fault" in page

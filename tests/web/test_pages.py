@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -13,6 +14,7 @@ from hrmdoc.web import playbooks
 from hrmdoc.web.app import Site
 from hrmdoc.web.board import Board
 from hrmdoc.web.roots import Roots
+from hrmdoc.web.rows import _spark
 from tests.reports.runs_of import HOSTILE
 from tests.web.conftest import TOKEN, Here, key, settled, write_runs
 
@@ -162,3 +164,20 @@ def test_html_in_a_playbook_would_be_text(monkeypatch: pytest.MonkeyPatch, tmp_p
     page = playbooks.page.__wrapped__("bad")
     assert "<script" not in page.text
     assert 'href="javascript' not in page.text
+
+
+def test_values_that_are_not_finite_show_in_the_small_curve_and_in_words(
+    client: TestClient, site: Site
+) -> None:
+    row = client.get("/").text.partition(f'id="run-{key(site, "sick")}"')[2].partition("</tr>")[0]
+    assert re.search(r'<path class="broken" d="M\d+ 18V24', row)
+    assert "loss, not finite" in row
+    row = client.get("/").text.partition(f'id="run-{key(site, "healthy")}"')[2].partition("</tr>")[0]
+    assert "broken" not in row
+
+
+def test_small_curves_are_drawn_of_what_is_finite() -> None:
+    assert _spark(np.array([np.nan, np.nan])) == ("", "M1 18V24 M99 18V24")
+    points, broken = _spark(np.array([2.0, 1.0, np.nan]))
+    assert points == "1,2.0 50,22.0"
+    assert broken == "M99 18V24"
