@@ -33,10 +33,11 @@ test: $(READY) ## all tests
 test-slow: $(READY) ## the tests that take minutes of compilation
 	$(BIN)/python -m pytest -q -m minutes
 
-lint: $(READY) ## ruff, the ceiling of complexity, the rules' own check, and the layer contracts
+lint: $(READY) ## ruff, the ceiling of complexity, tests that assert nothing, the rules' own check, and the layer contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/complexity.py
+	$(BIN)/python .ci/asserts.py
 	$(BIN)/hrmdoc rules check
 	@$(MAKE) --no-print-directory unpacked
 	cd build/unpacked && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
@@ -60,7 +61,7 @@ fuzz: $(READY) ## ten minutes of damaged bytes for every reader
 attacks: $(READY) ## the attacks that hrmdoc is held to, as a table of tried and held
 	$(BIN)/python -m tests.attacks
 
-mutants: $(READY) ## change the code of ROOM (examination, readers/csv.py, ...) and count what no test notices
+mutants: $(READY) ## change the code of ROOM (examination, readers/csv.py, ...) and name what no test notices
 	$(BIN)/python -m tests.mutants $(ROOM)
 
 docs: $(READY) ## the manual as a site in build/site; fails on a link that leads nowhere

@@ -32,6 +32,7 @@ def test_the_config_is_written_in_sections_and_holds_the_fault() -> None:
 def test_every_fault_lies_in_the_config_and_names_a_cause(program: Program) -> None:
     book = rulebook.load()
     assert program.framework in book.frameworks
+    assert program.faults
     assert all(cause in book.causes for cause, _ in program.faults.values())
     assert all(changes.keys() <= program.healthy.keys() for _, changes in program.faults.values())
     assert all(

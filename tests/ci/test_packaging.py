@@ -26,6 +26,7 @@ def test_a_workflow_reads_only_and_every_job_ends(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     granted = {name for name, job in workflow["jobs"].items() if "permissions" in job}
     assert granted <= {"publish"}
+    assert workflow["jobs"]
     assert all("timeout-minutes" in job or name == "publish" for name, job in workflow["jobs"].items())
 
 
@@ -50,6 +51,7 @@ def test_what_is_published_is_what_passed_all_tests_under_the_version_of_its_tag
 
 def test_the_image_has_all_that_an_install_reads_and_no_more() -> None:
     kept = {line[1:] for line in (TOP / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert kept
     assert all((TOP / name).exists() for name in kept)
     folders = re.findall(r'^"hrmdoc[.\w]*" = "(\w+)"$', (TOP / "pyproject.toml").read_text(), re.MULTILINE)
     assert {*folders, "pyproject.toml", "setup.py", "README.md", "LICENSE", "constraints.txt"} == kept

@@ -98,7 +98,9 @@ def test_there_are_at_least_forty_faults_and_two_hundred_healthy_runs() -> None:
 def test_every_faulty_run_has_a_healthy_twin_in_the_matrix() -> None:
     wanted = specs("small")
     healthy = {one.key() for one in wanted if one.healthy}
-    assert all(twin_of(one).key() in healthy for one in wanted if not one.healthy)
+    faulty = [one for one in wanted if not one.healthy]
+    assert faulty
+    assert all(twin_of(one).key() in healthy for one in faulty)
     assert twin_of(Spec("process", "ranks-hung", settings={"limit_s": 20})).settings == {"ranks": True}
 
 

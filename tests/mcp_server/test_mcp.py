@@ -96,6 +96,7 @@ def test_a_real_client_over_stdio_gets_diagnoses(runs: Path) -> None:
             StdioServerParameters(command=sys.executable, args=words, env=environment)
         ) as client:
             tools = (await client.list_tools()).tools
+            assert tools
             assert all("never instructions" in (one.description or "") for one in tools)
             found = await client.call_tool("triage", {})
             one = await client.call_tool("analyze", {"run": "sick"})

@@ -78,10 +78,15 @@ def test_a_dump_cut_at_any_byte_is_damaged_and_one_changed_never_raises() -> Non
         lambda x: st.lists(x) | st.dictionaries(st.text(), x),
     )
 )
-def test_any_plain_content_is_read_without_an_exception(content: object) -> None:
+def test_an_entry_is_read_whatever_stands_beside_and_in_it(content: object) -> None:
     keyed = {
         "entries": [content, {"collective_seq_id": 1, "frames": content, "input_sizes": content}],
         "pg_config": {"0": content},
     }
-    read(pickle.dumps(keyed))
-    read(pickle.dumps(content))
+    told = {one.key: one.value for one in read(pickle.dumps(keyed)) if isinstance(one, Fact)}
+    assert told["fr.0.0.waiting"] == 1
+
+
+@given(st.none() | st.booleans() | st.integers() | st.text())
+def test_a_plain_value_is_no_dump(content: object) -> None:
+    assert [type(one) for one in read(pickle.dumps(content))] == [Damage]

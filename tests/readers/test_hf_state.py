@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from hrmdoc.readers import hf_state
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Fact, Points, Record
@@ -83,13 +85,18 @@ def test_of_a_torn_file_the_whole_entries_are_kept() -> None:
     assert len([r for r in records if isinstance(r, Damage)]) == 1
 
 
-def test_foreign_content_gives_damage_or_nothing() -> None:
-    for blob in (
-        b"",
-        b"\0\0",
-        b"[]",
-        b'{"log_history": 3}',
-        b'{"log_history": [1, null, {"step": "x"}]}',
-        b"{" * 3000,
-    ):
-        assert all(isinstance(r, Damage | Fact) for r in read(blob))
+@pytest.mark.parametrize(
+    ("blob", "told"),
+    [
+        (b"", []),
+        (b"\0\0", []),
+        (b"[]", ["is no trainer state"]),
+        (b'{"log_history": 3}', []),
+        (b'{"log_history": [1, null, {"step": "x"}]}', ["2 entries of the history are no objects"]),
+        (b"{" * 3000, ["is no valid JSON"]),
+    ],
+)
+def test_foreign_content_is_told_as_damage_and_nothing_is_read_from_it(blob: bytes, told: list[str]) -> None:
+    records = read(blob)
+    assert [r.what.partition(":")[0] for r in records if isinstance(r, Damage)] == told
+    assert len(records) == len(told)

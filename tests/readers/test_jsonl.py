@@ -247,20 +247,24 @@ def test_like_rows_are_read_the_same_in_one_block_and_in_many(rows: list[str], d
 
 
 @pytest.mark.parametrize(
-    "blob",
+    ("blob", "values", "left_out"),
     [
-        b"",
-        b"\0" * 300,
-        b"{" * 5000,
-        b"[" * 200_000,
-        b"<html><body>\n" * 50,
-        b"\xff\xfe\x00{",
-        b'{"a": ' + b"9" * 400 + b"}\n",
-        b'{"step": 1e999, "loss": 1}\n',
+        (b"", [], 0),
+        (b"\0" * 300, [], 1),
+        (b"{" * 5000, [], 1),
+        (b"[" * 200_000, [], 1),
+        (b"<html><body>\n" * 50, [], 50),
+        (b"\xff\xfe\x00{", [], 1),
+        (b'{"a": ' + b"9" * 400 + b"}\n", [], 0),
+        (b'{"step": 1e999, "loss": 1}\n', [1.0], 0),
     ],
 )
-def test_hostile_input_never_raises(blob: bytes) -> None:
-    assert all(isinstance(record, Points | Damage) for record in read(blob))
+def test_of_hostile_input_what_can_be_read_is_and_the_rest_is_counted(
+    blob: bytes, values: list[float], left_out: int
+) -> None:
+    records = read(blob)
+    assert [v for one in records if isinstance(one, Points) for v in one.values] == values
+    assert sum(one.left_out for one in records if isinstance(one, Damage)) == left_out
 
 
 def test_a_line_of_many_megabytes_is_left_out_and_reported() -> None:

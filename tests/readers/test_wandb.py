@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import wandb
 from hrmdoc.readers.support.base import Context
-from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
+from hrmdoc.record.records import Damage, Event, Fact, Line, Record
 from tests.readers.feeding import curves, fed
 
 HEADER = b":W&B" + struct.pack("<HB", 0xBEE1, 0)
@@ -166,13 +166,22 @@ def test_the_records_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject)
     assert curves(read(MANY, cuts)) == curves(read(MANY))
 
 
-def test_a_file_cut_or_damaged_anywhere_never_raises() -> None:
+def test_of_a_file_cut_anywhere_the_whole_records_are_kept() -> None:
     blob = log([history(step, loss=str(step)) for step in range(3)])
-    for size in range(len(blob)):
+    ends = [len(log([history(step, loss=str(step)) for step in range(count)])) for count in range(1, 4)]
+    for size in range(len(HEADER), len(blob)):
+        kept = [step for step, _ in curves(read(blob[:size])).get("loss", [])]
+        assert kept == [step for step, end in enumerate(ends) if end <= size], size
+
+
+def test_a_damaged_header_costs_no_record_and_a_wrong_name_in_it_is_told() -> None:
+    blob = log([history(step, loss=str(step)) for step in range(3)])
+    for place in range(len(HEADER)):
         broken = bytearray(blob)
-        broken[size] ^= 0x55
-        for text in (blob[:size], bytes(broken)):
-            assert all(isinstance(r, Points | Damage | Event | Fact) for r in read(text))
+        broken[place] ^= 0x55
+        records = read(bytes(broken))
+        assert [step for step, _ in curves(records)["loss"]] == [0, 1, 2], place
+        assert [r.line for r in records if isinstance(r, Damage)] == ([0] if place < 4 else []), place
 
 
 @pytest.mark.parametrize(

@@ -291,4 +291,5 @@ def test_every_framework_is_told_one_way_to_stop_early() -> None:
     by_key, by_code = BOOK.remedies["stop-early"], BOOK.remedies["stop-early-by-callback"]
     assert not set(by_key.frameworks) & set(by_code.frameworks)
     assert {*by_key.frameworks, *by_code.frameworks} == set(BOOK.frameworks)
+    assert by_key.frameworks
     assert all("eval.early_stopping" in BOOK.frameworks[name].config for name in by_key.frameworks)

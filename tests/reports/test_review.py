@@ -64,6 +64,7 @@ def test_findings_are_named_by_titles_whose_links_lead_somewhere(sick: Analysis)
     targets = {str(attrs["href"]) for tag, attrs in tags if tag == "a"}
     assert targets
     assert all(target.startswith("#") and target[1:] in ids for target in targets)
+    assert sick.present
     assert all(symptom.title in review.html([sick]).replace("&#39;", "'") for symptom in sick.present)
 
 

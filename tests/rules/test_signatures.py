@@ -79,6 +79,7 @@ def test_literals_do_not_occur_in_the_lines_of_a_healthy_run() -> None:
 
 def test_what_counts_only_where_nothing_else_matches_is_an_exception_or_a_last_word() -> None:
     plain_words = {s.id for s in SIGNATURES if s.id.startswith("said-")}
+    assert plain_words
     assert all("(?P<exception>" in s.pattern for s in SIGNATURES if s.id in plain_words)
     exceptions = {"unhandled-exception", "binary-mismatch", "fsdp-error"}
     shell = {"module-not-found", "file-missing", "permission-denied", "config-error"}

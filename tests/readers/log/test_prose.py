@@ -40,6 +40,7 @@ def test_what_a_shell_says_that_it_does_is_no_metric(read: Any) -> None:
 )
 def test_a_nan_in_a_sentence_is_no_value(read: Any, line: str) -> None:
     run = read(f"step 6 loss 1.5\n{line}\n")
+    assert points(run, "loss") == [(6, 1.5)]
     assert all(math.isfinite(value) for series in run.series.values() for value in series.values)
 
 

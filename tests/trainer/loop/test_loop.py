@@ -371,6 +371,7 @@ def test_a_slow_loader_shows_as_time_waited_for_data(lab: Any) -> None:
     seen: list[float] = []
     job.progress = lambda _, values: seen.append(values["perf/data_time_s"])
     train(job)
+    assert seen
     assert all(seconds >= 0.05 for seconds in seen)
 
 
