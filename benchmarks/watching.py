@@ -36,6 +36,7 @@ class Runs:
     def __init__(self, folder: Path, number: int, seed: int = 7) -> None:
         self._random = random.Random(seed)
         self.files: dict[str, BinaryIO] = {}
+        self.over: set[str] = set()
         self._step: dict[str, int] = {}
         for index in range(number):
             name = f"job-{index:05d}"
@@ -107,6 +108,7 @@ def measure(place: Path, number: int, seconds: float, sick: int) -> None:
             written[name] = time.time(), kind
             if kind == "error":
                 runs.say(name, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+                runs.over.add(name)  # a run that goes on has outlived its error
             else:
                 ill[name] = float("nan")
                 runs.write(name, float("nan"))
@@ -120,8 +122,10 @@ def measure(place: Path, number: int, seconds: float, sick: int) -> None:
     watch.send_signal(2)
     watch.wait(60)
     for kind in ("nan", "error"):
-        delays = [_delay(said, name, at) for name, (at, one) in written.items() if one == kind]
-        found = sorted(one for one in delays if one is not None)
+        delays = {name: _delay(said, name, at) for name, (at, one) in written.items() if one == kind}
+        found = sorted(one for one in delays.values() if one is not None)
+        if missed := [name for name, one in delays.items() if one is None]:
+            print(f"{kind}: not told of {', '.join(missed)}")
         if found:
             print(
                 f"{kind}: told of {len(found)} of {len(delays)};"
@@ -142,7 +146,8 @@ def _write(runs: Runs, ill: dict[str, float], guard: threading.Lock, stop: threa
         with guard:
             for index in range(done, due):
                 name = names[index % len(names)]
-                runs.write(name, ill.get(name))
+                if name not in runs.over:
+                    runs.write(name, ill.get(name))
         done = due
         stop.wait(0.02)
 

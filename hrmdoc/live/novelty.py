@@ -104,18 +104,18 @@ class _Band:
     def is_left_by(self, series: Series) -> bool:
         """Whether a point that came since leaves it, or the steps fell back."""
         seen, self.seen = self.seen, len(series)
-        if self.seen < seen or int(series.steps[-1]) < self.step:
+        if self.seen < seen or (step := int(series.steps[-1])) < self.step:
             return True
-        self.step = int(series.steps[-1])
-        new = series.values[seen:].tolist()
-        return any(self._left_by(value, index) for index, value in enumerate(new, seen - self.marked + 1))
-
-    def _left_by(self, value: float, later: int) -> bool:
+        self.step = step
         if math.isinf(self.high):
             return False
-        drift = self.drift * later
-        stands = self.moves and value == self.last
-        self.last = value
-        if not math.isfinite(value) or stands or (value == 0.0 and not self.zeros):
-            return True
-        return value < self.low + min(0.0, drift) or value > self.high + max(0.0, drift)
+        drift, at = self.drift, seen - self.marked
+        for value in series.values[seen:].tolist():
+            at += 1
+            stands, self.last = self.moves and value == self.last, value
+            low, high = (
+                (self.low, self.high + drift * at) if drift > 0 else (self.low + drift * at, self.high)
+            )
+            if stands or not low <= value <= high or (value == 0.0 and not self.zeros):
+                return True
+        return False

@@ -38,7 +38,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     files = fsspec.filesystem("s3", skip_instance_cache=True)
     fsspec.filesystem("s3").clear_instance_cache()
-    files.makedirs("fleet", exist_ok=True)
+    files.makedirs("bucket", exist_ok=True)
     for name in ("run_0", "run_1", "run_2"):
         write_run(tmp_path / name, sick=name == "run_1")
         (tmp_path / name / "plot.png").write_bytes(b"\x89PNG")

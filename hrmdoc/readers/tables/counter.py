@@ -37,6 +37,8 @@ class Counter:
             epoch: NaN where a row has none.
             restarting: whether the step of a row is one that may start over in every epoch.
         """
+        if len(step) and not restarting.any() and np.isfinite(step).all():
+            return self._as_they_stand(step, epoch)
         index = np.arange(self._rows, self._rows + len(step), dtype=np.int64)
         self._rows += len(step)
         known = np.flatnonzero(np.isfinite(epoch))
@@ -49,6 +51,19 @@ class Counter:
         )
         axes = np.where(np.isfinite(counted), 0, np.where(np.isfinite(epochs), 1, 2))
         return np.clip(steps, -(2.0**62), 2.0**62).astype(np.int64), axes.astype(np.int64)
+
+    def _as_they_stand(self, step: FloatArray, epoch: FloatArray) -> tuple[IntArray, IntArray]:
+        """As `steps`, where each row has a step that no epoch starts over: nearly all rows, and when a run is
+        followed a few at a time."""
+        self._rows += len(step)
+        self._step = self._last_raw = float(step[-1])
+        known = epoch[np.isfinite(epoch)]
+        if len(known):
+            if self._whole_epochs is None:
+                self._whole_epochs = bool(known[0] == math.floor(known[0]))
+            self._last_epoch = float(known[-1])
+            self._epoch = self._last_epoch if self._whole_epochs else self._epoch
+        return step.clip(-(2.0**62), 2.0**62).astype(np.int64), np.zeros(len(step), np.int64)
 
     def _filled(self, values: FloatArray, name: str) -> FloatArray:
         """`values` with gaps filled from before; remembers the last one."""
