@@ -19,7 +19,9 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hrmd
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_ray_says_the_same_and_a_killed_worker_costs_its_own_row(tmp_path: Path) -> None:
+def test_ray_says_the_same_and_a_killed_worker_costs_its_own_row(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for number in range(6):
         write_run(tmp_path / f"run_{number}", sick=number == 3)
     groups = readers.runs_below(tmp_path)
@@ -29,3 +31,4 @@ def test_ray_says_the_same_and_a_killed_worker_costs_its_own_row(tmp_path: Path)
     deadly = there.pop("deadly")
     assert "ended" in deadly.fault
     assert there == here
+    assert capfd.readouterr().out == "", "what Ray says of its workers is no data"

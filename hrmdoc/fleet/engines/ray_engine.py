@@ -6,9 +6,11 @@ is started on this machine.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 from hrmdoc.errors import UsageError
@@ -30,6 +32,11 @@ def run(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> I
     Raises:
         UsageError: Ray is not installed, or its cluster cannot be reached.
     """
+    with redirect_stdout(sys.stderr):  # Ray says there what became of its workers
+        yield from _examined(items, request, jobs, limits)
+
+
+def _examined(items: Sequence[Item], request: Request, jobs: int, limits: Limits) -> Iterator[Done]:
     ray, started = _connected(jobs)
     try:
         task = ray.remote(max_retries=0, max_calls=_RECYCLE, num_cpus=1)(examine)
