@@ -143,8 +143,7 @@ def _enumerate(observed: Observed, gain: FloatArray, active: IntArray) -> tuple[
     )
     kept = bound > small_weight.max() - NEGLIGIBLE
     triples = active[_triples(m)[kept]]
-    left_out = bound[~kept]
-    pruned = float(np.logaddexp.reduce(left_out)) if len(left_out) else -np.inf
+    pruned = float(np.logaddexp.reduce(bound[~kept]))
     return (
         np.vstack([small, triples]),
         np.concatenate([small_weight, _log_weight(observed, gain, triples)]),
@@ -204,7 +203,7 @@ def _idle_mass(raw: FloatArray, sizes: IntArray, odds: FloatArray, polynomials: 
 def _truncated(raw: FloatArray, sizes: IntArray, polynomials: FloatArray, pruned: float) -> float:
     """How much may be missing. The sizes of sets of independent causes are log-concave (Newton), so W4 <=
     W3**2 / W2."""
-    active = np.bincount(sizes, weights=raw, minlength=LARGEST_SET + 1)
+    active = np.bincount(sizes, weights=raw)
     by_size = np.convolve(active, polynomials)[: LARGEST_SET + 1]
     beyond = by_size[3] ** 2 / by_size[2] if by_size[2] > 0 else 0.0
     missing = beyond + pruned

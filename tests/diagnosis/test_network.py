@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from hrmdoc.diagnosis import network
 from hrmdoc.diagnosis.network import Observed, benign_share, infer, information_gain, leave_one_out
 
 
@@ -151,3 +152,41 @@ def test_a_question_with_the_same_answer_everywhere_tells_nothing() -> None:
     gain = information_gain(weight, np.array([[0.3, 0.99], [0.3, 0.01], [0.3, 0.01]]))
     assert gain[0] == pytest.approx(0.0, abs=1e-9)
     assert gain[1] > 0.5
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_with_fewer_than_three_causes_nothing_can_be_truncated(n: int) -> None:
+    assert infer(random_findings(40 + n, n, present=3, absent=3)).truncated == 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_pruning_leaves_out_is_no_more_than_is_told(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    observed = random_findings(90 + seed, n=10, present=4, absent=3)
+    whole = infer(observed)
+    monkeypatch.setattr(network, "NEGLIGIBLE", 1.0)
+    pruned = infer(observed)
+    assert len(pruned.members) < len(whole.members)
+    assert whole.truncated < pruned.truncated
+    assert (np.abs(pruned.marginal - whole.marginal) <= pruned.truncated).all()
+
+
+def test_a_frequency_or_a_prior_of_one_or_zero_is_taken_as_nearly_so() -> None:
+    posterior = infer(
+        Observed(np.array([1.0, 0.0]), np.array([[1.0], [1.0]]), np.array([0.0]), np.array([[1.0], [0.0]]))
+    )
+    assert np.isfinite(posterior.marginal).all()
+    assert posterior.weight.sum() == pytest.approx(1.0)
+
+
+def test_the_likeliest_sets_come_best_first_and_no_more_than_asked_for() -> None:
+    posterior = infer(random_findings(3, n=6, present=2, absent=2))
+    best = posterior.likeliest(4)
+    assert posterior.weight[best].tolist() == sorted(posterior.weight, reverse=True)[:4]
+
+
+def test_a_set_contains_its_own_causes() -> None:
+    posterior = infer(random_findings(3, n=6, present=2, absent=2))
+    asked = np.array([0, 5])
+    assert posterior.contains(asked).tolist() == [
+        [cause in members for cause in asked] for members in posterior.members.tolist()
+    ]

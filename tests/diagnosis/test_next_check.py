@@ -46,3 +46,15 @@ def test_what_cannot_be_provided_is_never_asked_for() -> None:
     )
     diagnosis = diagnose([present("zero"), unknown("grad-zero", "a run of another kind than sft")], rivals)
     assert diagnosis.next_check == ""
+
+
+def test_a_measurement_that_would_confirm_the_only_cause_says_so() -> None:
+    alone = book(replace_check(cause("masked", zero=0.5, grad_zero=0.95)), UNKNOWN)
+    diagnosis = diagnose([present("zero"), unknown("grad-zero", "grad_norm")], alone)
+    assert diagnosis.next_check == "Provide grad_norm: whether “Grad-zero” shows helps to confirm “Masked”."
+
+
+def test_a_measurement_where_no_cause_leads_decides_most() -> None:
+    benign = cause("calm", prior=0.3, benign=True, zero=0.5, grad_zero=0.95)
+    diagnosis = diagnose([present("zero"), unknown("grad-zero", "grad_norm")], book(benign, UNKNOWN))
+    assert diagnosis.next_check == "Provide grad_norm: whether “Grad-zero” shows decides most."

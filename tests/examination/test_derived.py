@@ -169,3 +169,47 @@ def test_never_resumed_is_told_of_a_log_from_the_beginning_alone() -> None:
     run = Run("case", role_of=lambda metric: RoleGuess(metric))
     run.add(Points("train.loss", np.arange(500, 600), np.ones(100), np.full(100, np.nan), "x", precision=3))
     assert "run.resumes" not in derived(run, {"run.kind": "sft"}, rulebook.load())
+
+
+def begun(*events: Event, times: tuple[float, ...] = (100.0, 110.0)) -> dict[str, Any]:
+    run = Run("log", role_of=RoleGuess)
+    steps = np.arange(len(times)) * 50
+    run.add(Points("train.loss", steps, np.ones(len(times)), np.array(times), "log"))
+    run.extend(events)
+    return derived(run, {}, Rulebook())
+
+
+def test_the_time_to_the_first_step_is_from_the_newest_start_before_it() -> None:
+    starts = [Event("start", "log", time=time) for time in (20.0, 70.0, 105.0)]
+    assert begun(*starts)["run.seconds_to_first_step"] == 30.0
+    assert begun(Event("start", "log", time=100.0))["run.seconds_to_first_step"] == 0.0
+    assert "run.seconds_to_first_step" not in begun(Event("start", "log", time=100.5))
+    assert "run.seconds_to_first_step" not in begun(Event("start", "log"))
+
+
+def saved(step: int | None, time: float = np.nan) -> Event:
+    return Event("checkpoint", "log", step=step, time=time)
+
+
+def test_what_a_failure_would_cost_is_told_by_the_last_checkpoint() -> None:
+    found = begun(saved(10, 40.0), saved(20, 50.0), saved(30, 80.0), times=(1.0, 2.0, 3.0))
+    assert found["run.steps_since_checkpoint"] == 70
+    assert found["run.checkpoint_seconds"] == 20.0
+    ahead = begun(saved(90), times=(1.0, 2.0))
+    assert ahead["run.steps_since_checkpoint"] == 0
+    assert "run.checkpoint_seconds" not in ahead
+    assert "run.steps_since_checkpoint" not in begun(saved(None))
+    assert "run.checkpoint_seconds" not in begun(saved(1, 40.0), saved(2, 40.0))
+
+
+def peak(*rates: float, guessed: bool = False) -> object:
+    run = Run("log", role_of=lambda name: RoleGuess(name, guessed))
+    steps = np.arange(len(rates))
+    run.add(Points("lr", steps, np.array(rates), np.full(len(rates), np.nan), "log"))
+    return derived(run, {}, Rulebook()).get("optimizer.lr")
+
+
+def test_the_highest_logged_rate_stands_for_a_configured_one_unless_its_role_is_a_guess() -> None:
+    assert peak(1e-5, 3e-4, np.nan, 1e-4) == 3e-4
+    assert peak(0.0, 0.0) is None
+    assert peak(1e-5, guessed=True) is None

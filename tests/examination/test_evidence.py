@@ -60,6 +60,8 @@ def test_a_symptom_is_the_rule_and_the_finding_together() -> None:
     )
     symptom = to_symptom(RULE, finding, {})
     assert (symptom.id, symptom.severity, symptom.group, symptom.playbook) == ("a", "warning", "g", "loss")
+    assert (symptom.role, symptom.metric, symptom.first_time) == ("train.loss", "loss", 1.5)
+    assert symptom.values == {"value": 3.0}
     assert (symptom.first_step, symptom.last_step, symptom.count, symptom.rank, symptom.score) == (
         7,
         9,

@@ -78,6 +78,9 @@ def test_silence_is_measured_against_the_usual_interval(quiet: float, state: str
     where.run.add(Tick(quiet))
     found = build(convert({"silence": {"factor": 10, "floor": 30}}, When), "x").evaluate(where)
     assert found.state == state
+    assert found.values == {"value": quiet, "usual": 10.0, "enter": 100.0}
+    place = (19, 19, 190.0, 1) if state == "present" else (None, None, None, 0)
+    assert (found.first_step, found.last_step, found.first_time, found.count) == place
 
 
 SILENT = convert({"silence": {"factor": 10, "floor": 30, "start": 90}}, When)

@@ -47,3 +47,14 @@ def test_an_item_that_cannot_be_read_is_named(item: str) -> None:
 def test_a_series_too_long_to_hold_is_refused() -> None:
     with pytest.raises(RuleError, match="more than"):
         series_from("1x99999999", seed="")
+
+
+def test_items_follow_each_other_and_grow_by_factor_and_increment_from_their_first_value() -> None:
+    np.testing.assert_allclose(series_from("8 1+1*2x3 3", seed=""), [8, 1, 3, 6, 3])
+
+
+def test_a_series_has_no_more_points_than_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hrmdoc.examination.cases.notation.MOST", 10)
+    assert len(series_from("1x4 2x6", seed="")) == 10
+    with pytest.raises(RuleError, match="a series of more than 10 points"):
+        series_from("1x4 2x7", seed="")

@@ -175,3 +175,12 @@ def test_a_rank_without_a_dump_is_missing_when_the_group_counts_it() -> None:
     )
     assert facts["fr.missing_ranks"] == "2"
     assert "no dump of rank 2" in lines[0]
+
+
+def test_a_rank_is_behind_by_more_than_two_of_the_widest_records() -> None:
+    run = Run(role_of=lambda _: RoleGuess("train.loss"))
+    run.extend([losses(0, 100), losses(1, 80), losses(2, 79), losses(3, 0)])
+    assert ranks.behind(run) == [2]
+    alone = Run(role_of=lambda _: RoleGuess("train.loss"))
+    alone.extend([losses(0, 100), losses(3, 0)])
+    assert ranks.behind(alone) == []

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import counts_lines, paired, paired_by_run, phases, rewinds
+from hrmdoc.examination.tracks import (
+    Rewinds,
+    counts_lines,
+    launched,
+    paired,
+    paired_by_run,
+    phases,
+    rewinds,
+)
 
 
 def ints(*values: int) -> np.ndarray:
@@ -108,3 +116,41 @@ def test_steps_that_count_up_by_one_from_the_beginning_may_be_lines(first: int) 
     assert not counts_lines(first + 2 * np.arange(6))
     assert not counts_lines(2 + np.arange(6))
     assert not counts_lines(ints(0, 1, 2, 3, 4, 5, 5))
+
+
+def test_a_launch_begins_a_run_where_the_steps_begin_anew_and_lines_go_on() -> None:
+    steps = ints(0, 1, 2, 3, 0, 1, 2)
+    nothing = Rewinds()
+    assert launched(nothing, steps, [(4, False)]).fresh == (4,)
+    assert launched(nothing, steps, [(3, False)]).fresh == ()
+    assert launched(nothing, steps, [(0, True), (7, True), (3, True)]).fresh == (3,)
+    assert launched(nothing, ints(5, 6, 7, 5, 6), [(3, False)]).fresh == (3,)
+    assert launched(nothing, ints(5, 6, 7, 6, 7), [(3, False)]).fresh == ()
+    assert launched(nothing, ints(5, 5, 6), [(1, False)]).fresh == ()
+
+
+def test_a_counter_that_wraps_at_a_launch_is_none_of_batches() -> None:
+    wraps = Rewinds(fresh=(2,), wraps=True)
+    assert launched(wraps, ints(0, 1, 0, 1), []) == wraps
+    assert launched(wraps, ints(0, 1, 2, 3), [(3, True)]) == Rewinds(fresh=(2, 3), wraps=False)
+
+
+def test_steps_that_rise_by_one_from_the_first_line_are_those_of_lines() -> None:
+    assert counts_lines(np.arange(6))
+    assert counts_lines(np.arange(1, 7))
+    assert not counts_lines(np.arange(2, 8))
+    assert not counts_lines(np.arange(5))
+    assert not counts_lines(ints(1, 2, 3, 5, 6, 7))
+
+
+def test_a_point_before_the_first_of_its_companion_stands_beside_nothing() -> None:
+    pairs = paired(ints(0, 5, 9), np.array([1.0, 2.0, 3.0]), ints(5, 7), np.array([10.0, 20.0]), closed=True)
+    np.testing.assert_array_equal(pairs, [[1.0, np.nan], [2.0, 10.0], [3.0, 20.0]])
+
+
+def test_a_stretch_without_finite_values_takes_the_last_of_its_companion() -> None:
+    other = np.array([10.0, 30.0, np.nan, 50.0])
+    pairs = paired(ints(2, 4, 6), np.array([1.0, 2.0, 3.0]), ints(1, 2, 3, 6), other, closed=True)
+    np.testing.assert_array_equal(pairs, [[1.0, 20.0], [2.0, np.nan], [3.0, 50.0]])
+    apart = paired(ints(2, 4), np.array([1.0, 2.0]), ints(1, 2), np.array([10.0, 30.0]), closed=True)
+    np.testing.assert_array_equal(apart, [[1.0, 20.0], [2.0, 30.0]])
