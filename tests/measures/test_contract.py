@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -230,3 +231,33 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     misapplied = {"classes_if_twice", "grows_throughout", "minus_probability", "same_as"}
     whole = {name for name in CURVES if measures.all_functions()[name].course is None}
     assert whole == shapes | medians | outcomes | rates | misapplied
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "said"),
+    [
+        ("initial", {"expected": 0.0}, "expected is not 0"),
+        ("initial", {"classes": 1.0}, "classes is at least 2"),
+        ("chance", {"classes": (10.0, 1.5)}, "classes is at least 2"),
+        ("progress", {"classes": 1.0}, "classes is at least 2"),
+        ("clumps", {"window": 7}, "window is at least 8"),
+        ("clumps", {"finest": 0.0}, "finest lies between 0 and 1"),
+        ("clumps", {"finest": 1.01}, "finest lies between 0 and 1"),
+        ("recent_ratio", {"recent": 0.0}, "recent lies between 0 and 1"),
+        ("recent_ratio", {"recent": 1.0}, "recent lies between 0 and 1"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused(name: str, params: dict[str, Any], said: str) -> None:
+    with pytest.raises(RuleError, match=said):
+        measures.make(name, params)
+
+
+def test_two_classes_and_a_window_of_eight_are_the_least() -> None:
+    for name, params in (
+        ("initial", {"classes": 2.0}),
+        ("chance", {"classes": (2.0,)}),
+        ("progress", {"classes": 2.0}),
+        ("clumps", {"window": 8, "finest": 1.0}),
+    ):
+        made = measures.make(name, params)
+        assert made.NAME == name

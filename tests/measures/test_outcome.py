@@ -86,3 +86,33 @@ def test_a_score_is_judged_the_other_way_round() -> None:
 
 def test_five_points_are_not_judged() -> None:
     assert outcome(np.array([5.0, 4.0, 3.0, np.nan, 2.0, 1.0])) is None
+
+
+def test_an_outcome_states_its_gain_what_is_kept_of_it_and_how_far_it_ends_from_its_best() -> None:
+    judged = outcome(np.array([8.0, 6.0, 4.0, 2.0, 2.0, 4.0]))
+    assert judged is not None
+    assert (judged.opening, judged.best, judged.end, judged.gain) == (8.0, 2.0, 4.0, 6.0)
+    assert judged.kept == pytest.approx(4 / 6)
+    assert judged.rise == pytest.approx(1.0)
+    assert judged.since == pytest.approx(2 / 5)
+    assert judged.distance == pytest.approx(2.0 / judged.noise)
+
+
+def test_without_a_gain_or_a_level_the_shares_are_all_or_nothing() -> None:
+    def stated(opening: float, best: float, end: float, noise: float = 0.0) -> Outcome:
+        return Outcome(opening, best, end, noise, 0.0, 0.0, 0.0)
+
+    assert (stated(3, 3, 3).kept, stated(3, 3, 4).kept) == (1.0, 0.0)
+    assert (stated(3, 0, 0).rise, stated(3, 0, 1).rise) == (0.0, np.inf)
+    assert (stated(3, 1, 1).distance, stated(3, 1, 2).distance) == (0.0, np.inf)
+
+
+def test_levels_thrown_above_the_start_and_levels_wasted_are_shares_of_the_run() -> None:
+    thrown = outcome(np.array([5.0, 4.0, 3.0, 2.0, 1.0, 1.0, 60.0, 1.0, 1.0]))
+    assert thrown is not None
+    assert thrown.thrown == pytest.approx(1 / 3)
+    values = 10.0 - 0.5 * np.arange(18)
+    values[15:17] = 8.0
+    wasted = outcome(values)
+    assert wasted is not None
+    assert wasted.wasted == pytest.approx(2 / 18)
