@@ -260,6 +260,4 @@ def _entries(journal: Path) -> list[Entry]:
 def _append(journal: Path, entry: Entry) -> None:
     line = msgspec.json.encode(entry) + b"\n"
     old = journal.read_bytes() if journal.exists() else b""
-    if old and not old.endswith(b"\n"):
-        old = old[: old.rfind(b"\n") + 1]
-    replace(journal, old + line)
+    replace(journal, old[: old.rfind(b"\n") + 1] + line)

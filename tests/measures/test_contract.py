@@ -260,4 +260,4 @@ def test_two_classes_and_a_window_of_eight_are_the_least() -> None:
         ("clumps", {"window": 8, "finest": 1.0}),
     ):
         made = measures.make(name, params)
-        assert made.NAME == name
+        assert (name,) == (made.NAME,)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.errors import PatchError
+from hrmdoc.remedies.switches import spelling
 from hrmdoc.rulebook import Change, ConfigKey, Framework
 from tests.remedies.planning import HF, HRM, LIGHTNING, after, planned
 
@@ -86,3 +87,26 @@ def test_a_patience_switches_early_stopping_on_where_the_framework_does_not_coun
         )
         == "early_stop: true\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "current", "spelled"),
+    [
+        ("trainer.precision", "fp16", None, "16-mixed"),
+        ("trainer.precision", "fp32", "bf16-mixed", "32-true"),
+        ("model.precision", "bf16", "16-true", "bf16-mixed"),
+        ("model.precision", "fp16", None, "fp16"),
+        ("arch.forward_dtype", "fp32", "bfloat16", "float32"),
+        ("torch_dtype", "bf16", "torch.float16", "torch.bfloat16"),
+        ("dtype", "bf16", "fp16", "bf16"),
+        ("dtype", "bf16", None, "bfloat16"),
+        ("mixed_precision", "fp32", "fp16", "no"),
+        ("mixed_precision", "bf16", "fp16", "bf16"),
+        ("precision", "fp32", "fp16", "fp32"),
+        ("precision", "int8", "fp16", "int8"),
+    ],
+)
+def test_a_precision_is_spelled_as_the_key_spells_it_now(
+    name: str, value: str, current: str | None, spelled: str
+) -> None:
+    assert spelling(name, value, current) == spelled

@@ -329,3 +329,32 @@ def test_a_table_of_fastai_is_told_by_its_first_columns(
     run = run_of(metrics=names)
     run.formats.append("csv")
     assert detect(run, BOOK).id == framework
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("trl", ["trl", "hf-trainer"]),
+        ("llama-factory", ["llama-factory", "hf-trainer"]),
+        ("nemo", ["nemo", "lightning"]),
+        ("fastai", ["fastai", "generic"]),
+        (None, ["generic"]),
+        ("no-such", ["generic"]),
+    ],
+)
+def test_keys_are_looked_up_in_the_framework_then_in_what_it_builds_on_then_in_all_others(
+    name: str | None, first: list[str]
+) -> None:
+    order = [one.id for one in chain(name, BOOK)]
+    assert order[: len(first)] == first
+    assert sorted(order) == sorted(BOOK.frameworks)
+
+
+@pytest.mark.parametrize(("named", "stage"), [("configs/DS_ZeRO3.json", 3), ("zero2", 2), ("ds.json", None)])
+def test_the_name_of_a_deepspeed_config_says_its_stage(named: str, stage: int | None) -> None:
+    run = Run("run")
+    run.extend([Fact("parallel.deepspeed", named, "run", "a.yaml", 3)])
+    found = canonical(run, BOOK).get("parallel.zero_stage")
+    assert (found.value if found else None) == stage
+    run.add(Fact("parallel.zero_stage", 1, "run"))
+    assert canonical(run, BOOK)["parallel.zero_stage"].value == 1

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hrmdoc.analysis import analyze
+from hrmdoc.record.records import Points
+from hrmdoc.record.series import RoleGuess, Series, SeriesKey
+from hrmdoc.roles.sweeps import _comes_and_goes
 from hrmdoc.settings import Settings
 
 HEADER = "hidden_size,dropout,lr,val_loss,val_acc"
@@ -61,3 +65,24 @@ def test_what_the_user_says_of_a_metric_is_believed(tmp_path: Path) -> None:
     rows = [f"{size},{dropout},{lr},{lost(n)},0.6" for n, (size, dropout, lr) in enumerate(GRID)]
     path.write_text("\n".join([HEADER, *rows]) + "\n")
     assert "eval.loss" in roles(path, Settings(roles={"val_loss": "eval.loss"}))
+
+
+@pytest.mark.parametrize(
+    ("values", "comes_and_goes"),
+    [
+        ([1, 2, 3] * 4, True),
+        ([1] * 6 + [2] * 6, True),  # the outermost setting of a grid
+        ([1] * 7 + [2] * 5, False),  # rises throughout
+        ([2] * 6 + [1] * 6, False),  # only falls
+        ([1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4], False),  # hardly a value comes again
+        ([1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6], True),
+        ([1.0] * 12, False),
+    ],
+)
+def test_a_setting_comes_again_and_neither_rises_nor_falls_throughout(
+    values: list[float], comes_and_goes: bool
+) -> None:
+    series = Series(SeriesKey("lr", None, "x"), RoleGuess(None), "step", 1)
+    at = np.arange(len(values))
+    series.extend(Points("lr", at, np.array(values, np.float64), np.full(len(at), np.nan), "x"))
+    assert _comes_and_goes(series) is comes_and_goes
