@@ -9,10 +9,13 @@ import numpy as np
 
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import Rulebook
 
 CURVES = ("train.", "eval.", "perplexity", "rl.reward", "dpo.", "act.")
 """How the roles of losses, scores and rewards begin."""
+FAMILIES = frozenset({"loss", "error", "score", "reward"})
+"""Of series without a role by which a run can be judged all the same: the losses of two adversaries."""
 FEWEST_POINTS = 3
 RunState = Literal["running", "finished", "crashed", "hung", "stopped", "unknown"]
 
@@ -60,11 +63,26 @@ def _says_anything(run: Run, verdict: str) -> bool:
     was found. That something was launched says nothing of it."""
     if run.lines or any(event.kind != "launch" for event in run.events):
         return True
-    return bool(run.points) and (verdict != "healthy" or any(s.role.role for s in run.series.values()))
+    return bool(run.points) and (verdict != "healthy" or any(map(_has_meaning, run.series.values())))
+
+
+def _has_meaning(series: Series) -> bool:
+    """Whether it is known what a series is, or of which sort."""
+    return series.role.role is not None or (len(series) >= FEWEST_POINTS and _of_a_family(series))
 
 
 def _has_curve(run: Run) -> bool:
     """Whether there is a curve by which a run can be called healthy: a loss, a score or a reward of three
     points and more."""
-    judged = (series for series in run.series.values() if (series.role.role or "").startswith(CURVES))
+    judged = (s for s in run.series.values() if _is_judged(s))
     return any(np.count_nonzero(np.isfinite(series.values)) >= FEWEST_POINTS for series in judged)
+
+
+def _is_judged(series: Series) -> bool:
+    role = series.role.role
+    return _of_a_family(series) if role is None else role.startswith(CURVES)
+
+
+def _of_a_family(series: Series) -> bool:
+    """Whether it is a curve by its family; rows at no step may be a table of runs, whose roles were taken."""
+    return series.axis != "index" and series.nature.family in FAMILIES

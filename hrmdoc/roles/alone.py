@@ -1,4 +1,6 @@
-"""A loss that no table knows is the loss where a run has no other: `seg_loss`, or `CE T` beside `CE V`."""
+"""What no table knows by its name and the other metrics tell: the loss of a run that has no other
+(`seg_loss`, or `CE T` beside `CE V`), and the score of a game that is explored at random (`Average Score`
+beside `Epsilon`)."""
 
 from __future__ import annotations
 
@@ -16,6 +18,26 @@ _OF_ONE_SIDE = frozenset(
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 """Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""
+
+_RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns"})
+_AVERAGED = frozenset({"average", "avg", "mean", "ave", "running", "moving", "ma"})
+
+
+def only_reward(roles: Mapping[str, str | None]) -> dict[str, RoleGuess]:
+    """A guessed role for the score of a run that logs its rate of exploration and no known reward.
+
+    Args:
+        roles: metric -> its role by its name, of those of which the user says nothing.
+    """
+    if "rl.reward" in roles.values() or "rl.exploration" not in roles.values():
+        return {}
+    words = {name: set(words_of(name)) for name in roles}
+    scores = [name for name, said in words.items() if said & _RETURNS and roles[name] is None]
+    averaged = [name for name in scores if words[name] & _AVERAGED]
+    for chosen in (scores, averaged):
+        if len(chosen) == 1:
+            return {chosen[0]: RoleGuess("rl.reward", guessed=True)}
+    return {}
 
 
 def only_losses(

@@ -94,9 +94,11 @@ def _by_roles(roles: Mapping[str, str]) -> tuple[Kind, str] | None:
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
-    """Whether other trainings log the same: an entropy, and a divergence that is called no more than that, as
-    autoencoders do."""
-    return role == "rl.entropy" or (role == "rl.kl" and _name_words(metric)[-1] in ("kl", "kld"))
+    """Whether other trainings log the same: an entropy, an epsilon, which private training has too, and a
+    divergence that is called no more than that, as autoencoders do."""
+    return role in ("rl.entropy", "rl.exploration") or (
+        role == "rl.kl" and _name_words(metric)[-1] in ("kl", "kld")
+    )
 
 
 def _by_words(

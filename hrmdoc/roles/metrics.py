@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hrmdoc.record.series import RoleGuess
-from hrmdoc.roles.alone import only_losses
+from hrmdoc.roles.alone import only_losses, only_reward
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
     EVAL,
@@ -82,7 +82,10 @@ class RoleMap:
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
         unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
-        alone = only_losses(unstated, self._families, taken)
+        rewarded = {} if "rl.reward" in taken else only_reward(unstated)
+        alone = rewarded | only_losses(
+            unstated, self._families, taken | ({"rl.reward"} if rewarded else set())
+        )
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True

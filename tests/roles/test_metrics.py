@@ -283,3 +283,20 @@ def test_an_error_and_a_ranking_of_held_out_data_are_what_their_words_say(
     metric: str, role: str | None
 ) -> None:
     assert ROLE(metric).role == role
+
+
+def test_a_score_beside_an_epsilon_is_the_reward_and_without_one_it_is_nothing_known() -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", {"Average Score", "Epsilon", "Loss"})
+    assert roles("Average Score") == RoleGuess("rl.reward", guessed=True)
+    assert roles("Epsilon").role == "rl.exploration"
+    roles.settle("unknown", {"Average Score", "Loss"})
+    assert roles("Average Score").role is None
+
+
+def test_of_several_scores_the_averaged_one_is_the_reward_and_a_known_reward_stays() -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", {"Score", "Avg Score", "epsilon"})
+    assert (roles("Avg Score").role, roles("Score").role) == ("rl.reward", None)
+    roles.settle("unknown", {"Score", "reward", "epsilon"})
+    assert (roles("reward").role, roles("Score").role) == ("rl.reward", None)

@@ -39,6 +39,44 @@ def discriminator_won(members: Sequence[Member]) -> Series | None:
     return None
 
 
+@function(
+    "families",
+    roles=0,
+    points=20,
+    families=("loss", "error", ""),
+    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+)
+def both_won(members: Sequence[Member]) -> Series | None:
+    """The loss of a generator that has come to nothing by the last third, as has that of its discriminator:
+    what one of them is to get wrong the other one gets right, so both cannot be at zero."""
+    return next((f.series for j, f in _pairs(members) if _nothing(j) and _nothing(f)), None)
+
+
+@function(
+    "families",
+    roles=0,
+    points=20,
+    families=("loss", "error", ""),
+    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+)
+def generator_unopposed(members: Sequence[Member]) -> Series | None:
+    """The loss of a generator that has come to nothing by the last third, while its discriminator is wrong
+    by more than at first: every forgery passes."""
+    for judge, forger in _pairs(members):
+        early = middle(judge.values[: max(3, len(judge.values) // 10)])
+        if _nothing(forger) and _late(judge.values) > max(1.5 * early, 1.0):
+            return forger.series
+    return None
+
+
+def _nothing(member: Member) -> bool:
+    """Whether a loss began well above nothing and has come to it for good."""
+    values = member.values
+    return (
+        0.0 <= _late(values) < CERTAIN and 0.0 <= float(values[-1]) < CERTAIN < float(values[:5].max()) / 10
+    )
+
+
 def _late(values: FloatArray) -> float:
     return middle(values[-(len(values) // 3) :])
 

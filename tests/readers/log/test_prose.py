@@ -63,3 +63,12 @@ def test_a_line_of_metrics_may_be_set_in_stars_and_a_list_may_not(read: Any) -> 
     run = read("**Epoch: 003/020 | Test. Acc.: 97.43% | Loss: 0.0829\n* Epoch: 4 of the paper had loss 7\n")
     assert {key.metric for key in run.series} == {"test_Acc", "test_Loss"}
     assert points(run, "test_Acc") == [(3, 97.43)]
+
+
+def test_a_phone_error_rate_has_a_name_and_a_sentence_that_ends_in_per_has_none(read: Any) -> None:
+    lines = (
+        f"epoch {n} done. train loss {9.0 / n:.2f} dev loss {8.0 / n:.2f} dev PER {90 - n}%"
+        for n in (1, 2, 3)
+    )
+    assert points(read("\n".join(lines) + "\n"), "dev PER") == [(1, 89.0), (2, 88.0), (3, 87.0)]
+    assert not read("we saw a loss per 10 steps\n" * 4).points
