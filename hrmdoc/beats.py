@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from hrmdoc import systems
 from hrmdoc.errors import ConfigError
 from hrmdoc.paths import replace_file
 from hrmdoc.text.redact import redact
@@ -74,7 +75,8 @@ class _File:
     def read(self) -> Sign | None:
         """What stands there; a file of other words than ours gives a sign by being written."""
         try:
-            with open(os.open(self._path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe hangs nobody
+            flags = os.O_RDONLY | systems.flags("O_NONBLOCK")  # a pipe hangs nobody
+            with open(os.open(self._path, flags), "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise OSError(f"{self._path} is no regular file")

@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from hrmdoc import systems
+
 _PAUSE_S = 0.02
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """A file system without locks, as some network ones are: there nothing is held up, and nothing is guarded."""
@@ -50,7 +52,7 @@ def acquire(path: Path, wait_s: float = 0.0) -> Lock | None:
         import fcntl
     except ImportError:  # Windows
         return Lock(-1)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | systems.PLAIN
     descriptor = os.open(path, flags, 0o666)
     until = time.monotonic() + wait_s
     try:

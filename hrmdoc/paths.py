@@ -9,6 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from hrmdoc import systems
 from hrmdoc.errors import did_you_mean
 
 
@@ -79,7 +80,7 @@ def _is_ours(folder: Path) -> bool:
     """Whether the folder belongs to this user, who may write there: a run that was received from somebody
     else keeps nothing."""
     try:
-        return folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK)
+        return folder.stat().st_uid == systems.user() and os.access(folder, os.W_OK)
     except OSError:
         return False
 
@@ -116,7 +117,7 @@ def replace_file(path: Path, text: str, *, durable: bool = False) -> bool:
         number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         # A name of a file may hold any bytes; what stands for one that is no UTF-8 is an escape in JSON.
         with open(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-            os.fchmod(number, 0o666 & ~_umask())
+            systems.permit(number, 0o666 & ~_umask())
             file.write(text)
             if durable:
                 file.flush()
@@ -138,7 +139,7 @@ def read_kept(path: Path, most: int = 64 << 20) -> bytes:
     Raises:
         OSError: it is missing, no regular file, or longer.
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | systems.PLAIN), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))

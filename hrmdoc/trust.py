@@ -8,12 +8,12 @@ such a file count where one works; what could do harm counts only in the user's 
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hrmdoc import systems
 from hrmdoc.errors import ConfigError
 from hrmdoc.paths import config_dir, replace_file, state_dir
 
@@ -43,7 +43,7 @@ def objection(path: Path) -> str | None:
     try:
         for one in (path.absolute(), *path.absolute().parents):
             status = one.stat()
-            owners = (os.getuid(),) if one == path.absolute() else (os.getuid(), 0)
+            owners = (systems.user(),) if one == path.absolute() else (systems.user(), 0)
             if status.st_uid not in owners:
                 return f"{one} belongs to another user"
             others_write = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
@@ -89,7 +89,7 @@ def _digest(path: Path) -> str:
 def _record() -> dict[str, str]:
     """Place -> digest of every trusted file; empty where there is no record of this user."""
     try:
-        if _file().stat().st_uid != os.getuid():
+        if _file().stat().st_uid != systems.user():
             return {}
         known = json.loads(_file().read_bytes())
     except (OSError, ValueError):

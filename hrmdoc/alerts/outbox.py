@@ -3,7 +3,6 @@ once the target took it."""
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from hrmdoc import systems
 from hrmdoc.alerts.backoff import Failing, next_try
 from hrmdoc.alerts.message import Message
 from hrmdoc.locks import Lock, acquire
@@ -205,7 +205,7 @@ def own_folder(folder: Path) -> bool:
         status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == systems.user()
 
 
 def _read(folder: Path) -> Iterator[tuple[str, Message]]:

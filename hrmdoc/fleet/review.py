@@ -84,7 +84,7 @@ def pdf(page: str, target: Path) -> None:
         source, made = Path(folder) / "review.html", Path(folder) / "review.pdf"
         source.write_text(page, "utf-8")
         words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
-        if os.geteuid() == 0:
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
             words.append("--no-sandbox")  # root has none; the page holds no script
         command = [program, *words, f"--print-to-pdf={made}", source.as_uri()]
         try:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hrmdoc import systems
 from hrmdoc.live.journal import Journal
 from hrmdoc.locks import acquire
 from hrmdoc.paths import read_kept, replace_file, state_dir
@@ -54,7 +55,7 @@ class ActionLog(Journal):
             self._entries = []
 
     def _write(self, path: Path) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | systems.PLAIN
         with open(os.open(path, flags, 0o666), "ab+", buffering=0) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_size > MOST:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from hrmdoc import systems
 from hrmdoc.paths import read_kept, replace_file, state_dir
 
 FOLDER = "replies"
@@ -41,7 +42,7 @@ def _secret() -> bytes:
     file = state_dir() / "consent.key"
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as made:
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.PLAIN, 0o600), "wb") as made:
             made.write(_OF_PROCESS)
     with suppress(OSError):
         kept = read_kept(file, _MOST)
@@ -55,12 +56,12 @@ def reply(folder: Path, ident: str) -> Reply | None:
     if not is_id(ident):
         return None
     try:
-        descriptor = os.open(folder / FOLDER / ident, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(folder / FOLDER / ident, os.O_RDONLY | systems.PLAIN)
     except OSError:
         return None
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != systems.user():
             return None
         word = file.read(_MOST).decode(errors="replace").strip().lower()
     return "yes" if word in ("yes", "y") else "no" if word in ("no", "n") else None

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hrmdoc import systems
 from hrmdoc.locks import Lock, acquire
 from hrmdoc.paths import read_kept
 
@@ -71,7 +72,7 @@ class Journal:
             self._waiting = b""
             return
         with suppress(OSError):
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | systems.PLAIN
             with open(os.open(self._path, flags, 0o666), "ab+") as file:
                 if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     file.write(_after_torn(file) + self._waiting)

@@ -9,6 +9,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from hrmdoc import systems
+
 
 def replace(path: Path, blob: bytes) -> None:
     """Puts `blob` in the place of `path` in one step, and waits until the disk has it.
@@ -30,7 +32,7 @@ def replace(path: Path, blob: bytes) -> None:
             stream.write(blob)
             stream.flush()
             alike = old is None or _make_alike(path, old, stream.fileno())
-            os.fchmod(stream.fileno(), 0o644 if old is None else stat.S_IMODE(old.st_mode))
+            systems.permit(stream.fileno(), 0o644 if old is None else stat.S_IMODE(old.st_mode))
             os.fsync(stream.fileno())
         if alike:
             temporary.replace(path)
@@ -72,9 +74,9 @@ def _write_in_place(path: Path, blob: bytes) -> None:
 
 
 def _overwrite(descriptor: int, blob: bytes) -> None:
-    place = 0
+    place = os.lseek(descriptor, 0, os.SEEK_SET)
     while place < len(blob):
-        place += os.pwrite(descriptor, blob[place:], place)
+        place += os.write(descriptor, blob[place:])
     os.ftruncate(descriptor, len(blob))
     os.fsync(descriptor)
 

@@ -6,11 +6,12 @@ import signal
 import threading
 from types import FrameType, TracebackType
 
+from hrmdoc import systems
 from hrmdoc.supervision.child import Child
 
-PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+PASSED_ON = systems.signals("SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 """A hang-up is not among them: the command needs no terminal, and goes on without one."""
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+ENDING = systems.signals("SIGINT", "SIGTERM", "SIGQUIT")
 IMPATIENT = 3
 """Who asks so often to end wants no last checkpoint."""
 

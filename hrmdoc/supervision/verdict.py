@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hrmdoc import readers
+from hrmdoc import readers, systems
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.live.incidents import Incident
@@ -31,7 +31,7 @@ CALLS: dict[Restart, Call] = {
     "fix": "FIX FIRST",
     "stop": "STOP",
 }
-ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+ASKED = systems.signals("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
 """Signals by which a run is asked to end: it did not fail then."""
 LEAST = 0.2
 """Below this probability a cause decides nothing."""

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from hrmdoc import systems
 from hrmdoc.errors import HrmdocError
 from hrmdoc.text.clean import duration
 
@@ -86,7 +87,13 @@ class Workers:
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What `work` returns, if it does so in time."""
+    """What `work` returns, if it does so in time; where there is no signal for that, the process ends."""
+    if not hasattr(signal, "SIGALRM"):
+        systems.end_after(seconds)
+        try:
+            return work()
+        finally:
+            systems.end_after(0.0)
 
     def too_long(number: int, frame: object) -> None:
         del number, frame

@@ -35,7 +35,10 @@ def send(message: Message, access: Access) -> Answer:
         process.communicate(body, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
         process.communicate()
         return Answer(f"{words[0]} did not end within {TIMEOUT_S:g} s")
     except OSError:

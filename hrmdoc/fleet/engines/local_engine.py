@@ -18,6 +18,9 @@ from contextlib import contextmanager, suppress
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 
+import psutil
+
+from hrmdoc import systems
 from hrmdoc.fleet.engines import Limits
 from hrmdoc.fleet.summary import failed
 from hrmdoc.fleet.work import Done, Item, Request, examine, prepared
@@ -133,8 +136,7 @@ def _share(limits: Limits, jobs: int) -> int:
     """Bytes of address space for each process."""
     if limits.memory:
         return limits.memory
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(_LEAST_MEMORY, machine // max(1, jobs))
+    return max(_LEAST_MEMORY, psutil.virtual_memory().total // max(1, jobs))
 
 
 @contextmanager
@@ -156,7 +158,8 @@ def _started(request: Request, memory: int, environment: dict[str, str]) -> None
     import warnings
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
     with suppress(ImportError, ValueError, OSError):
         import resource  # Windows has no such limits
 
@@ -171,9 +174,9 @@ def _started(request: Request, memory: int, environment: dict[str, str]) -> None
 
 
 def _examined(item: Item, seconds: float) -> Done:
-    """Examines a run; the system ends the process when its time is over, whatever it is at then."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    """Examines a run; the process is ended when its time is over, whatever it is at then."""
+    systems.end_after(seconds)
     try:
         return examine(item, _requested[0])
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        systems.end_after(0.0)

@@ -26,6 +26,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from hrmdoc import systems
+
 SHARES = 64
 BEAT_S = 1.0
 EXPIRES_S = 10.0
@@ -188,7 +190,7 @@ def _names(folder: Path) -> list[str]:
 
 def _content(file: Path) -> bytes | None:
     try:
-        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=0) as opened:
+        with open(os.open(file, os.O_RDONLY | systems.PLAIN), "rb", buffering=0) as opened:
             return opened.read(256)
     except OSError:
         return None
