@@ -97,7 +97,7 @@ _AFTER = (
     (_BARE_TOKEN, ("token",)),
 )
 """Those that keep what stands before the secret, so that a reader sees what was there; and what each needs
-one of, in small letters. Most texts hold no secret, and to compile a pattern takes longer than to read one."""
+one of, in small letters. Most texts hold no secret, and compiling a pattern takes longer than reading one."""
 _HOMES = ("/home/", "/Users/", "/global/homes/")
 
 
