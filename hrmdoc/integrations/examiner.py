@@ -59,7 +59,7 @@ class Examiner:
         settings: Settings | None = None,
         facts: Mapping[str, Any] | None = None,
         folder: Path | None = None,
-        share: float = 0.003,
+        share: float = 0.002,
     ) -> None:
         self._session = AnalysisSession(name, settings=settings, facts=facts)
         self._file = str(folder / "metrics.jsonl") if folder else ""
@@ -167,6 +167,9 @@ def _line_count(file: str) -> int:
 def numbers(metrics: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
     """The metrics that are one number each, tensors and arrays of one element among them."""
     for name, value in metrics.items():
+        if type(value) is float:
+            yield str(name), value
+            continue
         try:
             if isinstance(value, str | bytes):
                 continue

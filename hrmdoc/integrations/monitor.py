@@ -77,7 +77,7 @@ class Monitor:
         on_incident: Callable[[Incident], object] | None = None,
         tell: bool = True,
         rank: int | None = None,
-        share: float = 0.003,
+        share: float = 0.002,
         settings: Settings | None = None,
         facts: Mapping[str, Any] | None = None,
         command: Sequence[str] | None = None,
@@ -126,7 +126,10 @@ class Monitor:
             now = time.time()
             if now >= self._seek_at:
                 self._seek(now)
-            copied = {name: given.copied(value) for name, value in metrics.items()}
+            copied = {
+                name: value if type(value) is float else given.copied(value)
+                for name, value in metrics.items()
+            }
             self._queue.append(given.Row(int(step), now, copied))
         except Exception as error:  # noqa: BLE001 (whatever is wrong here, training goes on)
             self._complain(error)
@@ -185,6 +188,8 @@ class Monitor:
             self._begin()
         if not self._speaks or self._done.is_set():
             return False
+        if self._thread is not None:
+            return True
         with self._lock:
             if self._thread is None:
                 named = {"run.framework": self._framework} if self._framework else {}

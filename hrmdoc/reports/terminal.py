@@ -214,20 +214,20 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
 
 
 def _damages(analysis: Analysis, console: Console, *, verbose: bool) -> None:
-    """What could not be read, and where."""
-    damages = analysis.run.damages if verbose else analysis.run.damages[:3]
+    """What could not be read, and where; not again what the headline says."""
+    told = analysis.verdict == "no_data" and sentence(analysis).startswith("nothing could be read: ")
+    every = analysis.run.damages[1:] if told else analysis.run.damages
+    damages = every if verbose else every[:3]
     for damage in damages:
         put(
             console,
             Text(f"{place(damage.file, damage.line)}: {safe(damage.what)}"),
             lead=Text("Not read: ", style="magenta"),
         )
-    if len(damages) < len(analysis.run.damages):
+    if len(damages) < len(every):
         put(
             console,
-            Text(
-                f"… and {len(analysis.run.damages) - len(damages)} more places (--verbose)", style="magenta"
-            ),
+            Text(f"… and {len(every) - len(damages)} more places (--verbose)", style="magenta"),
         )
 
 

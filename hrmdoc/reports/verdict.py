@@ -118,8 +118,11 @@ def _unfinished(analysis: Analysis) -> Symptom | None:
 
 
 def _nothing_read(analysis: Analysis) -> str:
-    why = f" ({safe(analysis.run.damages[0].what, 160)})" if analysis.run.damages else ""
-    return f"nothing could be read{why}"
+    damages = analysis.run.damages
+    if not damages:
+        return "nothing could be read"
+    where = place(damages[0].file, damages[0].line)
+    return f"nothing could be read: {where + ': ' if where else ''}{safe(damages[0].what, 240)}"
 
 
 def only_settings(analysis: Analysis) -> bool:

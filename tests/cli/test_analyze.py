@@ -125,6 +125,13 @@ def test_text_that_tells_nothing_is_no_data_and_no_damage(hrmdoc: Command, apart
     assert "Not read" not in printed
 
 
+def test_why_nothing_could_be_read_is_said_once_with_its_place(hrmdoc: Command, apart: Path) -> None:
+    (apart / "store" / ".aim").mkdir(parents=True)
+    printed = " ".join(hrmdoc("analyze", apart / "store").out.split())
+    assert printed.count("which only Aim can read") == 1
+    assert ".aim: is an Aim store" in printed
+
+
 def test_columns_of_numbers_without_names_ask_for_their_meaning(hrmdoc: Command, apart: Path) -> None:
     path = apart / "curve.csv"
     path.write_text("".join(f"{n},{9 / n:.3f}\n" for n in range(1, 40)))
