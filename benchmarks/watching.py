@@ -121,6 +121,11 @@ def measure(place: Path, number: int, seconds: float, sick: int) -> None:
     stop.set()
     watch.send_signal(2)
     watch.wait(60)
+    _report(said, written)
+
+
+def _report(said: list[tuple[float, str]], written: dict[str, tuple[float, str]]) -> None:
+    """How long after each line that was `written` something was `said` of it."""
     for kind in ("nan", "error"):
         delays = {name: _delay(said, name, at) for name, (at, one) in written.items() if one == kind}
         found = sorted(one for one in delays.values() if one is not None)
