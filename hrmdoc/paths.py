@@ -8,6 +8,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from hrmdoc import systems
 from hrmdoc.errors import did_you_mean
@@ -41,7 +42,7 @@ def config_dir() -> Path:
 
 def kept_in(path: Path) -> Path:
     """The folder where a watch of the run at `path` keeps what it found; it need not exist."""
-    return _kept_beside(path) or state_dir() / _sha256(str(path.resolve()).encode())[:16]
+    return _kept_beside(path) or state_dir() / _sha256(os.fsencode(path.resolve()))[:16]
 
 
 def existing_kept_in(path: Path) -> Path | None:
@@ -139,13 +140,36 @@ def read_kept(path: Path, most: int = 64 << 20) -> bytes:
     Raises:
         OSError: it is missing, no regular file, or longer.
     """
-    with open(os.open(path, os.O_RDONLY | systems.PLAIN), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        if status.st_size > most:
+    with open_kept(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
         return file.read(most)
+
+
+def open_kept(path: Path) -> BinaryIO:
+    """Such a file, open to be read.
+
+    Raises:
+        OSError: it is missing, or no regular file.
+    """
+    return _regular(path, os.O_RDONLY, "rb")
+
+
+def open_added(path: Path) -> BinaryIO:
+    """Such a file, open to be written at its end; made where it is missing.
+
+    Raises:
+        OSError: there is something else in its place, or it cannot be written.
+    """
+    return _regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab")
+
+
+def _regular(path: Path, flags: int, mode: str) -> BinaryIO:
+    number = os.open(path, flags | systems.PLAIN, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return cast("BinaryIO", open(number, mode))
 
 
 def sync_folder(folder: Path) -> None:

@@ -75,6 +75,19 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "alerts/test_targets.py::test_a_secret_is_never_said",
         "alerts/test_targets.py::test_a_redirection_is_not_followed_so_that_no_token_goes_elsewhere",
     ),
+    "a text of a run is a command to a build, or a formula": (
+        "cli/test_hostile_text.py",
+        "reports/test_layout.py",
+        "text/test_clean.py",
+    ),
+    "what a loop gives its monitor ends the training or the watch": (
+        "integrations/test_monitor.py::test_a_value_that_exits_and_a_name_that_raises_cost_themselves_alone",
+        "integrations/test_monitor.py::test_a_callback_that_exits_does_not_end_the_examination",
+        "integrations/test_monitor.py::test_a_step_that_no_counter_reaches_is_passed_over",
+        "integrations/test_monitor.py::test_a_logger_that_raises_does_not_reach_the_training",
+        "integrations/test_monitor.py::test_what_is_planted_in_the_place_of_the_record_is_neither_followed_nor_waited_for",
+        "integrations/test_monitor.py::test_names_made_up_at_every_step_are_examined_up_to_a_number",
+    ),
     "an alert is lost, doubled or sent elsewhere": (
         "alerts/test_outbox.py",
         "alerts/test_worker.py",
@@ -88,6 +101,8 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     ),
     "slow or too many clients hold up the served pages": ("web/test_connections.py",),
     "what a program prints of GPUs ends or holds up a watch": (
+        "monitors/test_gpu.py::test_a_program_that_prints_without_end_is_read_in_part_and_ended",
+        "monitors/test_gpu.py::test_a_program_that_does_not_answer_is_ended_with_all_that_it_started",
         "monitors/test_gpu.py::test_many_beginnings_of_json_in_what_amd_smi_printed_are_not_all_tried",
         "monitors/test_gpu.py::test_a_number_of_amd_smi_that_is_none_is_not_told",
         "monitors/test_gpu.py::test_what_names_no_gpu_or_process_in_amd_smi_is_passed_over",
@@ -128,6 +143,11 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "cli/test_words.py::test_a_torn_archive_is_not_called_healthy",
     ),
     "a patch loses owner, links, an entry or a file": ("remedies/test_store.py",),
+    "a name of a file that is no Unicode ends a command": (
+        "cli/test_hostile_text.py::test_half_a_character_of_a_log_or_of_its_name_is_written_as_unicode",
+        "cli/test_hostile_text.py::test_every_command_takes_a_run_whose_name_is_no_unicode",
+        "supervision/test_state.py::test_a_name_that_is_no_unicode_is_kept",
+    ),
     "a second patch before the first has shown its effect": (
         "cli/test_apply.py::test_a_second_patch_waits_until_a_run_has_shown_the_effect_of_the_first",
     ),

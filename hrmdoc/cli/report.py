@@ -77,7 +77,7 @@ def command(
         pdf(text, target)
     else:
         try:
-            target.write_text(text, "utf-8")
+            target.write_text(text, "utf-8", "backslashreplace")
         except OSError as error:
             raise UsageError(f"cannot write: {error.strerror or error}", file=target) from error
     click.echo(f"written: {target}", err=True)

@@ -147,9 +147,12 @@ def _export(run: Run, output: Path) -> None:
 def _write_csv(run: Run, output: Path) -> None:
     import csv
 
+    from hrmdoc.reports.layout import cell
+    from hrmdoc.text.clean import clean
+
     steps, columns = run.table()
-    with output.open("w", newline="", encoding="utf-8") as file:
+    with output.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["step", *columns])
+        writer.writerow(["step", *(cell(clean(name, 2000)) for name in columns)])
         for step, *values in zip(steps.tolist(), *(one.tolist() for one in columns.values()), strict=True):
             writer.writerow([step, *("" if value != value else value for value in values)])

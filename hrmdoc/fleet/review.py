@@ -82,7 +82,7 @@ def pdf(page: str, target: Path) -> None:
     program = browser()
     with tempfile.TemporaryDirectory(prefix="hrmdoc-") as folder:
         source, made = Path(folder) / "review.html", Path(folder) / "review.pdf"
-        source.write_text(page, "utf-8")
+        source.write_text(page, "utf-8", "backslashreplace")
         words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             words.append("--no-sandbox")  # root has none; the page holds no script

@@ -72,15 +72,14 @@ class Store:
             with self._trying():
                 rows = self._database.execute("select path, identity, reader, codec from heads")
                 self._heads = {row[0]: (row[1], row[2], row[3]) for row in rows}
-        found = (self._heads or {}).get(os.path.abspath(path) if "://" not in path else path)
+        found = (self._heads or {}).get(_whole(path))
         if found is None or found[0] != identity or found[1] not in ("", *readers.names()):
             return None
         return found[1], found[2]
 
     def learn(self, path: str, identity: str, reader: str, codec: str) -> None:
         """Keeps which reader takes a file."""
-        whole = os.path.abspath(path) if "://" not in path else path
-        self._learnt.append((whole, identity, reader, codec, time.time()))
+        self._learnt.append((_whole(path), identity, reader, codec, time.time()))
 
     def results(self, keys: Sequence[bytes]) -> dict[bytes, Summary]:
         """The summaries that still hold, by key."""
@@ -101,8 +100,8 @@ class Store:
         now = time.time()
         ended = summary.state in ("finished", "crashed") or now - written > SETTLED
         until = now + (KEPT_DAYS * 86_400.0 if ended else FRESH)
-        row = (key, now, until, msgspec.msgpack.encode(summary))
         with self._trying():
+            row = (key, now, until, msgspec.msgpack.encode(summary))
             self._database.execute("insert or replace into results values (?, ?, ?, ?)", row)
 
     def last_triage(self, what: bytes) -> tuple[float, dict[str, Seen]]:
@@ -117,7 +116,7 @@ class Store:
     def note_triage(self, what: bytes, rows: Mapping[str, Seen]) -> None:
         """Keeps what this triage found."""
         with self._trying():
-            blob = msgspec.msgpack.encode(dict(rows))
+            blob = msgspec.msgpack.encode({_as_unicode(name): row for name, row in rows.items()})
             self._database.execute(
                 "insert or replace into triages values (?, ?, ?)", (what, time.time(), blob)
             )
@@ -160,7 +159,7 @@ class Store:
             yield
         except sqlite3.OperationalError:  # locked by another, on a full disk or one that has gone
             self._database = _opened(None)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeError):  # a name that is no UTF-8 is asked for anew each time
             pass
 
 
@@ -217,10 +216,19 @@ def _marks(batch: Sequence[bytes]) -> str:
 
 def _key(group: RunGroup, base: bytes) -> bytes:
     files = [(source.path, source.part, source.reader, source.identity) for source in group.sources]
-    whole = msgspec.msgpack.encode((group.folder, group.before, files))
+    whole = repr((group.folder, group.before, files)).encode(errors="backslashreplace")
     return hashlib.blake2b(
         os.getcwdb() + b"\0" + whole, key=hashlib.blake2b(base).digest(), digest_size=20
     ).digest()
+
+
+def _whole(path: str) -> str:
+    return _as_unicode(path if "://" in path else os.path.abspath(path))
+
+
+def _as_unicode(path: str) -> str:
+    """A path as a database takes it: a name of a file may hold any bytes."""
+    return path.encode(errors="backslashreplace").decode()
 
 
 @cache

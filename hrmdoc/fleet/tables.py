@@ -19,7 +19,7 @@ from hrmdoc import __version__
 from hrmdoc.fleet.results import plain
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.triage import Changes, Fleet, Group
-from hrmdoc.reports.layout import cut, put, safe, short, typed
+from hrmdoc.reports.layout import cell, cut, put, safe, short, typed
 from hrmdoc.reports.runs_table import spelt
 from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, counted
 from hrmdoc.text.clean import duration
@@ -249,5 +249,5 @@ def _cell(value: object) -> object:
     if isinstance(value, float):
         return round(value, 4) if math.isfinite(value) else ""
     if isinstance(value, str):
-        return "'" + value if value[:1] in ("=", "+", "@", "\t") else safe(value)
+        return cell(safe(value))
     return "" if value is None else value

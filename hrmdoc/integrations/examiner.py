@@ -11,6 +11,7 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from hrmdoc.analysis import Analysis, AnalysisSession
 from hrmdoc.integrations.given import Row
 from hrmdoc.live.incidents import Incident, IncidentLog
 from hrmdoc.live.pulse import Pulse
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import open_kept, replace_file
+from hrmdoc.readers.support.budget import Budget
 from hrmdoc.record.records import Points, Record, Tick
 from hrmdoc.settings import Settings
 from hrmdoc.text.clean import clean
@@ -68,6 +70,7 @@ class Examiner:
         self._incidents = IncidentLog(kept, SETTLE_S, self._session.book)
         self._pulse = Pulse(self._session.run, lambda: ())
         self._rows = _line_count(self._file) if self._file else 0
+        self._budget = Budget(SOURCE, 0)
         self._broken: set[str] = set()
         self._passed_over: set[str] = set()
         self._urgent = False
@@ -95,19 +98,20 @@ class Examiner:
                 self._say_passed_over(one.metrics, found)
             for name, value in found.items():
                 columns.setdefault(name, []).append((one.step, value, one.time, self._rows))
-        for name, cells in columns.items():
-            self._session.run.add(self._points(name, cells))
+        for points in self._budget.limited(self._points(name, cells) for name, cells in columns.items()):
+            self._session.run.add(points)
         self._pulse.feel()
 
     def _say_passed_over(self, metrics: Mapping[str, Any], found: Mapping[str, float]) -> None:
         """Says which metrics are not examined, each of them once; None is a value that is not there yet."""
-        named = {str(name): value for name, value in metrics.items() if value is not None}
+        named = {_name(name): value for name, value in metrics.items() if value is not None}
         news = [name for name in named if name not in found and name not in self._passed_over]
         news = news[: MOST_NAMED - len(self._passed_over)]
         if news:
             self._passed_over.update(news)
             told = ", ".join(f"{clean(name, 80)!r} ({type(named[name]).__name__})" for name in news)
-            _log.warning("hrmdoc: passed over, since it is no single number: %s", told)
+            with suppress(Exception):  # a handler of the training's
+                _log.warning("hrmdoc: passed over, since it is no single number: %s", told)
 
     def _points(self, name: str, cells: list[tuple[int, float, float, int]]) -> Points:
         steps, values, times, lines = zip(*cells, strict=True)
@@ -140,6 +144,8 @@ class Examiner:
         Args:
             closed: the run has ended; nothing is waited for any more.
         """
+        for damage in self._budget.rest() if closed else ():
+            self._session.run.add(damage)
         self._version, self._urgent = self._session.run.version, False
         self._session.run.clock = Tick() if closed else self._pulse.tick()
         self.analysis = analysis = self._session.diagnose(closed=closed, prescriptions=closed)
@@ -158,10 +164,18 @@ class Examiner:
 def _line_count(file: str) -> int:
     """How many lines an earlier run in the same folder left."""
     try:
-        with open(file, "rb") as rows:
-            return sum(1 for _ in rows)
+        with open_kept(Path(file)) as rows:
+            return sum(block.count(b"\n") for block in iter(lambda: rows.read(1 << 20), b""))
     except OSError:
         return 0
+
+
+def _name(name: object) -> str:
+    """The name of a metric, which may be any object."""
+    try:
+        return str(name)
+    except Exception:  # noqa: BLE001 (as below)
+        return f"a {type(name).__name__}"
 
 
 def numbers(metrics: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
@@ -175,5 +189,5 @@ def numbers(metrics: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
                 continue
             item = getattr(value, "item", None)
             yield str(name), float(value if item is None else item())
-        except Exception:  # noqa: BLE001 (a tensor of any framework may raise what it likes; it is no number)
+        except (Exception, SystemExit):  # noqa: BLE001 (a tensor may raise what it likes; it is no number)
             continue

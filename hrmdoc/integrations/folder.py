@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +15,10 @@ from typing import Any
 
 from hrmdoc.integrations.examiner import numbers
 from hrmdoc.integrations.given import Row
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import open_added, replace_file
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.record.records import Event, Fact, Line, Record
-from hrmdoc.text.redact import redact_value
+from hrmdoc.text.redact import redact, redact_value
 
 _STARTED = {True: "resumed", False: "started"}
 
@@ -83,7 +84,7 @@ class RunFolder:
             "schema": "hrmdoc.run/1",
             "id": self._name,
             "framework": self._framework,
-            "command": self._command,
+            "command": shlex.split(redact(shlex.join(self._command))),
             "pid": os.getpid(),
             "config": plain,
             **{key.removeprefix("run."): value for key, value in self._facts.items()},
@@ -97,5 +98,5 @@ class RunFolder:
 
     def _append(self, name: str, rows: list[dict[str, object]]) -> None:
         if rows:
-            with (self._folder / name).open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(row) + "\n" for row in rows))
+            with open_added(self._folder / name) as file:
+                file.write("".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -40,6 +40,18 @@ def rank(stated: int | None = None) -> int:
     return int(said)
 
 
+def step(stated: Any) -> int:
+    """The step as a whole number.
+
+    Raises:
+        ValueError: it is none, or one that no counter reaches.
+    """
+    number = int(stated)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"step has {number.bit_length()} bits, and 63 are the most")
+    return number
+
+
 def copied(value: Any) -> Any:
     """A value as it is now: the loop may go on to change a tensor in place. No device is waited for."""
     detach = getattr(value, "detach", None)

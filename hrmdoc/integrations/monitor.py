@@ -19,6 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,14 +131,14 @@ class Monitor:
                 name: value if type(value) is float else given.copied(value)
                 for name, value in metrics.items()
             }
-            self._queue.append(given.Row(int(step), now, copied))
+            self._queue.append(given.Row(given.step(step), now, copied))
         except Exception as error:  # noqa: BLE001 (whatever is wrong here, training goes on)
             self._complain(error)
 
     def configure(self, config: Mapping[str, Any], *, facts: Mapping[str, Any] | None = None) -> None:
         """Logs settings of the run, and canonical facts such as `run.total_steps`. Never raises."""
-        self._config.update(config)
         try:
+            self._config.update(config)
             if self._ready():
                 self._queue.extend(given.facts(config, facts or {}))
         except Exception as error:  # noqa: BLE001 (as above)
@@ -221,7 +222,7 @@ class Monitor:
             self._spread(self._looked(examiner, closed=True), examiner)
             for board in self._boards:
                 self._guarded(board.closed, examiner.analysis)
-        except Exception as error:  # noqa: BLE001 (as above)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (as above; a thread that exits says no word)
             self._give_up(error)
 
     def _opened(self) -> Examiner:
@@ -247,7 +248,7 @@ class Monitor:
         self.analysis = examiner.analysis
         self.incidents += changes
         for incident in changes:
-            _log.log(logging.ERROR if incident.severity == "critical" else logging.WARNING, line_of(incident))
+            _say(line_of(incident), logging.ERROR if incident.severity == "critical" else logging.WARNING)
             if incident.is_open:
                 self.should_stop = self.should_stop or incident.severity in AT_LEAST[self._stop]
                 self._saves += incident.severity in AT_LEAST[self._save]
@@ -259,17 +260,30 @@ class Monitor:
     def _guarded(self, call: Callable[..., object], *told_: object) -> None:
         try:
             call(*told_)
-        except Exception as error:  # noqa: BLE001 (a board that is away, a callback with a mistake)
-            _log.warning("hrmdoc: an incident could not be reported: %s: %s", type(error).__name__, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (a board that is away, a callback with a mistake)
+            _say(f"hrmdoc: an incident could not be reported: {_named(error)}")
 
     def _complain(self, error: BaseException) -> None:
         """Says that a call was passed over, once: a loop would say it at every step."""
         if not self._complained:
             self._complained = True
-            words = "hrmdoc: the monitor could not take what it was given: %s: %s; training goes on"
-            _log.warning(words, type(error).__name__, error)
+            _say(f"hrmdoc: the monitor could not take what it was given: {_named(error)}; training goes on")
 
     def _give_up(self, error: BaseException) -> None:
         if self._speaks:
             self._speaks = False
-            _log.warning("hrmdoc: the monitor ends: %s: %s; training goes on", type(error).__name__, error)
+            _say(f"hrmdoc: the monitor ends: {_named(error)}; training goes on")
+
+
+def _say(words: str, level: int = logging.WARNING) -> None:
+    """Says something in the log; a handler of the training's that fails costs the words alone."""
+    with suppress(Exception):
+        _log.log(level, "%s", words)
+
+
+def _named(error: BaseException) -> str:
+    """An error by its kind and its words, which its own class may fail to say."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 (a class of the training's)
+        return type(error).__name__

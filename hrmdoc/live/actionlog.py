@@ -182,7 +182,7 @@ def _missing(known: tuple[int, str], hashes: list[str]) -> tuple[str, int | None
 
 
 def _place(path: Path) -> Path:
-    return state_dir() / "heads" / f"{digest(str(path.resolve()).encode())[:16]}.json"
+    return state_dir() / "heads" / f"{digest(os.fsencode(path.resolve()))[:16]}.json"
 
 
 def _keep_head(path: Path, lines: int, last: bytes) -> None:

@@ -9,11 +9,12 @@ import platform
 import re
 import shutil
 import socket
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hrmdoc.monitors.gpu.program import asked
+from hrmdoc.monitors.sensor import Absent
 from hrmdoc.preflight.config import config_value
 from hrmdoc.preflight.ranks import rank_problem
 from hrmdoc.record.records import Fact, Value
@@ -120,12 +121,12 @@ def _open_files() -> int | None:
 
 def _gpus() -> tuple[float, ...]:
     """Memory of each NVIDIA GPU in GiB; empty without a driver that answers."""
-    query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    query = ("--query-gpu=memory.total", "--format=csv,noheader,nounits")
     try:
-        done = subprocess.run(query, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        said = asked("nvidia-smi", *query, patience=10.0)
+    except Absent:
         return ()
-    return tuple(float(line) / 1024 for line in done.stdout.split("\n") if re.fullmatch(r"\s*\d+\s*", line))
+    return tuple(float(line) / 1024 for line in said.split("\n") if re.fullmatch(r"\s*\d{1,12}\s*", line))
 
 
 def machine_facts(machine: Machine, known: Mapping[str, Fact]) -> Iterator[Fact]:

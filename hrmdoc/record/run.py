@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MOST_CELLS = 20_000_000
+"""Of one table; each takes 40 bytes while it is written."""
 _BEGINNINGS = ("launch", "start")
 
 
@@ -252,13 +254,19 @@ class Run(Struct, eq=False):
 
     def table(self) -> tuple[IntArray, dict[str, FloatArray]]:
         """Every step, and by metric of the best source its values there, NaN where it has none; a step
-        written twice keeps its last record."""
+        written twice keeps its last record.
+
+        Raises:
+            UsageError: it would have more than `MOST_CELLS` cells.
+        """
         chosen: dict[str, Series] = {}
         for series in self.series.values():
             other = chosen.get(series.key.metric)
             if other is None or (series.precision, len(series)) > (other.precision, len(other)):
                 chosen[series.key.metric] = series
         steps = np.unique(np.concatenate([np.empty(0, np.int64), *(s.steps for s in chosen.values())]))
+        if len(steps) * len(chosen) > MOST_CELLS:
+            raise UsageError(f"{len(steps):,} steps of {len(chosen):,} metrics are too many for one table")
         columns: dict[str, FloatArray] = {}
         for metric, series in chosen.items():
             columns[metric] = np.full(len(steps), np.nan)

@@ -148,18 +148,44 @@ def _names_the_whole(metric: str) -> bool:
     return not _OF_THE_WHOLE.isdisjoint(_WORDS.findall(metric.lower()))
 
 
-def _tells_less(series: Series, other: Series) -> bool:
-    """Whether `other` covers a part of the run that `series` leaves out, or has far more points.
+class _Others:
+    """What series of one role show together, so that each is held against all others in one step."""
 
-    A state file is only as new as its checkpoint, an event file only as new as its last flush: the printed
-    log may be ahead.
-    """
-    if series.axis != other.axis:
-        return 2 * len(series) < len(other)
-    first, last = int(series.steps[0]), int(series.steps[-1])
-    slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
-    ahead = int(other.steps[-1]) > last + slack or int(other.steps[0]) < first - slack
-    return ahead or _FAR_DENSER * len(series) < len(other)
+    def __init__(self, found: Sequence[Series]) -> None:
+        self._spans: dict[Axis, tuple[int, int]] = {}
+        self._longest: dict[Axis, int] = {}
+        self._latest: dict[tuple[str, ...], list[tuple[int, SeriesKey]]] = {}
+        """By files, the two series that begin last in them, and the lines where they do."""
+        for one in found:
+            first, last = self._spans.get(one.axis, (int(one.steps[0]), int(one.steps[-1])))
+            self._spans[one.axis] = min(first, int(one.steps[0])), max(last, int(one.steps[-1]))
+            self._longest[one.axis] = max(len(one), self._longest.get(one.axis, 0))
+            begins = one.place(0)[1]
+            if begins is not None and len(one) >= _FEWEST_OF_A_RUN:
+                latest = self._latest.setdefault(tuple(one.files), [])
+                latest.append((begins, one.key))
+                latest.sort(key=lambda known: -known[0])
+                del latest[2:]
+
+    def tell_more(self, series: Series) -> bool:
+        """Whether one of them covers a part of the run that `series` leaves out, or has far more points.
+
+        A state file is only as new as its checkpoint, an event file only as new as its last flush: the
+        printed log may be ahead.
+        """
+        if any(2 * len(series) < most for axis, most in self._longest.items() if axis != series.axis):
+            return True
+        first, last = int(series.steps[0]), int(series.steps[-1])
+        slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
+        earliest, newest = self._spans[series.axis]
+        ahead = newest > last + slack or earliest < first - slack
+        return ahead or _FAR_DENSER * len(series) < self._longest[series.axis]
+
+    def follow(self, series: Series) -> bool:
+        """Whether one begins in the same file where `series` has ended, as the run behind it does."""
+        last = series.place(-1)[1]
+        latest = self._latest.get(tuple(series.files), [])
+        return last is not None and any(last < first for first, key in latest if key != series.key)
 
 
 def rank_number(series: Series) -> int:
@@ -171,15 +197,14 @@ def best_first(found: Sequence[Series]) -> list[Series]:
     """Series of one role, the most trustworthy first: of the last run in a file before earlier ones, known
     before guessed, those that cover all of it first, then precise, then long; of guessed ones that are level,
     one that is named as the whole of them."""
-    short = {s.key: any(_tells_less(s, other) for other in found if other is not s) for s in found}
-    past = {s.key: any(_over(s, other) for other in found if other is not s) for s in found}
+    others = _Others(found)
 
     def trust(series: Series) -> tuple[bool, bool, bool, int, int, bool, str, str]:
         part = series.role.guessed and not _names_the_whole(series.key.metric)
         return (
-            past[series.key],
+            others.follow(series),
             series.role.guessed,
-            short[series.key],
+            others.tell_more(series),
             -series.precision,
             -len(series),
             part,
@@ -188,11 +213,3 @@ def best_first(found: Sequence[Series]) -> list[Series]:
         )
 
     return sorted(found, key=trust)
-
-
-def _over(series: Series, other: Series) -> bool:
-    """Whether `other` begins in the same file where `series` has ended, as the run behind it does."""
-    if series.files != other.files or len(other) < _FEWEST_OF_A_RUN:
-        return False
-    last, first = series.place(-1)[1], other.place(0)[1]
-    return last is not None and first is not None and last < first

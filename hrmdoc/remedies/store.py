@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from contextlib import ExitStack
@@ -39,9 +40,6 @@ class Entry(Struct, frozen=True):
     after: str
     backup: str
     undone: bool = False
-
-
-_ENTRY = msgspec.json.Decoder(Entry)
 
 
 def write(patch: Patch) -> tuple[Entry, ...]:
@@ -238,7 +236,7 @@ def _journal_for(target: Path) -> Path:
 
 
 def _state_journal(target: Path) -> Path:
-    return state_dir() / "patches" / digest(str(target.parent).encode())[:16] / "journal.jsonl"
+    return state_dir() / "patches" / digest(os.fsencode(target.parent))[:16] / "journal.jsonl"
 
 
 def _entries(journal: Path) -> list[Entry]:
@@ -249,8 +247,8 @@ def _entries(journal: Path) -> list[Entry]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entries.append(_ENTRY.decode(line))
-        except msgspec.MsgspecError as error:
+            entries.append(msgspec.convert(json.loads(line), Entry))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             if number == len(lines):
                 break  # a torn last line: the write that it announced did not happen
             raise PatchError(f"the journal is damaged: {error}", file=journal, line=number) from error
@@ -258,6 +256,6 @@ def _entries(journal: Path) -> list[Entry]:
 
 
 def _append(journal: Path, entry: Entry) -> None:
-    line = msgspec.json.encode(entry) + b"\n"
+    line = json.dumps(msgspec.to_builtins(entry)).encode() + b"\n"  # with escapes for a name that is no UTF-8
     old = journal.read_bytes() if journal.exists() else b""
     replace(journal, old[: old.rfind(b"\n") + 1] + line)

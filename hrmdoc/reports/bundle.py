@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import subprocess
 import sys
 import zipfile
 from collections import deque
@@ -16,6 +15,8 @@ from pathlib import Path
 from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import InputError
+from hrmdoc.monitors.gpu.program import asked
+from hrmdoc.monitors.sensor import Absent
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports import as_json, review
 from hrmdoc.text.clean import clean, strip_ansi
@@ -34,7 +35,7 @@ SMALLER = (
     "run that "
     "shows it"
 )
-MOST_LOGS, BLOCK = 12, 4 << 20
+MOST_LOGS, BLOCK, MOST_GPUS = 12, 4 << 20, 1000
 
 
 def write(analysis: Analysis, target: Path, lines: int) -> list[str]:
@@ -50,7 +51,8 @@ def write(analysis: Analysis, target: Path, lines: int) -> list[str]:
     try:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in parts.items():
-                archive.writestr(name, text)
+                whole = name.encode(errors="backslashreplace").decode()  # a name of a file may hold any bytes
+                archive.writestr(whole, text.encode(errors="backslashreplace"))
     except OSError as error:
         raise InputError(f"the archive cannot be written: {error.strerror or error}", file=target) from error
     return list(parts)
@@ -99,15 +101,12 @@ def environment() -> dict[str, object]:
 
 def _gpus() -> list[str]:
     """One line a GPU as `nvidia-smi` tells it; empty without an NVIDIA driver."""
-    asked = "index,name,driver_version,memory.total,memory.used,utilization.gpu"
-    query = f"--query-gpu={asked},ecc.errors.uncorrected.volatile.total"
+    cells = "index,name,driver_version,memory.total,memory.used,utilization.gpu"
+    query = f"--query-gpu={cells},ecc.errors.uncorrected.volatile.total"
     try:
-        done = subprocess.run(
-            ["nvidia-smi", query, "--format=csv"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return [clean(line) for line in asked("nvidia-smi", query, "--format=csv").splitlines()[:MOST_GPUS]]
+    except Absent:
         return []
-    return [clean(line) for line in done.stdout.splitlines()]
 
 
 def _reproduction(analysis: Analysis) -> str:

@@ -14,6 +14,7 @@ from hrmdoc.rulebook import Remedy
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 WIDEST = 110
 """Longer lines are hard to read, however wide the window is."""
 NARROWEST = 40
@@ -30,6 +31,11 @@ def asked(remedy: Remedy) -> str:
 def safe(text: str, limit: int = 300) -> str:
     """Text from a run as it may be shown to a person: one printable line, secrets removed."""
     return redact(clean(text, limit))
+
+
+def cell(text: str) -> str:
+    """Text for a cell of CSV: one that a spreadsheet would take for a formula is led by an apostrophe."""
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def short(file: str) -> str:
@@ -79,4 +85,6 @@ def put(console: Console, body: Text, *, lead: Text | str = "") -> None:
         line.rstrip()
         whole = Text().append_text(first if number == 0 else Text(" " * first.cell_len)).append_text(line)
         whole.rstrip()
+        if whole.plain.lstrip().startswith("::"):  # in a build of GitHub a command, such as `::error::`
+            whole = Text(": ").append_text(whole)
         console.print(whole, soft_wrap=True)

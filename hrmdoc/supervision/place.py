@@ -42,11 +42,13 @@ def is_spare(log: Path) -> bool:
 
 
 def _room(folder: Path) -> float:
-    """Bytes that are free on the disk of a folder; as many as one likes where nobody knows."""
+    """Bytes that are free on the disk of a folder; as many as one likes where nobody knows: what is no disk,
+    such as /proc and some network file systems, tells of none at all."""
     try:
-        return shutil.disk_usage(folder).free
+        disk = shutil.disk_usage(folder)
     except OSError:
         return math.inf
+    return disk.free if disk.total else math.inf
 
 
 def _say(what: str) -> None:

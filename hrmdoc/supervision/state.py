@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Literal
@@ -53,7 +54,7 @@ def load(log: Path) -> State | None:
     try:
         if path.lstat().st_uid != os.getuid():
             raise InputError("the state of the supervisor belongs to somebody else", file=path)
-        found = msgspec.json.decode(read_kept(path), type=State)
+        found = msgspec.convert(json.loads(read_kept(path)), State)
         return replace(found, attempts=tuple(replace(one, log=_beside(log, one)) for one in found.attempts))
     except FileNotFoundError:
         return None
@@ -61,7 +62,7 @@ def load(log: Path) -> State | None:
         raise InputError(
             f"the state of the supervisor cannot be read: {error.strerror}", file=path
         ) from error
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         hint = "move it away to begin anew"
         raise InputError(f"this is no state of a supervisor: {error}", file=path, hint=hint) from error
 
@@ -75,4 +76,5 @@ def _beside(log: Path, attempt: Attempt) -> str:
 
 def save(log: Path, state: State) -> bool:
     """Keeps the state, whole or not at all; False when it cannot be written."""
-    return replace_file(supervised_folder(log) / FILE, msgspec.json.encode(state).decode() + "\n")
+    text = json.dumps(msgspec.to_builtins(state))  # with escapes for a name that is no UTF-8
+    return replace_file(supervised_folder(log) / FILE, text + "\n")

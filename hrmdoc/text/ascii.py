@@ -1,4 +1,5 @@
-"""Signs that a terminal or pipe without Unicode cannot show, as letters that it can."""
+"""Signs that a terminal or pipe cannot show, as letters that it can: all but ASCII where it knows no Unicode,
+and what stands for bytes that are no UTF-8, as names of files may hold, where it does."""
 
 from __future__ import annotations
 
@@ -20,8 +21,10 @@ codecs.register_error(NAME, _spell)
 
 
 def spell_what_cannot_be_shown() -> None:
-    """Lets standard output and error take any text, whatever their encoding."""
+    """Lets standard output and error take any text, whatever their encoding. Half a surrogate pair becomes an
+    escape, which JSON reads too."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None and "utf" not in (stream.encoding or "").lower():
-            reconfigure(errors=NAME)
+        if reconfigure is not None:
+            unicode = "utf" in (stream.encoding or "").lower()
+            reconfigure(errors="backslashreplace" if unicode else NAME)

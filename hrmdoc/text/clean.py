@@ -1,5 +1,6 @@
-"""Text from logs is hostile: it can carry terminal codes and marks that turn the direction of writing. These
-functions make it safe; `hrmdoc.text.redact` removes secrets."""
+"""Text from logs is hostile: it can carry terminal codes, marks that turn the direction of writing, letters
+that no person sees, and commands to the program that keeps the log of a build. These functions make it safe;
+`hrmdoc.text.redact` removes secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ import math
 from hrmdoc.text import patterns
 
 ANSI = patterns.lazy(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = patterns.lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROL = patterns.lazy(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_BUILD_COMMAND = patterns.lazy(r"##(?=[a-z]{0,20}\[)")
+"""GitHub, Azure and TeamCity do what `##[...]`, `##vso[...]` and `##teamcity[...]` say, wherever they
+stand in a line."""
 
 HARMLESS_TRACEBACKS = ("--- Logging error ---", "Exception ignored in")
 """What stands above a traceback that ended nothing."""
@@ -20,10 +26,12 @@ def strip_ansi(text: str) -> str:
 
 
 def clean(text: str, limit: int = 500) -> str:
-    """One printable line of at most `limit` characters: no escape sequences, control, or direction-changing
-    characters."""
+    """One printable line of at most `limit` characters: no escape sequences, control, direction-changing or
+    unseen characters, and nothing that a build takes for a command."""
     head = text[: 4 * limit + 256]
     line = _CONTROL.sub("", strip_ansi(head).replace("\t", " ").replace("\r", " ").replace("\n", " "))
+    if "##" in line:
+        line = _BUILD_COMMAND.sub("# #", line)
     return line if len(line) <= limit and len(text) <= len(head) else line[: limit - 1] + "…"
 
 

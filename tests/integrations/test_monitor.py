@@ -315,3 +315,96 @@ def test_findings_go_to_tensorboard_and_a_healthy_run_writes_none(losses: Iterat
 
 def test_text_of_a_run_is_no_markdown() -> None:
     assert markdown("[a](javascript:x) <b>") == "\\[a\\]\\(javascript:x\\) \\<b\\>"
+
+
+class Exiting:
+    """A metric that ends the program when it is looked at, under a name that cannot be said."""
+
+    def __float__(self) -> float:
+        raise SystemExit(3)
+
+    def __str__(self) -> str:
+        raise RuntimeError("no name")
+
+
+def test_a_value_that_exits_and_a_name_that_raises_cost_themselves_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with hrmdoc.Monitor(share=1.0) as monitor:
+        for step in range(30):
+            monitor.log(step, {"loss": math.nan, "odd": Exiting(), Exiting(): 1.0})  # type: ignore[dict-item]
+    assert monitor.analysis is not None
+    assert monitor.analysis.verdict == "critical"
+    assert "odd" in caplog.text
+
+
+def test_a_callback_that_exits_does_not_end_the_examination(caplog: pytest.LogCaptureFixture) -> None:
+    def leave(incident: Incident) -> None:
+        raise SystemExit(9)
+
+    with hrmdoc.Monitor(share=1.0, on_incident=leave) as monitor:
+        feed(monitor, iter([1.0] * 210), broken=True)
+    assert "could not be reported: SystemExit" in caplog.text
+    assert monitor.analysis is not None
+
+
+@pytest.mark.parametrize("step", [1 << 63, -(1 << 63) - 1, 10**40])
+def test_a_step_that_no_counter_reaches_is_passed_over(step: int, caplog: pytest.LogCaptureFixture) -> None:
+    with hrmdoc.Monitor(share=1.0) as monitor:
+        monitor.log(step, {"loss": 1.0})
+        feed(monitor, iter([1.0] * 210), broken=True)
+    assert monitor.analysis is not None
+    assert monitor.analysis.run.points == 420
+    assert "bits" in caplog.text
+
+
+def test_a_logger_that_raises_does_not_reach_the_training() -> None:
+    class Broken(logging.Handler):
+        def handle(self, record: logging.LogRecord) -> bool:
+            raise RuntimeError("the log is away")
+
+    logger, handler = logging.getLogger("hrmdoc"), Broken()
+    logger.addHandler(handler)
+    try:
+        with hrmdoc.Monitor(share=1.0) as monitor:
+            monitor.log("no step", {"loss": 1.0})  # type: ignore[arg-type]
+            monitor.configure(5)  # type: ignore[arg-type]
+            for step in range(30):
+                monitor.log(step, {"loss": math.nan, "word": "x"})
+    finally:
+        logger.removeHandler(handler)
+    assert monitor.analysis is not None
+    assert [one.symptom for one in monitor.incidents] == ["loss-nonfinite"]
+
+
+@pytest.mark.parametrize("planted", ["link", "pipe"])
+def test_what_is_planted_in_the_place_of_the_record_is_neither_followed_nor_waited_for(
+    planted: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place, victim = tmp_path / "run" / "metrics.jsonl", tmp_path / "victim"
+    place.parent.mkdir()
+    victim.write_text("mine\n")
+    place.symlink_to(victim) if planted == "link" else os.mkfifo(place)
+    with hrmdoc.Monitor(share=1.0, to=place.parent) as monitor:
+        feed(monitor, iter([1.0] * 210), broken=True)
+    assert victim.read_text() == "mine\n"
+    assert "no longer recorded" in caplog.text
+    assert monitor.analysis is not None
+
+
+def test_a_secret_of_the_command_line_does_not_stand_in_the_record(tmp_path: Path) -> None:
+    command = ["python", "train.py", "--api-key", "hunter2hunter2", "--lr", "0.1"]
+    with hrmdoc.Monitor(share=1.0, to=tmp_path, command=command) as monitor:
+        monitor.log(0, {"loss": 1.0})
+    said = json.loads((tmp_path / "run.json").read_text())["command"]
+    assert said == ["python", "train.py", "--api-key", "[secret]", "--lr", "0.1"]
+
+
+def test_names_made_up_at_every_step_are_examined_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hrmdoc.readers.support.budget.MAX_METRICS", 40)
+    with hrmdoc.Monitor(share=1.0) as monitor:
+        for step in range(60):
+            monitor.log(step, {"loss": 1.0, f"name_{step}": 1.0})
+    assert monitor.analysis is not None
+    assert len(monitor.analysis.run.series) == 40
+    assert sum(damage.left_out for damage in monitor.analysis.run.damages) == 21

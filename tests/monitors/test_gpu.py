@@ -1,19 +1,23 @@
 """What the ways to ask for GPUs print, in their real forms, and what GPUs show together."""
 
 import json
+import os
 import stat
 import sys
+import tracemalloc
 import types
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from hrmdoc.monitors.gpu import amd_smi, nvidia_smi, nvml, powermetrics, rocm_smi
+from hrmdoc.monitors.gpu import amd_smi, nvidia_smi, nvml, powermetrics, program, rocm_smi
 from hrmdoc.monitors.gpu.device import Device, together, used
 from hrmdoc.monitors.gpu.sensor import GpuSensor
 from hrmdoc.monitors.processes import Tree
 from hrmdoc.monitors.sensor import Absent
+from tests import waiting
 
 ROWS = """\
 0, GPU-aaaa, 97, 30210, 81559, 61, 402.11, 0x0000000000000004, 1980
@@ -303,3 +307,44 @@ def test_what_names_no_gpu_or_process_in_amd_smi_is_passed_over(name: str) -> No
     held = f'[{{"gpu": {name}, "process_list": []}}, {{"gpu": 1, "process_list": [{{"pid": {name}}}]}}]'
     devices = list(amd_smi.read(f'[{{"gpu": {name}}}, {{"gpu": 1}}]', held))
     assert [(one.index, one.pids) for one in devices] == [(1, frozenset())]
+
+
+def installed(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts a program called nvidia-smi before all others."""
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_program_that_prints_without_end_is_read_in_part_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(tmp_path, "echo $$ >pid; exec yes", monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    tracemalloc.start()
+    with pytest.raises(Absent, match="without end"):
+        nvidia_smi.devices()
+    assert tracemalloc.get_traced_memory()[1] < 4 * program.MOST
+    tracemalloc.stop()
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_program_that_does_not_answer_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(tmp_path, "sleep 600 & echo $! >pid; exit 0", monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Absent, match="does not answer"):
+        program.asked("nvidia-smi", patience=1.0)
+    waiting.until(lambda: gone(int((tmp_path / "pid").read_text())))
+
+
+def test_a_program_that_fails_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(tmp_path, "echo 0, GPU-a; exit 9", monkeypatch)
+    with pytest.raises(Absent, match="status 9"):
+        program.asked("nvidia-smi")

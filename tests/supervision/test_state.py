@@ -34,6 +34,12 @@ def test_the_log_of_an_attempt_lies_beside_the_first_whatever_the_state_says(log
     assert kept(log, named) == str(log.with_name("train-2.log"))
 
 
+def test_a_name_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / os.fsdecode(b"l\xff.log")
+    supervised_folder(log).mkdir()
+    assert kept(log, str(log)) == str(log)
+
+
 def test_a_log_that_found_no_room_there_is_found_where_it_was_kept(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,6 +49,12 @@ def test_a_log_that_found_no_room_there_is_found_where_it_was_kept(
     planted.parent.symlink_to("/etc")
     assert kept(log, str(spare)) == str(spare)
     assert kept(log, str(planted)) == str(log)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_what_is_no_disk_is_not_called_a_full_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert place.where_there_is_room(Path("/proc/x")) == Path("/proc/x")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_state_nested_without_end_is_no_state(log: Path) -> None:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from hrmdoc.monitors.gpu.device import Device
-from hrmdoc.monitors.gpu.nvidia_smi import asked
+from hrmdoc.monitors.gpu.program import asked
 from hrmdoc.monitors.sensor import Absent
 
 EVERY_S = 60.0

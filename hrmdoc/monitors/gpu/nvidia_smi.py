@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 
 from hrmdoc.monitors.gpu.device import SLOWED, Device
-from hrmdoc.monitors.sensor import Absent
+from hrmdoc.monitors.gpu.program import asked
 
 EVERY_S = 60.0
 _FIELDS = (
     "index,uuid,utilization.gpu,memory.used,memory.total,temperature.gpu,power.draw,"
     "clocks_throttle_reasons.active,clocks.sm"
 )
-_PATIENCE_S = 20.0
 _MIB = 2.0**20
 
 
@@ -27,29 +24,6 @@ def devices() -> Sequence[Device]:
     rows = asked("nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits")
     apps = asked("nvidia-smi", "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits")
     return list(read(rows, apps))
-
-
-def asked(program: str, *words: str) -> str:
-    """What a program prints.
-
-    Raises:
-        Absent: there is none, or it fails, or does not answer.
-    """
-    if shutil.which(program) is None:
-        raise Absent(program)
-    try:
-        done = subprocess.run(
-            [program, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE_S,
-            check=True,
-            errors="replace",
-            text=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Absent(f"{program} ({type(error).__name__})") from error
-    return done.stdout
 
 
 def read(rows: str, apps: str) -> Iterator[Device]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hrmdoc.monitors.gpu.device import Device
-from hrmdoc.monitors.gpu.nvidia_smi import asked
+from hrmdoc.monitors.gpu.program import asked
 from hrmdoc.monitors.sensor import Absent
 
 EVERY_S = 60.0

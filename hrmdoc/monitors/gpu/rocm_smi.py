@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hrmdoc.monitors.gpu.device import Device
-from hrmdoc.monitors.gpu.nvidia_smi import asked
+from hrmdoc.monitors.gpu.program import asked
 from hrmdoc.monitors.sensor import Absent
 
 EVERY_S = 60.0

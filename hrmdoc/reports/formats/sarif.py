@@ -107,7 +107,7 @@ def _located(file: str, line: int | None) -> dict[str, Any]:
 def _uri(file: str) -> str:
     """A relative reference, or a `file:` address of what lies elsewhere."""
     if "://" in file:
-        return quote(file, safe="/:?#[]@!$&'()*+,;=%")
+        return quote(file, safe="/:?#[]@!$&'()*+,;=%", errors="surrogateescape")
     if os.path.isabs(file):
         return Path(file).as_uri()
-    return quote(file)
+    return quote(file, errors="surrogateescape")
