@@ -118,3 +118,63 @@ def test_a_quiet_run_is_examined_for_its_silence() -> None:
     pace.examined(0.0, 0.002, 7, 100, changed=False)
     assert pace.urgency(QUIET_S - 1, 7, 100, new=False) is Urgency.NONE
     assert pace.urgency(QUIET_S, 7, 100, new=False) is Urgency.ORDINARY
+
+
+def test_something_new_about_a_run_waits_for_a_pause_that_doubles() -> None:
+    pace = Pace()
+    for at in range(10):
+        pace.examined(float(at), 0.009, at, 100, changed=False)
+    pace.examined(20.0, 0.009, 50, 100, changed=True)
+    soon = 4 * 0.009
+    assert pace.urgency(20.0 + 0.9 * max(0.05, soon), 51, 101, new=False) is Urgency.NONE
+    assert pace.urgency(20.0 + 1.1 * max(0.05, soon), 51, 101, new=False) is Urgency.CLOSE
+    pace.examined(21.0, 0.009, 51, 101, changed=False)
+    assert pace.urgency(21.09, 52, 101, new=False) is Urgency.NONE
+    assert pace.urgency(21.11, 52, 101, new=False) is Urgency.CLOSE
+
+
+def test_a_run_that_grew_by_a_tenth_is_examined_sooner_than_ordinarily() -> None:
+    pace = Pace()
+    for at in range(20):
+        pace.examined(float(at), 0.05, at, 100, changed=False)
+    assert pace.ordinary == pytest.approx(0.05 / 0.003)
+    assert pace.urgency(19.0 + 2.1, 99, 109, new=False) is Urgency.NONE
+    assert pace.urgency(19.0 + 2.1, 99, 111, new=False) is Urgency.ORDINARY
+
+
+def test_an_ordinary_examination_comes_every_two_to_thirty_seconds_by_its_cost() -> None:
+    cheap, dear = Pace(), Pace()
+    cheap.examined(0.0, 0.001, 0, 1, changed=False)
+    dear.examined(0.0, 1.0, 0, 1, changed=False)
+    assert (cheap.ordinary, dear.ordinary) == (2.0, 30.0)
+    dear.examined(1.0, 0.0, 1, 1, changed=False)
+    dear.examined(2.0, 0.0, 2, 1, changed=False)
+    assert dear._cost == pytest.approx(0.25)
+
+
+def test_twice_as_many_lines_as_there_were_are_new() -> None:
+    counts = [(1, 4)]
+    novelty = Novelty(Run("x"), lambda: counts[-1])
+    novelty.mark()
+    counts.append((1, 8))
+    assert not novelty.found()
+    counts.append((1, 9))
+    assert novelty.found()
+
+
+def test_a_drift_is_followed_and_its_end_is_new() -> None:
+    falls = (4.0 - 0.01 * np.arange(100)).tolist()
+    run, novelty = marked(falls)
+    add(run, (3.0 - 0.01 * np.arange(60)).tolist(), 100)
+    assert not novelty.found()
+    add(run, [4.0], 160)
+    assert novelty.found()
+
+
+def test_a_zero_is_new_unless_there_were_zeros() -> None:
+    run, novelty = marked([-1.0, 1.0] * 40)
+    add(run, [0.0], 80)
+    assert novelty.found()
+    run, novelty = marked([-1.0, 0.0, 1.0] * 40)
+    add(run, [0.0], 120)
+    assert not novelty.found()
