@@ -222,3 +222,17 @@ def test_several_records_of_one_symptom_are_one_vote_and_the_worst_severity() ->
     diagnosis = diagnose(twice, SMALL)
     assert probability(diagnosis, "batch") == pytest.approx(probability(diagnose(twice[:1], SMALL), "batch"))
     assert diagnosis.severities == {"spike": "warning"}
+
+
+def test_a_diagnosis_shows_as_one_line_with_its_three_first_causes() -> None:
+    sick = diagnose([present("spike"), present("rise")], SMALL)
+    shown = ", ".join(f"{one.cause} {one.probability:.0%}" for one in sick.hypotheses[:3])
+    assert repr(sick) == f"<Diagnosis warning: {shown}>"
+    assert repr(diagnose([absent("spike")], SMALL)) == "<Diagnosis healthy>"
+
+
+@pytest.mark.parametrize(("kind", "less"), [("unknown", True), ("", True), ("rl", False)])
+def test_a_cause_of_some_kinds_is_less_probable_where_the_kind_is_unknown(kind: str, less: bool) -> None:
+    anywhere = probability(diagnose([present("a")], book(cause("one", a=0.5)), kind=kind), "one")
+    of_kind = cause("one", a=0.5, applies=Applies(kinds=("rl",)))
+    assert (probability(diagnose([present("a")], book(of_kind), kind=kind), "one") < anywhere) is less

@@ -190,3 +190,12 @@ def test_a_set_contains_its_own_causes() -> None:
     assert posterior.contains(asked).tolist() == [
         [cause in members for cause in asked] for members in posterior.members.tolist()
     ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_sets_of_more_than_three_causes_would_have_is_told_about_right(seed: int) -> None:
+    observed = random_findings(120 + seed, n=9, present=6, absent=2)
+    _, part = brute_force(observed, largest=3)
+    _, whole = brute_force(observed, largest=9)
+    missing = 1.0 - whole / part
+    assert missing / 3 <= infer(observed).truncated <= 3 * missing + 0.01

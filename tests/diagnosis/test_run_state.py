@@ -116,3 +116,8 @@ def test_a_message_or_an_event_says_something_but_not_that_a_program_was_launche
     assert not says_too_little(trained([], "", Event("end", "log")), "healthy", [], closed=False)
     assert says_too_little(trained([], "", Event("launch", "log")), "critical", [], closed=False)
     assert says_too_little(trained([]), "healthy", [], closed=False)
+
+
+def test_an_exception_behind_which_something_else_was_told_ended_nothing() -> None:
+    behind = (Event("exception", "log", line=20), Event("checkpoint", "log", line=21))
+    assert state(trained([1.0] * 9, "train.loss", *behind)) == "unknown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from hrmdoc import rulebook
 from hrmdoc.errors import RuleError
@@ -13,6 +14,9 @@ from hrmdoc.examination.signatures import SignatureMatcher
 
 BOOK = rulebook.load()
 MATCHER = SignatureMatcher(BOOK)
+
+
+MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 
 
 def outcome(**given: object) -> str | None:
@@ -77,3 +81,10 @@ def test_a_symptom_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     path.write_text("symptom: no-such-thing\ncases: [{title: t, expect: absent}]\n")
     with pytest.raises(RuleError, match="no symptom 'no-such-thing'"):
         list(check_file(path, BOOK, MATCHER))
+
+
+def test_a_line_stands_at_the_step_that_the_case_gives_it() -> None:
+    written = convert(
+        {"title": "x", "lines": [{"text": MEMORY, "step": 7}, MEMORY], "expect": "present"}, Case
+    )
+    assert examine(written, BOOK, MATCHER)["oom-cuda"].first_step == 7

@@ -239,3 +239,36 @@ def test_a_check_of_other_symptoms_is_computed_again_when_they_changed() -> None
     states = ("absent", "present", "absent")
     found = [node.evaluate(Scene(run, found=lambda _, state=state: Finding(state))).state for state in states]
     assert found == ["absent", "present", "absent"]
+
+
+def gap(values: list[float] | None, other: list[float] | None) -> Finding:
+    """A detector of two roles, over a run that has the one, the other, or both."""
+    run = Run("x", role_of=RoleGuess)
+    for role, numbers in (("eval.loss", values), ("train.loss", other)):
+        if numbers is not None:
+            at = np.arange(len(numbers))
+            run.add(Points(role, at, np.array(numbers, np.float64), at * 10.0, "x.log"))
+    when = When(detector="gap", role="eval.loss", against="train.loss", enter=0.5, min_points=1)
+    return build(when, "x").evaluate(Scene(run, closed=True))
+
+
+def test_a_detector_of_two_roles_needs_both_and_names_the_one_that_is_not_there() -> None:
+    assert gap([4.0] * 8, [1.0] * 8).state == "present"
+    assert (gap([4.0] * 8, None).state, gap([4.0] * 8, None).missing) == ("not_evaluated", ("train.loss",))
+    assert gap(None, [1.0] * 8).missing == ("eval.loss",)
+    assert gap(None, None).missing == ("eval.loss", "train.loss")
+
+
+def test_a_role_is_not_compared_with_itself() -> None:
+    run = scene([1.0] * 8).run
+    when = When(detector="gap", role="train.loss", against="train.loss", enter=0.5, min_points=1)
+    assert build(when, "x").evaluate(Scene(run)).missing == ("a train.loss of its own",)
+
+
+def test_an_episode_is_described_by_the_values_where_it_opened_was_strongest_and_ended() -> None:
+    found = build(level("above", 5.0, 4.0), "x").evaluate(scene([1, 6, 9, 7, 2, 3]))
+    assert (found.state, found.first_step, found.last_step, found.count) == ("resolved", 1, 4, 1)
+    told = {name: found.values[name] for name in ("value", "peak", "first", "last", "reached", "best")}
+    assert told == {"value": 6.0, "peak": 9.0, "first": 1.0, "last": 3.0, "reached": 9.0, "best": 1.0}
+    assert (found.values["highest"], found.values["duration"], found.values["points"]) == (9.0, 4, 6)
+    assert found.values["of_last_run"] is True

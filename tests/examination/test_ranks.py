@@ -184,3 +184,19 @@ def test_a_rank_is_behind_by_more_than_two_of_the_widest_records() -> None:
     alone = Run(role_of=lambda _: RoleGuess("train.loss"))
     alone.extend([losses(0, 100), losses(3, 0)])
     assert ranks.behind(alone) == []
+
+
+def test_the_last_collective_that_absent_ranks_completed_is_told_of_those_with_a_dump() -> None:
+    members = [Fact("fr.members.0", "0,1,2", "run", "trace_rank_0")]
+    waiting = dump(0, enqueued=7, completed=6, waiting=7, operation="all_reduce", sizes="8", place="a.py:3")
+    lines, facts = compared(members, waiting, dump(1, enqueued=4, completed=0, waiting=-1))
+    assert lines == [
+        "Flight recorder: rank 1, 2 did not enter collective 7 (all_reduce) of group 0, in which rank 0 "
+        "waits a.py:3; the last that they completed is number 0; no dump of rank 2"
+    ]
+    assert facts == {
+        "fr.missing_ranks": "1, 2",
+        "fr.collective": "all_reduce",
+        "fr.sequence": 7,
+        "fr.group": "0",
+    }

@@ -101,9 +101,8 @@ def main(words: Sequence[str]) -> int:
     for name, room in found.items():
         near = sum(verdict in NOTICED for verdict in room.values())
         far = sum(wider.get(one) in NOTICED for one in room)
-        print(
-            f"{name}: {near + far} of {len(room)} killed, {far} of them by the wider tests alone", flush=True
-        )
+        alone = f", {far} of them by wider tests alone" if wider else ""
+        print(f"{name}: {near + far} of {len(room)} killed{alone}", flush=True)
     return int(any(wider.get(one) not in NOTICED for one in left))
 
 

@@ -29,6 +29,17 @@ def test_a_file_keeps_its_rights_and_nothing_lies_beside_it(tmp_path: Path, mode
     assert os.listdir(tmp_path) == ["config.yaml"]
 
 
+def test_a_file_is_replaced_in_one_step_unless_it_has_another_name(tmp_path: Path) -> None:
+    file, other = tmp_path / "config.yaml", tmp_path / "other.yaml"
+    file.write_bytes(b"a: 1\n")
+    before = file.open("rb")
+    replace(file, b"a: 2\n")
+    assert before.read() == b"a: 1\n"
+    other.hardlink_to(file)
+    replace(file, b"a: 3\n")
+    assert other.read_bytes() == b"a: 3\n"
+
+
 def test_extended_attributes_stay(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_bytes(b"a: 1\n")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+from hrmdoc.record.records import Points
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import Families, RoleMap
-from hrmdoc.roles.families import words_of
+from hrmdoc.roles.families import allowed, classify, words_of
 from hrmdoc.rulebook import load
 
 NAMES = {
@@ -89,3 +93,22 @@ def test_a_loss_that_comes_later_takes_the_role_back() -> None:
     assert known("my_seg_loss").role == "train.loss"
     assert known.settle("unknown", ["my_seg_loss", "loss"])
     assert known("my_seg_loss").role is None
+
+
+def scored(*values: float, name: str = "mAP50") -> Run:
+    run = Run("run", role_of=lambda _: RoleGuess(None))
+    at = np.arange(len(values))
+    run.add(Points(name, at, np.array(values), np.full(len(at), math.nan), "log"))
+    return run
+
+
+@pytest.mark.parametrize(("highest", "fits"), [(1.0, True), (101.0, True), (101.5, False)])
+def test_every_series_of_a_run_gets_its_family_whose_values_it_should_have(
+    families: Families, highest: float, fits: bool
+) -> None:
+    run = scored(0.2, highest, math.nan)
+    (series,) = run.series.values()
+    classify(run, families)
+    assert series.nature.family == "score"
+    assert series.nature.ceiling == 100.0
+    assert allowed(series) is fits

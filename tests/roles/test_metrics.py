@@ -300,3 +300,19 @@ def test_of_several_scores_the_averaged_one_is_the_reward_and_a_known_reward_sta
     assert (roles("Avg Score").role, roles("Score").role) == ("rl.reward", None)
     roles.settle("unknown", {"Score", "reward", "epsilon"})
     assert (roles("reward").role, roles("Score").role) == ("rl.reward", None)
+
+
+def test_settling_gives_the_roles_anew_once_and_says_so_by_the_version() -> None:
+    at = np.arange(3)
+    mine = Run("run", role_of=RoleMap(rulebook.load(), {"my_loss": "train.loss"}))
+    for name in ("loss", "my_loss"):
+        mine.add(Points(name, at, np.ones(3), np.full(3, np.nan), "log"))
+    before = mine.version
+    settle(mine, "unknown")
+    assert {key.metric: series.role.role for key, series in mine.series.items()} == {
+        "loss": None,
+        "my_loss": "train.loss",
+    }
+    assert mine.version == before + 1
+    settle(mine, "unknown")
+    assert mine.version == before + 1
