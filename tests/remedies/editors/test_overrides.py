@@ -152,3 +152,16 @@ def test_any_line_of_overrides_changes_in_one_place(pairs: list[tuple[str, str]]
     words[0] = f"{key}=NEW"
     assert edited(text, bare, "NEW") == f"python pretrain.py {' '.join(words)}{tail}"
     assert edited(edited(text, bare, "NEW"), bare, value) == text
+
+
+def test_a_key_is_named_with_the_dashes_that_were_typed() -> None:
+    document = OverridesDocument("train.sh", "torchrun t.py --learning_rate 1e-4 seed=1")
+    assert document.as_typed(("learning_rate",)) == "--learning_rate"
+    assert document.as_typed(("seed",)) == "seed"
+
+
+def test_a_value_that_a_variable_gives_and_one_that_is_given_twice_are_refused() -> None:
+    with pytest.raises(PatchError, match=r"lr takes its value from a variable: \$LR"):
+        edited("python t.py lr=$LR seed=1", "lr", "7")
+    with pytest.raises(PatchError, match=r"lr is given 2 times \(lines 1, 2\)"):
+        edited("python t.py lr=1 \\\n  lr=2", "lr", "7")
