@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -17,9 +18,16 @@ from hrmdoc.rulebook import expressions
 
 
 class CheckNode:
-    """An expression over facts, series and other symptoms."""
+    """An expression over facts, series and other symptoms.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        text: the expression.
+        about: roles of which the rule speaks; its sentence is filled in with the first series of theirs that
+            the expression asked of, else with the first of any.
+    """
+
+    def __init__(self, text: str, about: Sequence[str] = ()) -> None:
+        self._about = tuple(about)
         self._expression = expressions.compile_expression(text)
         every = measures.all_functions()
         subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
@@ -70,7 +78,8 @@ class CheckNode:
         if not holds or not questions.asked:
             return finding
         step, time = onset(self._expression, scene, questions.asked)
-        found = with_numbers(finding, questions.asked[0])
+        about = next((one for one in questions.asked if one.role.role in self._about), questions.asked[0])
+        found = with_numbers(finding, about)
         axis = questions.asked[0].axis
         if step is not None and axis in UNITS:  # then all that was asked counts the same
             found.values["unit"] = UNITS[axis]

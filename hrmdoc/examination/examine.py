@@ -16,7 +16,7 @@ from hrmdoc.examination import ranks
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
-from hrmdoc.examination.outcome import ended_well, solved
+from hrmdoc.examination.outcome import ended_well, solved, stands_still
 from hrmdoc.examination.plan import Planned, plan_of
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
@@ -160,7 +160,9 @@ class Examination:
             return finding.values.get("of_last_run") is False or ended_well(scene, finding.role)
         if finding.state != "present" or rule.alarms == "always":
             return False
-        return solved(scene) if rule.alarms == "unsolved" else ended_well(scene, finding.role)
+        if stands_still(scene, finding.role) or solved(scene, finding.role):
+            return True
+        return rule.alarms == "outcome" and ended_well(scene, finding.role)
 
     def match_lines(self) -> tuple[int, int]:
         """Takes in the log lines that came since the last call: how many symptoms have matches now, and how
@@ -219,7 +221,8 @@ class Examination:
         known = self._nodes.get(rule.id)
         if known is None or (known[0] is not when and known[0] != when):
             try:
-                known = self._nodes[rule.id] = (when, build(when, rule.id, rule.applies.phases))
+                about = rule.needs.roles + rule.needs.any_role
+                known = self._nodes[rule.id] = (when, build(when, rule.id, rule.applies.phases, about))
             except (ValueError, TypeError, RuleError) as error:
                 if not planned.fixed:  # a run may state anything, "auto" where a number belongs too
                     return Finding("not_evaluated", missing=(str(error),))

@@ -24,8 +24,9 @@ class Node(Protocol):
         ...
 
 
-def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
-    """The node for `when`; `symptom` names the log lines that a `lines` condition counts."""
+def build(when: When, symptom: str, phase_names: tuple[str, ...] = (), about: Sequence[str] = ()) -> Node:
+    """The node for `when`; `symptom` names the log lines that a `lines` condition counts, `about` the roles
+    of which the rule speaks."""
     form = when.form()
     if form == "detector":
         return DetectorNode(when, phase_names)
@@ -34,7 +35,7 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
         return LinesNode(symptom, when.lines)
     if form == "check":
         assert when.check is not None
-        return CheckNode(when.check)
+        return CheckNode(when.check, about)
     if form == "event":
         assert when.event is not None
         return EventNode(when.event)
@@ -42,8 +43,8 @@ def build(when: When, symptom: str, phase_names: tuple[str, ...] = ()) -> Node:
         assert when.silence is not None
         return SilenceNode(when.silence)
     if when.absent is not None:
-        return AbsentNode(build(when.absent, symptom, phase_names))
-    parts = [build(inner, symptom, phase_names) for inner in when.parts]
+        return AbsentNode(build(when.absent, symptom, phase_names, about))
+    parts = [build(inner, symptom, phase_names, about) for inner in when.parts]
     return AllNode(parts) if when.all is not None else AnyNode(parts)
 
 

@@ -7,7 +7,7 @@ run is away from its best, live as well: what is judged is what there is so far.
 from __future__ import annotations
 
 from hrmdoc.examination.scene import Scene
-from hrmdoc.measures.outcome import Goal, Outcome, outcome
+from hrmdoc.measures.outcome import FEWEST, Goal, Outcome, outcome
 from hrmdoc.roles.typical import typical_facts
 
 MEASURED = ("gain", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
@@ -44,9 +44,24 @@ def scores_well(scene: Scene) -> bool:
     return bool(scores) and all(says(scene, judged, "well") for judged in scores)
 
 
-def solved(scene: Scene) -> bool:
-    """Whether a score of the last run, of the evaluation where there is one, stands near its ceiling."""
+def solved(scene: Scene, role: str) -> bool:
+    """Whether a score of the last run, of the evaluation where there is one, stands near its ceiling. Of what
+    the evaluation shows, no score of the training set tells that."""
+    if role.startswith("eval.") and scene.run.best("eval.accuracy") is None:
+        return False
     return bool(scene.facts.get("run.solved"))
+
+
+def stands_still(scene: Scene, role: str) -> bool:
+    """Whether the program itself says that all points of a series are of one step: samples that are adapted
+    to one by one, or measured; no course of a training."""
+    series = scene.run.best(role)
+    return (
+        series is not None
+        and series.axis == "step"
+        and len(series) >= FEWEST
+        and bool((series.steps == series.steps[0]).all())
+    )
 
 
 def says(scene: Scene, judged: Outcome, what: str) -> bool:

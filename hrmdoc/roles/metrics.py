@@ -25,6 +25,7 @@ from hrmdoc.roles.names import (
     parted,
     stripped,
 )
+from hrmdoc.roles.sides import scores_of_evaluation
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
@@ -68,13 +69,14 @@ class RoleMap:
             )
         return known
 
-    def settle(self, framework: str, metrics: Collection[str] = ()) -> bool:
-        """Takes in which framework wrote the run and which metrics it has; says whether names mean something
-        else than before.
+    def settle(self, framework: str, metrics: Mapping[str, int] | None = None) -> bool:
+        """Takes in which framework wrote the run and which metrics it has, each with its number of points;
+        says whether names mean something else than before.
 
         A role that the user gave to a metric is taken from all others once the run has that metric: a name
         that is absent must not leave the role without any.
         """
+        metrics = metrics or {}
         known = self._frameworks.get(framework)
         here = {normalised(name): _guess(role) for name, role in known.own_metrics.items()} if known else {}
         taken = frozenset(role for metric, role in self._own.items() if role and metric in metrics)
@@ -83,9 +85,8 @@ class RoleMap:
             self._here, self._taken, self._seen = here, taken, {}
         unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
         rewarded = {} if "rl.reward" in taken else only_reward(unstated)
-        alone = rewarded | only_losses(
-            unstated, self._families, taken | ({"rl.reward"} if rewarded else set())
-        )
+        losses = only_losses(unstated, self._families, taken | ({"rl.reward"} if rewarded else set()))
+        alone = rewarded | losses | scores_of_evaluation(unstated, metrics)
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True
@@ -154,7 +155,12 @@ class RoleMap:
 def settle(run: Run, framework: str) -> None:
     """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said
     otherwise."""
-    if isinstance(run.role_of, RoleMap) and run.role_of.settle(framework, run.metrics):
+    if not isinstance(run.role_of, RoleMap):
+        return
+    counts: dict[str, int] = {}
+    for series in run.series.values():
+        counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
+    if run.role_of.settle(framework, counts):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrmdoc.record.records import FloatArray
+from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import RoleGuess, Series
 from hrmdoc.roles.names import normalised
 
@@ -49,15 +49,16 @@ class Tables:
         self._seldom = {name for config in spelled for name in _names(config, _SELDOM)} - _NO_SETTINGS
 
     def leave_out(self, run: Run) -> None:
-        """Takes the roles from what stands in a table of runs: a source without steps or epochs, in whose
-        rows a setting comes and goes. Where the user says what one of its metrics is, that is believed.
+        """Takes the roles from what stands in a table of runs: a source without steps or epochs, or whose
+        epochs count nothing, in whose rows a setting comes and goes. Where the user says what one of its
+        metrics is, that is believed.
         """
         stated = getattr(run.role_of, "stated", ())
         sources: dict[str, list[Series]] = defaultdict(list)
         for series in run.series.values():
             sources[series.key.source].append(series)
         for columns in sources.values():
-            unplaced = all(one.axis == "index" for one in columns)
+            unplaced = all(one.axis == "index" or _counts_nothing(one.steps) for one in columns)
             if unplaced and self._vary(columns) and not any(one.key.metric in stated for one in columns):
                 run.version += any(one.role.role for one in columns)
                 for one in columns:
@@ -75,6 +76,13 @@ def _names(config: Mapping[str, object], wanted: Iterable[str]) -> Iterator[str]
     for key in wanted:
         for spelled in getattr(config.get(key), "keys", ()):
             yield normalised(spelled.rpartition(".")[2])
+
+
+def _counts_nothing(steps: IntArray) -> bool:
+    """Whether steps fall again and again to where no run begins, as the epochs do that each of many runs was
+    given."""
+    after = steps[1:][np.diff(steps) < 0]
+    return len(after) >= FEWEST and bool(np.mean(after > 1 + steps.min()) > 0.3)
 
 
 def _comes_and_goes(series: Series) -> bool:

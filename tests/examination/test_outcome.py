@@ -99,3 +99,26 @@ def test_a_log_that_begins_at_a_checkpoint_says_nothing_of_what_was_gained_befor
 
     assert "loss-plateau" in found(1)
     assert "loss-plateau" not in found(8)
+
+
+def test_a_shape_of_the_training_loss_is_information_beside_an_evaluation_near_its_ceiling(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(2)
+    loss = np.concatenate([[0.12, 0.05, 0.03, 0.02], 0.7 + rng.normal(0, 0.01, 16)])
+    held_out = 0.01 + 0.02 * np.exp(-np.arange(20) / 3.0)
+    sure, unsure = np.linspace(0.95, 0.997, 20), np.full(20, 0.6) + rng.normal(0, 0.01, 20)
+    columns = {"train_loss": loss, "val_loss": held_out}
+    assert "warning" in _levels(_table(tmp_path, columns | {"val_acc": unsure})).values()
+    assert _table(tmp_path, columns | {"val_acc": sure}).verdict == "info"
+
+
+def test_a_loss_whose_step_never_advances_is_no_course_that_could_alarm(tmp_path: Path) -> None:
+    losses = 1.5 + 0.7 * np.sin(np.arange(80) * 2.3)
+    lines = [f"Step {{}} - TTA Loss: {loss:.4f}" for loss in losses]
+    verdicts = {}
+    for name, steps in (("still", np.zeros(80, int)), ("counted", np.arange(80))):
+        log = tmp_path / f"{name}.log"
+        log.write_text("\n".join(line.format(step) for line, step in zip(lines, steps, strict=True)) + "\n")
+        verdicts[name] = analyze(log).verdict
+    assert verdicts == {"still": "info", "counted": "warning"}

@@ -83,15 +83,15 @@ def test_words_stand_between_separators_and_where_capitals_begin() -> None:
 )
 def test_the_only_loss_is_the_loss(metrics: list[str], roles: dict[str, str | None]) -> None:
     known = RoleMap(load())
-    known.settle("unknown", metrics)
+    known.settle("unknown", dict.fromkeys(metrics, 3))
     assert {name: known(name).role for name in roles} == roles
 
 
 def test_a_loss_that_comes_later_takes_the_role_back() -> None:
     known = RoleMap(load())
-    assert known.settle("unknown", ["my_seg_loss"])
+    assert known.settle("unknown", {"my_seg_loss": 3})
     assert known("my_seg_loss").role == "train.loss"
-    assert known.settle("unknown", ["my_seg_loss", "loss"])
+    assert known.settle("unknown", {"my_seg_loss": 3, "loss": 3})
     assert known("my_seg_loss").role is None
 
 

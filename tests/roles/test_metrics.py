@@ -203,7 +203,7 @@ def test_the_user_has_the_last_word_and_takes_the_role_from_all_others() -> None
     roles = RoleMap(BOOK, {"my_metric": "train.loss", "noise": ""})
     assert roles("my_metric") == RoleGuess("train.loss")
     assert roles("loss").role == "train.loss", "until the run has the metric that the user named"
-    assert roles.settle("unknown", {"my_metric", "loss"})
+    assert roles.settle("unknown", {"my_metric": 3, "loss": 3})
     assert roles("loss").role is None
     assert roles("noise").role is None
     assert roles("eval_loss").role == "eval.loss"

@@ -36,6 +36,15 @@ def test_rows_of_a_grid_search_are_no_curve(tmp_path: Path) -> None:
     assert not roles(path)
 
 
+def test_rows_that_tell_how_long_each_run_was_are_no_curve(tmp_path: Path) -> None:
+    rows = [
+        f"{(500, 100, 1000)[n % 3]},{row[0]},{row[1]},{row[2]},{lost(n)},0.6" for n, row in enumerate(GRID)
+    ]
+    path = tmp_path / "experiments.csv"
+    path.write_text("\n".join([f"epoch,{HEADER}", *rows]) + "\n")
+    assert not roles(path)
+
+
 def test_lines_of_a_grid_search_are_no_curve(tmp_path: Path) -> None:
     path = tmp_path / "results.txt"
     lines = [f"layers={size}, hidden=32, epochs=20 -> MAE={lost(n)}" for n, (size, *_) in enumerate(GRID)]

@@ -139,3 +139,26 @@ def _last_digit(values: FloatArray) -> float:
     """The unit of the last decimal that is written, 0 where there are more than eight."""
     written = (10.0**-decimals for decimals in range(9) if np.array_equal(values, np.round(values, decimals)))
     return next(written, 0.0)
+
+
+@function(points=18)
+def errors_gained(values: FloatArray) -> float:
+    """How far the last third lies above the first, in standard errors of that difference; below 0 where it
+    lies lower. What lies within three is no gain that the scatter of the points lets one see (Welch's t; the
+    scatter is taken from point to point, which a steady course leaves as it is)."""
+    before, after, error = _thirds(values)
+    return (after - before) / error if error > 0 else float(np.sign(after - before)) * 1e9
+
+
+@function(points=18)
+def gained_at_most(values: FloatArray) -> float:
+    """What the last third may at most have gained over the first, three standard errors beyond what shows."""
+    before, after, error = _thirds(values)
+    return after - before + 3.0 * error
+
+
+def _thirds(values: FloatArray) -> tuple[float, float, float]:
+    """Means of the first and of the last third, and the standard error of their difference."""
+    third = len(values) // 3
+    scatter = float(np.sqrt(np.mean(np.diff(values) ** 2) / 2.0))
+    return float(values[:third].mean()), float(values[-third:].mean()), scatter * float(np.sqrt(2.0 / third))
