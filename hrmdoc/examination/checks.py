@@ -77,12 +77,15 @@ class CheckNode:
         )
         if not holds or not questions.asked:
             return finding
-        step, time = onset(self._expression, scene, questions.asked)
-        about = next((one for one in questions.asked if one.role.role in self._about), questions.asked[0])
+        return self._dated(finding, scene, questions.asked)
+
+    def _dated(self, finding: Finding, scene: Scene, asked: Sequence[Series]) -> Finding:
+        """`finding` with its numbers, and since when it holds."""
+        step, time = onset(self._expression, scene, asked)
+        about = next((one for one in asked if one.role.role in self._about), asked[0])
         found = with_numbers(finding, about)
-        axis = questions.asked[0].axis
-        if step is not None and axis in UNITS:  # then all that was asked counts the same
-            found.values["unit"] = UNITS[axis]
+        if step is not None and asked[0].axis in UNITS:  # then all that was asked counts the same
+            found.values["unit"] = UNITS[asked[0].axis]
         return replace(found, first_step=step, first_time=time)
 
 
