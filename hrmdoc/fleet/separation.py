@@ -141,9 +141,18 @@ def _separations_of(
         if hit * (total - of) < (all_sick - hit) * of:  # said from the side that is sick
             same = (other[1] for other in alike[1:] if other[0] == key)  # the other of two values
             words, hit, of = next(same, _opposite(words)), all_sick - hit, total - of
-        others = tuple(dict.fromkeys(other[0] for other in alike[1:] if other[0] != key))
+        names = dict.fromkeys(other[0] for other in alike[1:] if other[0] != key)
+        others = tuple(name for name in names if not _is_same(key, name, runs))
         best[key] = Separation(words, others, hit, of, all_sick - hit, total - of, p, tried, folder)
     yield from best.values()
+
+
+def _is_same(key: str, other: str, runs: Sequence[Summary]) -> bool:
+    """Whether two names are of one setting, as `optimizer.lr` and the `lr` of a config that it was read from:
+    the values of all runs are the same, and so are their names or more than two values."""
+    pairs = {(run.settings.get(key), run.settings.get(other)) for run in runs}
+    named = key.rpartition(".")[2] == other.rpartition(".")[2]
+    return all(one == two for one, two in pairs) and (named or len(pairs) > 2)
 
 
 def _opposite(words: str) -> str:

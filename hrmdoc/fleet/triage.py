@@ -59,9 +59,10 @@ class Group:
         return sum(run.account.lost_steps for run in self.runs)
 
     @property
-    def lost_hours(self) -> float:
-        """GPU hours that they lost, as far as known."""
-        return sum(run.lost_hours or 0.0 for run in self.runs)
+    def lost_hours(self) -> float | None:
+        """GPU hours that they lost, as far as known; None where it is known of none."""
+        known = [hours for run in self.runs if (hours := run.lost_hours) is not None]
+        return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def blame(analysis: Analysis) -> str:
         other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
         if other > max(leading.probability, PROBABLE):
             return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
-        return "several causes are about as likely; see below"
+        return "several causes are about as likely"
     rival = _rival(leading, [one for one in blamed if _explains(one, worst, analysis)])
     second = "" if rival is None else f", or {rival.title} ({rival.probability:.0%})"
     return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%}){second}"

@@ -44,6 +44,27 @@ def test_settings_that_part_the_runs_alike_are_named_together() -> None:
     assert only.tried == 1
 
 
+def test_one_setting_by_two_names_is_told_once() -> None:
+    rates = [0.1, 0.03, 0.003, 0.001]
+    runs = [
+        of(
+            n,
+            n % 4 < 2,
+            **{"optimizer.lr": (rate := rates[n % 4]), "lr": rate, "peak": rate, "twice": 2 * rate},
+        )
+        for n in range(24)
+    ]
+    (only,) = separations(runs)
+    assert only.cut == "optimizer.lr >= 0.03"
+    assert only.alike == ("twice",)
+    flags = [
+        of(n, n % 2 == 1, **{"optimizer.nesterov": (flag := n % 2), "nesterov": flag, "fused": flag})
+        for n in range(20)
+    ]
+    (only,) = separations(flags)
+    assert only.alike == ("fused",), "two values may be the same by chance"
+
+
 def test_chance_is_no_reason() -> None:
     dice = random.Random(3)
     runs = [of(n, dice.random() < 0.4, **{f"key{k}": dice.random() for k in range(60)}) for n in range(40)]

@@ -294,3 +294,11 @@ def test_a_run_that_holds_nothing_any_more_is_not_gone(fleet: Path, shown: Shown
     rows = {Path(run["path"]).name: run["headline"] for run in found["runs"]}
     assert rows["run_0"] == "holds nothing any more that can be read"
     assert [Path(path).name for path in found["changes"]["gone"]] == ["run_1"]
+
+
+def test_gpu_hours_of_a_group_are_not_nought_where_nothing_is_known_of_them(
+    fleet: Path, shown: Shown
+) -> None:
+    rows = list(csv.DictReader(io.StringIO(shown("runs", "--group-by", "cause", "--csv"))))
+    assert rows
+    assert {row["lost_gpu_hours"] for row in rows} == {""}
