@@ -1,8 +1,9 @@
 """Watches every run below a folder in one process: new ones are followed as they appear, ended ones leave.
 
 All runs are read in turn. What is new about a run is examined at once; ordinary
-examinations go round, the longest waiting first, within a share of one core. So a thousand runs cost as much
-as that share and their reading, and what one row shows is known within two seconds, whatever their number.
+examinations go round, the longest waiting first, within a share of one core, which is the less the more the
+reading takes. So a thousand runs cost a fifth of a core, and what one row shows is known within two seconds,
+whatever their number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from hrmdoc.live.many.beats import Beats
 from hrmdoc.live.many.entry import Entry
 from hrmdoc.live.many.leases import BEAT_S, Leases, share_of
 from hrmdoc.live.many.news import News
+from hrmdoc.live.many.purse import Purse
 from hrmdoc.live.many.roster import Roster
 from hrmdoc.live.many.treating import Treating
 from hrmdoc.live.pace import Urgency
@@ -28,15 +30,11 @@ from hrmdoc.live.watch import Watch
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
-SHARE = 0.05
-"""Of one core, for ordinary examinations of all runs."""
 POLL_S = 1.5
 """Seconds between two readings of a run where there are many; few are read more often."""
 POLL_EACH_S = 0.004
 TURN_S = 0.3
 """Seconds after which a turn ends, although more is to be done."""
-SAVED_S = 1.0
-"""Seconds of unspent work that count later."""
 IDLE_S = 3600.0
 """Seconds of silence after which every rule has spoken; the run is put aside until it is written again."""
 READ_S = 0.1
@@ -79,7 +77,7 @@ class FleetWatch:
         self._prepared, self._options = prepared, dict(options or {})
         self._leases, self._keep, self._steady = leases, keep, steady
         self._treating, self._beats, self._poll_s = Treating(), beats, poll_s
-        self._credit, self._counted = 0.0, steady()
+        self._purse = Purse(steady)
         self._beaten = steady()
         self._waiting: dict[str, tuple[Urgency, Entry]] = {}
 
@@ -240,17 +238,15 @@ class FleetWatch:
 
     def _examine(self) -> Iterator[News]:
         """Examines what waits, the most urgent and longest waiting first, within the share of a core."""
-        now = self._steady()
-        self._credit = min(SHARE * SAVED_S, self._credit + SHARE * (now - self._counted))
-        self._counted, until = now, now + TURN_S
+        self._purse.fill()
+        until = self._steady() + TURN_S
         for urgency, entry in sorted(self._waiting.values(), key=lambda one: (-one[0], one[1].examined)):
-            if (urgency < Urgency.NEW and self._credit <= 0) or self._steady() > until:
+            ordinary = urgency < Urgency.NEW
+            if (ordinary and self._purse.is_empty) or self._steady() > until:
                 return
             del self._waiting[entry.name]
-            began = time.process_time()
-            yield from self._guarded(entry, self._look_at)
-            if urgency < Urgency.NEW:
-                self._credit -= time.process_time() - began
+            with self._purse.paid() if ordinary else nullcontext():
+                yield from self._guarded(entry, self._look_at)
 
     def _look_at(self, entry: Entry) -> Iterator[News]:
         """Examines one run; what nobody may report any more is not reported."""
