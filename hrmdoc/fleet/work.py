@@ -27,6 +27,7 @@ class Request(Struct, frozen=True):
         settings: the user's, which were found where the command was given.
         stated: facts and roles as `AnalysisSession` takes them.
         extra: what is wanted beside the summary: the diagnosis as JSON, or a chapter of the review.
+        sick_alone: that is wanted of sick runs, and of no others.
         folder: the working folder, from which paths count.
     """
 
@@ -34,6 +35,7 @@ class Request(Struct, frozen=True):
     stated: dict[str, Any] = {}
     extra: Extra = ""
     folder: str = ""
+    sick_alone: bool = False
 
 
 class Item(Struct, frozen=True):
@@ -71,7 +73,8 @@ def examine(item: Item, request: Request) -> Done:
         analysis = _diagnosed(item.group, request)
         files = (source.stored or source.path for source in item.group.sources)
         summary = summarize(analysis, files)
-        extra = _extra(analysis, request.extra, item.number + 1)
+        if summary.sick or not request.sick_alone:
+            extra = _extra(analysis, request.extra, item.number + 1)
     except MemoryError:
         summary = failed(item.group.folder, "needs more memory than one run may take here")
     except Exception as error:  # noqa: BLE001 (one run must not end the examination of the others)

@@ -32,18 +32,16 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
-def test_the_worst_have_chapters_and_every_run_its_row(fleet: Path) -> None:
+def test_the_worst_that_are_sick_have_chapters_and_every_run_its_row(fleet: Path) -> None:
     assert main(["report", "runs", "-o", "review.html"]) == 0
     page = Path("review.html").read_text()
-    assert page.count('<article class="run"') == 2
-    assert page.count("<details") >= 4
+    assert page.count('<article class="run"') == 1
+    assert page.count("<details") >= 5
     assert page.index("runs/run_3</a>") < page.index("hrmdoc analyze runs/run_")
     for number in (1, 2, 4, 5):
         assert f"<code>hrmdoc analyze runs/run_{number}</code>" in page
-    for anchor in ("#run1", "#run2"):
-        assert anchor in page
-        assert f'id="{anchor[1:]}"' in page
-    assert "#run3" not in page
+    assert page.count('href="#run') == page.count('href="#run4"') > 0
+    assert 'id="run4"' in page
 
 
 def test_the_markdown_lists_all_of_them(fleet: Path) -> None:
@@ -63,9 +61,28 @@ def test_a_review_takes_what_a_triage_found(fleet: Path, tmp_path: Path) -> None
     Triage(["runs"], REQUEST, store).run(Asked(), counted)
     found = Review(REQUEST, store, counted).reviewed(runs_below("runs"), "html", lambda _: True)
     store.close()
-    assert asked == [6, 2]
+    assert asked == [6, 1]
     assert [run.verdict for run in found.runs[:2]] == ["critical", "healthy"]
+    assert [done.summary.path for done in found.chapters] == [found.runs[0].path]
+
+
+def test_a_review_from_nothing_examines_each_run_once(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (0, 1, 2, 4, 5):
+        write_run(fleet / f"run_{number}", sick=True, steps=40 + 10 * number)
+    asked: list[int] = []
+
+    def counted(total: int) -> Callable[[str], None]:
+        asked.append(total)
+        return lambda _: None
+
+    monkeypatch.setattr(chapters, "FEWEST_KEPT", 2)
+    store = Store(kept=False)
+    found = Review(REQUEST, store, counted).reviewed(runs_below("runs"), "html", lambda _: True)
+    store.close()
+    assert asked == [6]
     assert [done.summary.path for done in found.chapters] == [run.path for run in found.runs[:2]]
+    assert len({done.number for done in found.chapters}) == 2
+    assert all("<article" in done.extra for done in found.chapters)
 
 
 @pytest.mark.parametrize("name", ["gone/review.html", "review.docx"])

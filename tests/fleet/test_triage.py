@@ -235,7 +235,7 @@ def test_the_trials_of_a_hydra_sweep_and_of_an_optuna_study_are_told_apart_by_th
     for path in ("multirun", "optuna.log"):
         text = " ".join(shown(path).split())
         assert "12 runs: 4 critical" in text
-        assert "optimizer.lr = 0.003 (or lr: the runs do not say which): 4 of 4 sick, else 0 of 8" in text
+        assert "optimizer.lr = 0.003: 4 of 4 sick, else 0 of 8" in text
 
 
 @pytest.mark.slow
