@@ -37,7 +37,7 @@ class Counter:
             epoch: NaN where a row has none.
             restarting: whether the step of a row is one that may start over in every epoch.
         """
-        if len(step) and not restarting.any() and np.isfinite(step).all():
+        if self._goes_on(step, restarting):
             return self._as_they_stand(step, epoch)
         index = np.arange(self._rows, self._rows + len(step), dtype=np.int64)
         self._rows += len(step)
@@ -52,9 +52,17 @@ class Counter:
         axes = np.where(np.isfinite(counted), 0, np.where(np.isfinite(epochs), 1, 2))
         return np.clip(steps, -(2.0**62), 2.0**62).astype(np.int64), axes.astype(np.int64)
 
+    def _goes_on(self, step: FloatArray, restarting: BoolArray) -> bool:
+        """Whether each row has a step, and none starts over or did before."""
+        if not len(step) or not np.logical_and.reduce(np.isfinite(step)):
+            return False
+        if not np.logical_or.reduce(restarting):
+            return True
+        falls = step[0] < self._last_raw or np.logical_or.reduce(step[1:] < step[:-1])
+        return not falls and not self._offset
+
     def _as_they_stand(self, step: FloatArray, epoch: FloatArray) -> tuple[IntArray, IntArray]:
-        """As `steps`, where each row has a step that no epoch starts over: nearly all rows, and when a run is
-        followed a few at a time."""
+        """As `steps`, where steps go on: so nearly all rows do, of a run that is followed a few at a time."""
         self._rows += len(step)
         self._step = self._last_raw = float(step[-1])
         known = epoch[np.isfinite(epoch)]

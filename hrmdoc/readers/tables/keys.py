@@ -80,8 +80,10 @@ def split_of(path: str) -> str:
 
 def with_split(metric: str, split: str) -> str:
     """`metric` with the part of the data in front, unless it says that itself."""
+    if not split:
+        return metric
     first = re.split(r"[^a-z]+", metric.lower())[0]
-    return f"{split}/{metric}" if split and not split_named(first) and first != "train" else metric
+    return metric if split_named(first) or first == "train" else f"{split}/{metric}"
 
 
 class Places(NamedTuple):

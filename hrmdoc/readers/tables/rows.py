@@ -24,6 +24,9 @@ from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, nu
 from hrmdoc.readers.tables.typed_rows import Column
 from hrmdoc.record.records import Axis, Damage, FloatArray, IntArray, Points
 
+_ALL = slice(None)
+_all = np.logical_and.reduce
+"""Of an array, without what its method does around that: most blocks of a live run hold two rows."""
 _QUICK_SHAPES = 500
 _KNOWN_ORDERS = 2000
 
@@ -139,11 +142,11 @@ class Rows:
             return
         count = len(self._lines)
         used = [shape for shape in self._shapes.values() if shape.order]
-        step, epoch, time = (np.full(count, np.nan) for _ in range(3))
+        step, epoch, time = np.full((3, count), np.nan)
         columns = [columns_of(shape) for shape in used]
         restarting = np.zeros(count, np.bool_)
         for shape, cells in zip(used, columns, strict=True):
-            order, place = np.array(shape.order, np.int64), shape.place
+            order, place = _order_of(shape, count), shape.place
             if place.step is not None:
                 step[order] = cells[place.step]
                 restarting[order] = place.step in RESTARTING
@@ -171,16 +174,16 @@ class Rows:
             if name == shape.place.step:
                 continue
             values = cells[name]
+            here = np.isfinite(values)
             if name == shape.place.time:  # seconds of the run, not of the world, are a metric
-                here = np.isfinite(values) & np.isnan(rows.times[order])
+                here &= np.isnan(rows.times[order])
             else:
-                here = np.isfinite(values)
-                gaps = shape.gaps.setdefault(name, Gaps())
-                if not here.all():
-                    here = gaps.filled(shape.column(name), here)
-                else:
+                gaps = shape.gaps.get(name) or shape.gaps.setdefault(name, Gaps())
+                if _all(here):
                     gaps.all_filled(len(values))
-            if here.all():
+                else:
+                    here = gaps.filled(shape.column(name), here)
+            if _all(here):
                 self._add(with_split(name, shape.split), order, values, rows)
             elif here.any():
                 self._add(with_split(name, shape.split), order[here], values[here], rows)
@@ -198,15 +201,21 @@ class Rows:
     def _add(self, metric: str, order: IntArray, values: FloatArray, rows: _RowPlaces) -> None:
         """Adds the values of one metric that stand in the rows `order`, both of shape [n]."""
         for here in rows.at(order):
+            whole = here.own is _ALL
             self._columns.add(
                 metric,
-                order[here.own],
-                np.ascontiguousarray(values[here.own]),
+                order if whole else order[here.own],
+                np.ascontiguousarray(values if whole else values[here.own]),
                 steps=here.steps,
                 times=here.times,
                 lines=here.lines,
                 axis=here.axis,
             )
+
+
+def _order_of(shape: Shape, count: int) -> IntArray | slice:
+    """Where the rows of a shape stand among `count`."""
+    return _ALL if len(shape.order) == count else np.array(shape.order, np.int64)
 
 
 class _Here(NamedTuple):
@@ -237,7 +246,10 @@ class _RowPlaces:
 
     def _at(self, order: IntArray) -> Iterator[_Here]:
         kinds = self._axes[order]
-        for axis in kinds[:1] if (kinds == kinds[0]).all() else np.unique(kinds):
-            own = slice(None) if (kinds == axis).all() else kinds == axis
+        if _all(kinds == kinds[0]):
+            yield _Here(_ALL, AXES[kinds[0]], self._steps[order], self.times[order], self._lines[order])
+            return
+        for axis in np.unique(kinds):
+            own = kinds == axis
             n = order[own]
             yield _Here(own, AXES[axis], self._steps[n], self.times[n], self._lines[n])
