@@ -138,7 +138,12 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "trainer/commands/test_main.py::test_a_run_whose_last_checkpoint_is_damaged_ends_with_an_error",
         "trainer/state/test_checkpoint.py::test_pruning_leaves_what_another_live_process_is_writing",
     ),
-    "a small file asks for endless work": ("readers/test_hostile.py", "readers/sources/test_archives.py"),
+    "a small file asks for endless work": (
+        "readers/test_hostile.py",
+        "readers/sources/test_archives.py",
+        "readers/log/test_growth.py",
+        "record/test_best_first.py",
+    ),
     "what could not be read passes for health": (
         "cli/test_words.py::test_a_torn_archive_is_not_called_healthy",
     ),

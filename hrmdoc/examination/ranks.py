@@ -142,9 +142,8 @@ def _rankless_exception(run: Run, launched: Matches) -> bool:
 def levels(run: Run, role: str) -> dict[int, float]:
     """Median of the last 50 finite values of `role` on each rank that has at least 5 of them."""
     found = {}
-    for rank in run.ranks:
-        series = run.with_role(role, rank)
-        values = series[0].values[-50:] if series else np.empty(0)
+    for rank, series in run.of_ranks(role).items():
+        values = series.values[-50:]
         values = values[np.isfinite(values)]
         if len(values) >= 5:
             found[rank] = float(np.median(values))
@@ -156,10 +155,9 @@ def behind(run: Run) -> list[int]:
     same metric."""
     last: dict[int, int] = {}
     stride = 1
-    for rank in run.ranks:
-        series = run.with_role("train.loss", rank)
-        if series and len(series[0]) > 1:
-            steps = series[0].steps
+    for rank, series in run.of_ranks("train.loss").items():
+        if len(series) > 1:
+            steps = series.steps
             last[rank] = int(steps[-1])
             stride = max(stride, int(steps[-1] - steps[-2]))
     top = max(last.values(), default=0)

@@ -160,12 +160,24 @@ class Run(Struct, eq=False):
         Of guessed ones that are level, one that is named as the whole of them comes first. Only series of the
         lowest rank that has the role are returned, unless `rank` asks for one.
         """
-        found = [series for series in self.series.values() if series.role.role == role and len(series)]
-        found = found or [one for one in self.measured.values() if one.role.role == role and len(one)]
+        found = self._of_role(role)
         if found:
             wanted = min(rank_number(series) for series in found) if rank is None else rank
             found = [series for series in found if rank_number(series) == wanted]
         return best_first(found)
+
+    def of_ranks(self, role: str) -> dict[int, Series]:
+        """The best series of `role` on each rank that has one."""
+        found: dict[int, list[Series]] = {rank: [] for rank in self.ranks}
+        for series in self._of_role(role):
+            if (rank := rank_number(series)) in found:
+                found[rank].append(series)
+        return {rank: best_first(own)[0] for rank, own in found.items() if own}
+
+    def _of_role(self, role: str) -> list[Series]:
+        """All that have a point; what was measured of the machine where the run logs none."""
+        found = [series for series in self.series.values() if series.role.role == role and len(series)]
+        return found or [one for one in self.measured.values() if one.role.role == role and len(one)]
 
     def best(self, role: str) -> Series | None:
         """The best source of `role`, or None. Rules ask again and again, so the answer is kept until a record

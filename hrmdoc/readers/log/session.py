@@ -136,15 +136,19 @@ class TextSession:
     def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> int:
         """Reads pieces one by one, whatever they hold, as long as something open asks for them; gives the
         first that it leaves."""
-        for row, start, end, line in block.of(np.arange(first, stop)):
-            if not self._open:
-                return row
-            self._line(block.data[start:end], line, int(kinds[row]), row)
+        reach = _SHORTEST
+        while first < stop:
+            come_to = min(stop, first + reach)
+            for row, start, end, line in block.of(np.arange(first, come_to)):
+                if not self._open:
+                    return row
+                self._line(block.data[start:end], line, int(kinds[row]), row)
+            first, reach = come_to, 2 * reach
         return stop
 
     def _alike(self, block: Block) -> None:
-        """Reads pieces by their shapes; where shapes hardly repeat, not so the next blocks, the longer the
-        more often."""
+        """Reads pieces by their shapes; where shapes hardly repeat, or how they are read keeps changing, not
+        so the next blocks, the longer the more often."""
         outlines = Outlines(self._shapes, block, self._clocks)
         kinds = outlines.kinds(self._scanner)
 
@@ -155,16 +159,17 @@ class TextSession:
 
         rank = self._context.rank
         self._lanes = Lanes(block, outlines, self._above, self._cursors, rank, self._clocks, alone)
-        row, count = 0, len(kinds)
+        row, count, stretches = 0, len(kinds), 0
         while row < count:
             if self._open:
                 row = self._follow(block, kinds, row, count)
                 continue
             come_to = self._stretch(block, outlines, kinds, row, min(count, row + self._reach))
             self._reach = min(max(2 * (come_to - row), 2 * _SHORTEST), _LONGEST)
-            row = come_to
+            row, stretches = come_to, stretches + 1
         self._lanes = None
-        self._wait = min(2 * self._wait, _APART) if 2 * len(outlines.new) > count else 1
+        unlike = 2 * len(outlines.new) > count or 8 * stretches > count
+        self._wait = min(2 * self._wait, _APART) if unlike else 1
         self._apart = self._wait if self._wait > 1 else 0
 
     def _stretch(

@@ -103,10 +103,12 @@ class Lanes:
         if not layout.fixed:
             recipe = shape.recipes.get(())
             return rows if recipe is None else self._alike(layout, recipe, rows, base)
-        keys = list(self._outlines.keys(base, layout))
+        places: dict[tuple[str, ...], list[int]] = {}
+        for place, key in enumerate(self._outlines.keys(base, layout)):
+            places.setdefault(key, []).append(place)
         left = []
-        for key in dict.fromkeys(keys):
-            own = np.array([key == other for other in keys])
+        for key, at in places.items():
+            own = np.array(at, np.int64)
             recipe = shape.recipes.get(key)
             left.append(rows[own] if recipe is None else self._alike(layout, recipe, rows[own], base[own]))
         return joined(left)

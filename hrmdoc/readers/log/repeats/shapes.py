@@ -142,14 +142,20 @@ class Outlines:
 
     def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
         """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
-        every = self._shapes.every
-        nothing = np.array([every[number].nothing for number in self._used.tolist()], np.int64)
-        own = kinds[first:stop]
-        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing[self._back[first:stop]])
+        every, own = self._shapes.every, kinds[first:stop]
+        if stop - first < len(self._used):
+            nothing = np.array(
+                [every[number].nothing for number in self.number[first:stop].tolist()], np.int64
+            )
+        else:
+            of_each = np.array([every[number].nothing for number in self._used.tolist()], np.int64)
+            nothing = of_each[self._back[first:stop]]
+        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing)
         return speaks
 
     def ask(self, rows: Ints) -> None:
-        """These pieces will be asked for one by one."""
+        """These pieces will be asked for one by one, and none that was named before."""
+        self._asked[:] = False
         self._asked[rows] = True
         # np.unique would load numpy.ma
         for number in np.flatnonzero(np.bincount(self.number[rows])).tolist():
@@ -159,11 +165,13 @@ class Outlines:
         """What a piece holds; with it all others of its shape that were asked for are taken apart."""
         number = int(self.number[row])
         column = self._columns.get(number)
-        if column is None or row not in column:
+        if column is None:
             self._asked[row] = True
             rows = np.flatnonzero(self._asked & (self.number == number))
             taken = self._column(self.shape(row), rows)
             column = self._columns[number] = dict(zip(rows.tolist(), taken, strict=True))
+        elif row not in column:
+            column[row] = self._column(self.shape(row), np.array([row]))[0]
         return column[row]
 
     def piece(self, row: int) -> bytes:
