@@ -133,6 +133,31 @@ def replace_file(path: Path, text: str, *, durable: bool = False) -> bool:
     return True
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes what a user asked for: on a full disk the file that was there stays as it is. A device or pipe
+    is written to as it stands.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import tempfile
+
+    place = path.resolve()
+    if place.exists() and not place.is_file():
+        place.write_bytes(data)
+        return
+    number, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".tmp", dir=place.parent)
+    try:
+        with open(number, "wb") as file:
+            systems.permit(number, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
+            file.write(data)
+        os.replace(temporary, place)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
 def read_kept(path: Path, most: int = 64 << 20) -> bytes:
     """The bytes of a file that hrmdoc keeps beside a run. Who prepared the folder may have planted anything
     in its place: a link is not followed, a pipe is not waited for, and nothing beyond `most` is read.

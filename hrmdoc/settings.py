@@ -19,6 +19,9 @@ from hrmdoc.rulebook import Rulebook, When
 from hrmdoc.rulebook import current as current_ids
 from hrmdoc.rulebook.rulefile import misfit
 
+LONGEST = 1 << 20
+"""Bytes of a settings file."""
+
 
 class Acknowledgement(Struct, forbid_unknown_fields=True, frozen=True):
     """A symptom the team knows of: it is shown, but counts as info until the date passes."""
@@ -142,10 +145,17 @@ def _note_withheld(path: Path, names: tuple[str, ...]) -> None:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    """The file as a table; whoever sees to it that a folder holds such a file may have written anything."""
     import tomllib  # slow to load, and of no use where there are no settings
 
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:
+            text = file.read(LONGEST + 1)
+        if len(text) > LONGEST:
+            raise ConfigError(f"settings are no longer than {LONGEST >> 20} MiB", file=path)
+        return tomllib.loads(text.decode())
+    except RecursionError as error:
+        raise ConfigError("cannot read the settings: nested too deeply", file=path) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"cannot read the settings: {error}", file=path) from error
 

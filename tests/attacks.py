@@ -20,6 +20,7 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "cli/test_trust.py::test_an_alert_of_a_folder_runs_only_once_its_settings_are_trusted",
         "cli/test_trust.py::test_trust_ends_with_the_content_that_was_trusted",
         "cli/test_trust.py::test_a_file_below_a_folder_that_others_may_write_to_is_never_trusted",
+        "cli/test_trust.py::test_settings_planted_in_a_folder_end_a_command_with_their_name_at_most",
         "cli/test_trust.py::test_acting_by_a_policy_that_is_not_trusted_is_refused_with_the_way_out",
     ),
     "a planted link leads writing elsewhere": (
@@ -146,6 +147,9 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     ),
     "what could not be read passes for health": (
         "cli/test_words.py::test_a_torn_archive_is_not_called_healthy",
+    ),
+    "a full disk costs the file that was there": (
+        "cli/test_commands.py::test_a_full_disk_leaves_what_was_written_before",
     ),
     "a patch loses owner, links, an entry or a file": ("remedies/test_store.py",),
     "a name of a file that is no Unicode ends a command": (

@@ -14,6 +14,7 @@ from hrmdoc.cli.shared.fleet import fleet_options, named
 from hrmdoc.cli.shared.options import note_other_runs, one_run_option, run_options, stated
 from hrmdoc.cli.shared.runs import Runs
 from hrmdoc.errors import InputError, UsageError
+from hrmdoc.paths import write_whole
 from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def command(
         pdf(text, target)
     else:
         try:
-            target.write_text(text, "utf-8", "backslashreplace")
+            write_whole(target, text.encode(errors="backslashreplace"))
         except OSError as error:
             raise UsageError(f"cannot write: {error.strerror or error}", file=target) from error
     click.echo(f"written: {target}", err=True)

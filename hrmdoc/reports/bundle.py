@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.errors import InputError
 from hrmdoc.monitors.gpu.program import asked
 from hrmdoc.monitors.sensor import Absent
+from hrmdoc.paths import write_whole
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports import as_json, review
 from hrmdoc.text.clean import clean, strip_ansi
@@ -49,10 +51,12 @@ def write(analysis: Analysis, target: Path, lines: int) -> list[str]:
     """
     parts = dict(_parts(analysis, lines))
     try:
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in parts.items():
                 whole = name.encode(errors="backslashreplace").decode()  # a name of a file may hold any bytes
                 archive.writestr(whole, text.encode(errors="backslashreplace"))
+        write_whole(target, packed.getvalue())
     except OSError as error:
         raise InputError(f"the archive cannot be written: {error.strerror or error}", file=target) from error
     return list(parts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import resource
+import signal
 import sys
 import zipfile
 from collections.abc import Callable
@@ -274,3 +276,23 @@ def test_a_model_config_of_a_checkpoint_is_no_training_config(hrmdoc: Command, a
     done = hrmdoc("apply", apart / "out", "--write")
     assert done.status == 2
     assert (checkpoint / "config.json").read_text() == model
+
+
+@pytest.mark.parametrize(("command", "name"), [("report", "page.html"), ("bundle", "all.zip")])
+def test_a_full_disk_leaves_what_was_written_before(
+    command: str, name: str, hrmdoc: Command, sick: Path, apart: Path
+) -> None:
+    """The limit on the size of files stands for the disk, as that asks for no rights."""
+    (apart / name).write_text("of yesterday")
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+        done = hrmdoc(command, sick, "-o", name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert done.status == 2
+    assert "writ" in done.err
+    assert (apart / name).read_text() == "of yesterday"
+    assert not list(apart.glob(".*.tmp"))

@@ -19,6 +19,16 @@ Command = Callable[..., Any]
 ALERT = '[alerts]\ncommand = "touch ran"\n'
 
 
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "#" * (2 << 20)])
+def test_settings_planted_in_a_folder_end_a_command_with_their_name_at_most(
+    text: str, hrmdoc: Command, sick: Path, apart: Path
+) -> None:
+    (apart / "hrmdoc.toml").write_text(text)
+    done = hrmdoc("analyze", sick)
+    assert done.status == 2
+    assert "hrmdoc.toml" in done.err
+
+
 def test_an_alert_of_a_folder_runs_only_once_its_settings_are_trusted(
     spawn: Command, sick: Path, apart: Path
 ) -> None:
