@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import platform
-import stat
 import sys
 import threading
 import time
@@ -26,9 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from hrmdoc import systems
 from hrmdoc.errors import ConfigError
-from hrmdoc.paths import replace_file
+from hrmdoc.paths import open_kept, replace_file
 from hrmdoc.text.redact import redact
 
 VARIABLE = "HRMDOC_HEARTBEAT"
@@ -75,11 +73,8 @@ class _File:
     def read(self) -> Sign | None:
         """What stands there; a file of other words than ours gives a sign by being written."""
         try:
-            flags = os.O_RDONLY | systems.flags("O_NONBLOCK")  # a pipe hangs nobody
-            with open(os.open(self._path, flags), "rb") as file:
+            with open_kept(self._path, linked=True) as file:
                 status = os.fstat(file.fileno())
-                if not stat.S_ISREG(status.st_mode):
-                    raise OSError(f"{self._path} is no regular file")
                 text = file.read(LONGEST).decode("utf-8", "replace")
             return Sign(text, max(0.0, time.time() - status.st_mtime), status.st_mtime_ns)
         except FileNotFoundError:

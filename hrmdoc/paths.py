@@ -171,13 +171,17 @@ def read_kept(path: Path, most: int = 64 << 20) -> bytes:
         return file.read(most)
 
 
-def open_kept(path: Path) -> BinaryIO:
+def open_kept(path: Path, *, linked: bool = False) -> BinaryIO:
     """Such a file, open to be read.
+
+    Args:
+        linked: a link is followed.
 
     Raises:
         OSError: it is missing, or no regular file.
     """
-    return _regular(path, os.O_RDONLY, "rb")
+    free = systems.flags("O_NONBLOCK", "O_CLOEXEC")
+    return _regular(path, os.O_RDONLY | (free if linked else systems.PLAIN), "rb")
 
 
 def open_added(path: Path) -> BinaryIO:
@@ -186,11 +190,11 @@ def open_added(path: Path) -> BinaryIO:
     Raises:
         OSError: there is something else in its place, or it cannot be written.
     """
-    return _regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab")
+    return _regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | systems.PLAIN, "ab")
 
 
 def _regular(path: Path, flags: int, mode: str) -> BinaryIO:
-    number = os.open(path, flags | systems.PLAIN, 0o666)
+    number = os.open(path, flags, 0o666)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -34,6 +34,8 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "live/test_actionlog.py::test_a_planted_record_is_no_record",
         "supervision/test_state.py::test_a_pipe_in_the_place_of_a_state_or_status_is_not_waited_for",
         "test_beats.py::test_a_pipe_in_the_place_of_a_heartbeat_hangs_nobody",
+        "test_beats.py::test_a_folder_in_the_place_of_a_heartbeat_holds_no_file_open",
+        "live/many/test_leases.py::test_folders_planted_among_the_watchers_hold_no_file_open",
         "web/test_workers.py::test_planted_journals_hold_up_no_page",
     ),
     "the state of a supervisor is forged": (

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import hrmdoc
@@ -183,5 +184,15 @@ def test_a_redis_that_comes_late_or_goes_away_costs_nothing(tmp_path: Path) -> N
 
 def test_a_pipe_in_the_place_of_a_heartbeat_hangs_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "heartbeat.json")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="regular file"):
         target(str(tmp_path), "run").read()
+
+
+def test_a_folder_in_the_place_of_a_heartbeat_holds_no_file_open(tmp_path: Path) -> None:
+    (tmp_path / "heartbeat.json").mkdir()
+    kept = target(str(tmp_path), "run")
+    before = psutil.Process().num_fds()
+    for _ in range(5):
+        with pytest.raises(OSError, match="regular file"):
+            kept.read()
+    assert psutil.Process().num_fds() == before

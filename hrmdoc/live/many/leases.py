@@ -26,7 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from hrmdoc import systems
+from hrmdoc.paths import open_kept
 
 SHARES = 64
 BEAT_S = 1.0
@@ -190,7 +190,7 @@ def _names(folder: Path) -> list[str]:
 
 def _content(file: Path) -> bytes | None:
     try:
-        with open(os.open(file, os.O_RDONLY | systems.PLAIN), "rb", buffering=0) as opened:
+        with open_kept(file) as opened:
             return opened.read(256)
     except OSError:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hrmdoc.live.many.leases import EXPIRES_S, SHARES, Leases, share_of
@@ -114,3 +115,12 @@ def test_a_run_is_in_the_same_share_everywhere(name: str) -> None:
 
 def test_runs_spread_over_the_shares() -> None:
     assert len({share_of(f"job-{index}") for index in range(1000)}) == SHARES
+
+
+def test_folders_planted_among_the_watchers_hold_no_file_open(tmp_path: Path) -> None:
+    watcher = Leases(tmp_path, Clock())
+    (tmp_path / "members" / "planted").mkdir()
+    (tmp_path / "shares" / f"00.{10**6}").mkdir()
+    before = psutil.Process().num_fds()
+    passed(5, watcher)
+    assert psutil.Process().num_fds() == before
