@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hrmdoc.diagnosis.diagnose import diagnose
+from hrmdoc.diagnosis.hypotheses import WORTH_LISTING, Evidence, hypothesis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import Applies, Remedy, Verify
 from tests.diagnosis.small_book import (
@@ -236,3 +237,10 @@ def test_a_cause_of_some_kinds_is_less_probable_where_the_kind_is_unknown(kind: 
     anywhere = probability(diagnose([present("a")], book(cause("one", a=0.5)), kind=kind), "one")
     of_kind = cause("one", a=0.5, applies=Applies(kinds=("rl",)))
     assert (probability(diagnose([present("a")], book(of_kind), kind=kind), "one") < anywhere) is less
+
+
+def test_evidence_is_listed_for_and_against_from_a_tenth_of_a_nat_on() -> None:
+    weights = (WORTH_LISTING, 0.9 * WORTH_LISTING, -0.9 * WORTH_LISTING, -WORTH_LISTING)
+    told = hypothesis(1, BATCH, 0.5, [Evidence(f"{weight:g}", weight, "") for weight in weights], ())
+    assert [one.log_odds for one in told.for_] == [WORTH_LISTING]
+    assert [one.log_odds for one in told.against] == [-WORTH_LISTING]

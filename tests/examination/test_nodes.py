@@ -272,3 +272,16 @@ def test_an_episode_is_described_by_the_values_where_it_opened_was_strongest_and
     assert told == {"value": 6.0, "peak": 9.0, "first": 1.0, "last": 3.0, "reached": 9.0, "best": 1.0}
     assert (found.values["highest"], found.values["duration"], found.values["points"]) == (9.0, 4, 6)
     assert found.values["of_last_run"] is True
+
+
+def test_events_are_described_by_the_first_and_the_last_of_those_that_count() -> None:
+    when = convert({"event": {"kind": "restart", "at_least": 2}}, When)
+    where = scene([1.0] * 5)
+    for step in (3, 5, 9):
+        where.run.add(Event("restart", "x.log", step, step, 10.0 * step, rank=step, detail=f"at {step}"))
+    found = build(when, "x").evaluate(where)
+    assert (found.first_step, found.first_time, found.rank) == (5, 50.0, 5)
+    assert (found.last_step, found.file, found.line, found.values) == (9, "x.log", 9, {"detail": "at 9"})
+    assert found.count == 3
+    where.run.events[:] = [Event("restart", "x.log", 1, 1)] * 2
+    assert build(when, "x").evaluate(where).first_time is None

@@ -7,6 +7,7 @@ Each runs in a child of this process, in which everything is imported by then: t
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,8 @@ AGAIN = 6.0
 """How many times longer than before the tests of a mutant may take, on a loaded machine."""
 START_S = 20.0
 """Seconds on top of that."""
-TRACED_S = 3000.0
+TEST_S = 120.0
+"""Seconds for one test as it is; some wait for ever for what a slow machine missed."""
 
 KILLED, SURVIVED, TIMED_OUT, UNREACHED = "killed", "SURVIVED", "timed out", "UNREACHED"
 
@@ -66,7 +68,7 @@ class Trials:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = session.items
         begun = time.monotonic()
-        seen = apart(partial(_trace, items, self.room), TRACED_S)()
+        seen = apart(partial(_trace, items, self.room), len(items) * TEST_S)()
         if seen is None:
             raise pytest.UsageError("the tests did not come to an end without a mutant")
         self.failing = [item.nodeid for item, one in zip(items, seen, strict=True) if not one.passed]
@@ -138,13 +140,16 @@ def _trace(items: Sequence[pytest.Item], room: Path) -> list[Seen]:
 
     inside = (str(room), f"{room}{os.sep}")
     answer = []
+    signal.signal(signal.SIGALRM, _too_long)
     threading.settrace(called)
     for at, item in enumerate(items):
         threaded.clear()
         profile = Profile(subcalls=False, builtins=False)
         begun = time.monotonic()
         profile.enable()
+        signal.setitimer(signal.ITIMER_REAL, TEST_S)
         passed = _passes([item, *items[at + 1 : at + 2]], 1)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         profile.disable()
         seconds = time.monotonic() - begun
         codes = [*(one.code for one in profile.getstats()), *list(threaded.values())]
@@ -152,6 +157,10 @@ def _trace(items: Sequence[pytest.Item], room: Path) -> list[Seen]:
         kept = frozenset(one for one in reached if one[0] == inside[0] or one[0].startswith(inside[1]))
         answer.append(Seen(passed, seconds, kept))
     return answer
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"no end within {TEST_S:g} s")
 
 
 def _passes_with(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:

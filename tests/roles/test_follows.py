@@ -28,6 +28,8 @@ MICRO, WHOLE = "data.micro_batch_size", "data.batch_size"
         ({MICRO: "auto"}, WHOLE, None),
         ({WHOLE: 64, "data.grad_accum": 2, "world_size": 8}, MICRO, 4),
         ({WHOLE: 2, "world_size": 8}, MICRO, 1),
+        ({WHOLE: 64}, MICRO, 64),
+        ({WHOLE: 64, "world_size": 8}, MICRO, 8),
         ({"data.samples": 1000, WHOLE: 64}, "run.steps_per_epoch", 15),
         ({"data.samples": 10, WHOLE: 64}, "run.steps_per_epoch", 1),
         ({"run.epochs": 3, "run.steps_per_epoch": 15}, "run.total_steps", 45),
