@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from hrmdoc.manual.markup import heading, settled
 
 _PART = re.compile(r"(Args|Attributes|Raises|Returns|Yields):")
@@ -38,10 +40,23 @@ def _described(name: str, item: Any, level: int, of: str = "") -> Iterator[str]:
 
 
 def _signature(item: Any) -> str:
+    if inspect.isclass(item) and issubclass(item, msgspec.Struct):
+        return _fields(item)
     try:
         return re.sub(r"\bself(, )?", "", str(inspect.signature(item))).replace("'", "")
     except (TypeError, ValueError):
         return ""
+
+
+def _fields(item: type[msgspec.Struct]) -> str:
+    """The signature of a struct as its source spells it: some types are named for type checkers alone."""
+    spelt: dict[str, Any] = {}
+    for base in reversed(item.__mro__):
+        spelt |= vars(base).get("__annotations__", {})
+    names, given = item.__struct_fields__, len(item.__struct_defaults__)
+    words = [f"{name}: {spelt[name]}" for name in names]
+    first = len(words) - given
+    return f"({', '.join([*words[:first], *(f'{word} = ...' for word in words[first:])])})"
 
 
 def prose(text: str) -> str:
