@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 
 import click
 
 from hrmdoc.errors import UsageError
 
 NEEDED = ("starlette", "uvicorn", "sse_starlette")
+
+
+def _from_afar(address: str) -> str:
+    """What brings the address to the machine of who came by SSH; "" for who did not."""
+    came = os.environ.get("SSH_CONNECTION", "").split()
+    if len(came) != 4:
+        return ""
+    from urllib.parse import urlsplit
+
+    port, user, door = urlsplit(address).port, os.environ.get("USER", ""), came[3]
+    at = f"{user}@{came[2]}" if user else came[2]
+    return f"ssh -N -L {port}:127.0.0.1:{port} {'' if door == '22' else f'-p {door} '}{at}"
 
 
 @click.command("serve")
@@ -33,6 +46,10 @@ def command(roots: tuple[str, ...], *, port: int, browser: bool, allow_apply: bo
     def say(address: str) -> None:
         click.echo(address)
         click.echo("hrmdoc: open this address in a browser; ctrl-C ends it", err=True)
+        if there := _from_afar(address):
+            click.echo(
+                f"hrmdoc: this machine alone is answered; where you sit, first type: {there}", err=True
+            )
 
     serve(roots, port=port, allow_apply=allow_apply, browser=browser, say=say)
     return 0

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from hrmdoc.cli.main import main
+from hrmdoc.cli.serve import _from_afar
 from tests.web.serving import served
 
 
@@ -45,6 +46,23 @@ def test_a_missing_extra_says_how_to_get_it(
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
     assert "pip install 'hrmdoc[serve]'" in failure(capsys)
+
+
+@pytest.mark.parametrize(
+    ("came", "typed"),
+    [
+        ("10.0.0.1 5000 10.1.2.3 22", "ssh -N -L 8080:127.0.0.1:8080 ann@10.1.2.3"),
+        ("10.0.0.1 5000 10.1.2.3 2222", "ssh -N -L 8080:127.0.0.1:8080 -p 2222 ann@10.1.2.3"),
+        ("", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_who_came_by_ssh_is_told_how_to_reach_the_pages(
+    monkeypatch: pytest.MonkeyPatch, came: str, typed: str
+) -> None:
+    monkeypatch.setenv("SSH_CONNECTION", came)
+    monkeypatch.setenv("USER", "ann")
+    assert _from_afar("http://127.0.0.1:8080/?token=x") == typed
 
 
 def test_it_answers_and_ctrl_c_ends_it_with_all_its_processes(runs: Path, tmp_path: Path) -> None:
