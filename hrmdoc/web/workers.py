@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from hrmdoc import systems
+from hrmdoc import rulebook, systems
 from hrmdoc.errors import HrmdocError
 from hrmdoc.text.clean import duration
 
@@ -108,10 +108,12 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _prepare() -> None:
-    """In the new process: ctrl-C is the server's affair, and where the server is gone this ends, too."""
+    """In the new process: ctrl-C is the server's affair, and where the server is gone this ends, too. The rules
+    are loaded outside of any run's time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     threading.Thread(target=_end_with_the_server, daemon=True).start()
+    rulebook.load(())
 
 
 def _end_with_the_server() -> None:

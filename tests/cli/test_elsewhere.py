@@ -125,8 +125,10 @@ if __name__ == "__main__":
     workers = Workers(1)
     board = Board(Roots.of(["runs"]), workers)
     asyncio.run(look(board))
-    print(*[(one.name, one.row.verdict) for one in board.ranked()])
+    print(*[(one.name, one.row.verdict, one.row.fault and one.row.said) for one in board.ranked()])
     workers.close()
 """
     (there / "served.py").write_text(code)
-    assert ran(there, "served.py").stdout.strip() == "('sick', 'critical') ('healthy', 'healthy')"
+    assert (
+        ran(there, "served.py").stdout.strip() == "('sick', 'critical', False) ('healthy', 'healthy', False)"
+    )
