@@ -108,7 +108,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _prepare() -> None:
-    """In the new process: ctrl-C is the server's affair, and where the server is gone this ends, too. The rules
+    """In the new process: ctrl-C is the server's affair, and where the server is gone this ends, too. Rules
     are loaded outside of any run's time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
