@@ -14,7 +14,8 @@ from typing import Any
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.review import chapter_html
 from hrmdoc.reports.verdict import SEVEREST
-from hrmdoc.web.board import Stamp, stamps_of
+from hrmdoc.web.board import stamps_of
+from hrmdoc.web.kept import Stamp
 from hrmdoc.web.roots import Roots, key_of
 from hrmdoc.web.rows import Row, examine, row_of
 
