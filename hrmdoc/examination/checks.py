@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -28,12 +29,20 @@ class CheckNode:
 
     def __init__(self, text: str, about: Sequence[str] = ()) -> None:
         self._about = tuple(about)
-        self._expression = expressions.compile_expression(text)
-        every = measures.all_functions()
-        subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
-        self._of_the_run = not subjects.isdisjoint(("run", "families", "ranks"))
+        self._text = text
         self._asked: tuple[object, ...] = ()
         self._finding = Finding("not_evaluated")
+
+    @cached_property
+    def _expression(self) -> expressions.Expression:
+        return expressions.compile_expression(self._text)
+
+    @cached_property
+    def _of_the_run(self) -> bool:
+        """Whether it asks for more than some series and facts."""
+        every = measures.all_functions()
+        subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
+        return not subjects.isdisjoint(("run", "families", "ranks"))
 
     def evaluate(self, scene: Scene) -> Finding:
         asked = self._inputs(scene)

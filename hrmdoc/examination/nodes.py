@@ -55,7 +55,11 @@ class AllNode:
         self._parts = parts
 
     def evaluate(self, scene: Scene) -> Finding:
-        findings = [part.evaluate(scene) for part in self._parts]
+        findings: list[Finding] = []
+        for part in self._parts:
+            if isinstance(part, CheckNode) and any(one.state == "absent" for one in findings):
+                continue  # a check keeps nothing from one time to the next; its answer changes nothing
+            findings.append(part.evaluate(scene))
         unmet = _unmet(findings)
         if unmet is not None:
             return unmet

@@ -11,8 +11,8 @@ LEAST_S, MOST_S = 2.0, 30.0
 """Seconds between two ordinary examinations."""
 SOON_S = 0.05
 YOUNG = 20.0
-"""Of a run that grew by a tenth, an examination is worth this many times as much of a core."""
-GROWN = 1.1
+"""Of a run that grew by a fifth, an examination is worth this many times as much of a core."""
+GROWN = 1.2
 QUIET_S = 5.0
 """Seconds after which a quiet run is examined all the same: silence is a symptom too."""
 FUTILE = 6

@@ -1,4 +1,8 @@
-"""Waits until something happens in some folders."""
+"""Waits until something happens in some folders.
+
+Of a run that writes several times a second every event would cost as much as the read that it calls for, and
+says no more than the next poll will: while it does so, nothing is listened to.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 BURST_S = 0.15
+BUSY_S = 0.2
+"""Seconds between two polls of a run that writes all the time."""
+BUSY = 8
+"""Polls in a row that found something, from which on it does."""
 
 
 class Waker:
@@ -29,6 +37,7 @@ class Waker:
 
         self._changed = changed = Event()
         self._folders: set[str] = set()
+        self._streak = 0
         logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it talks of its own threads at exit
 
         class Handler(events.FileSystemEventHandler):
@@ -52,9 +61,15 @@ class Waker:
             observer.start()
             self._observer = observer
 
-    def listen(self, folders: Iterable[str]) -> None:
-        """Wakes for changes in these folders too."""
+    def listen(self, folders: Iterable[str], *, grew: bool = False) -> None:
+        """Wakes for changes in these folders too. `grew`: whether the last poll found something."""
+        self._streak = self._streak + 1 if grew else 0
         if self._observer is None:
+            return
+        if self._streak >= BUSY:
+            if self._folders:
+                self._folders.clear()
+                self._observer.unschedule_all()
             return
         for folder in set(folders) - self._folders:
             self._folders.add(folder)
@@ -68,7 +83,10 @@ class Waker:
 
         `stopped` is asked twice a second: a signal handler may not set what this thread waits for.
         """
-        time.sleep(min(BURST_S, seconds))
+        time.sleep(min(BURST_S if self._streak < BUSY else BUSY_S, seconds))
+        if self._streak >= BUSY:
+            self._changed.clear()
+            return
         until = time.monotonic() + seconds - BURST_S
         while (
             not stopped()

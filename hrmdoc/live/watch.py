@@ -102,7 +102,7 @@ class Watch:
         self._remember = remember
         self._acts = act
         self._measure, self._pid = measure, pid
-        self._stop = self._ended = self._moved = False
+        self._stop = self._ended = self._moved = self._grew = False
         self._end_facts: list[Fact] = []
         self._noted: deque[Fact] = deque()
         self._admit()
@@ -172,7 +172,7 @@ class Watch:
                     yield self.examine()
                 if once or self.over:
                     break
-                waker.listen(self._follower.folders)
+                waker.listen(self._follower.folders, grew=self._grew)
                 waker.wait(self._interval, lambda: self._stop)
         finally:
             waker.close()
@@ -197,7 +197,7 @@ class Watch:
         self._noted.extend(facts)
 
     def _take_in(self, until: Callable[[], bool] = lambda: False) -> None:
-        self._follower.poll(until)
+        self._grew = self._follower.poll(until)
         while self._noted:
             self.session.run.add(self._noted.popleft())
         run = self.session.run

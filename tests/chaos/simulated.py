@@ -34,7 +34,7 @@ class Simulated:
         )
         self.changes: Counter[tuple[str, str]] = Counter()
 
-    def listen(self, _: object) -> None:
+    def listen(self, *_: object, **__: object) -> None:
         """File events are none of ours."""
 
     def close(self) -> None:

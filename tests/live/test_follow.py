@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hrmdoc.live.follow import Follower
-from hrmdoc.live.waker import Waker
+from hrmdoc.live.waker import BUSY, BUSY_S, Waker
 from hrmdoc.live.watch import Watch
 from hrmdoc.record.run import Run
 from hrmdoc.settings import Settings
@@ -130,3 +130,15 @@ def test_a_log_that_is_emptied_in_place_goes_on_and_keeps_its_points(tmp_path: P
     series = watch.session.run.best("train.loss")
     assert series is not None
     assert list(series.steps) == list(range(60))
+
+
+def test_nobody_listens_to_a_run_that_writes_all_the_time(waker: Waker, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    for _ in range(BUSY):
+        waker.listen([str(tmp_path)], grew=True)
+    log.write_text("step 1 loss 2.0\n")
+    assert BUSY_S <= waited(waker, 60) < 30
+    waker.listen([str(tmp_path)], grew=False)
+    assert waited(waker, 0.5) >= 0.5
+    log.write_text("step 1 loss 2.0\nstep 2 loss 1.9\n")
+    assert waited(waker, 60) < 60
