@@ -2,9 +2,9 @@
 
 An examination with all rules costs milliseconds, a row comes every second or faster, and nearly every row is
 like those before it. So each new point is held against the points before it: one that leaves their band, is
-not finite, or stands still where the others did not, calls for an examination at once, as do a new metric, an
-event and a message that a signature knows. This decides when rules are evaluated, never what they find: the
-ordinary examinations see every point.
+not finite, or repeats the last where no two of the others were the same, calls for an examination at once, as
+do a new metric, an event and a message that a signature knows. This decides when rules are evaluated, never
+what they find: the ordinary examinations see every point.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class _Band:
             self._measure(finite)
         self.zeros = bool((finite == 0).any())
         self.last = float(tail[-1]) if n else math.nan
-        self.moves = bool(len(finite) > 1 and (finite[1:] != finite[:-1]).all())
+        self.moves = (
+            1 < len(finite) == len(set(finite.tolist()))
+        )  # of rounded ones some are the same by chance
 
     def _measure(self, tail: FloatArray) -> None:
         low, high = float(tail.min()), float(tail.max())

@@ -39,6 +39,13 @@ def test_a_point_unlike_those_before_it_is_new(value: float) -> None:
     assert not novelty.found()
 
 
+def test_a_rounded_value_that_comes_twice_is_nothing_new() -> None:
+    rounded = [round(2 + 0.01 * (7 * at % 10), 2) for at in range(200)]  # no two neighbours are the same
+    run, novelty = marked(rounded)
+    add(run, rounded[-1:], 200)
+    assert not novelty.found()
+
+
 def test_points_like_those_before_are_nothing_new() -> None:
     run, novelty = marked(NOISE)
     for at in range(200, 1200):
