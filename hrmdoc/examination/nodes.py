@@ -55,11 +55,7 @@ class AllNode:
         self._parts = parts
 
     def evaluate(self, scene: Scene) -> Finding:
-        findings: list[Finding] = []
-        for part in self._parts:
-            if isinstance(part, CheckNode) and any(one.state == "absent" for one in findings):
-                continue  # a check keeps nothing from one time to the next; its answer changes nothing
-            findings.append(part.evaluate(scene))
+        findings = self._findings(scene)
         unmet = _unmet(findings)
         if unmet is not None:
             return unmet
@@ -70,6 +66,17 @@ class AllNode:
         merged = {key: value for f in reversed(findings) for key, value in f.values.items()}
         over = any(f.state == "resolved" for f in findings)
         return replace(lead, state="resolved" if over else "present", first_step=began, values=merged)
+
+    def _findings(self, scene: Scene) -> list[Finding]:
+        """What the parts say. Behind one that is absent a check is not asked: it keeps nothing from one time
+        to the next, and its answer would change nothing."""
+        findings: list[Finding] = []
+        absent = False
+        for part in self._parts:
+            if not (absent and isinstance(part, CheckNode)):
+                findings.append(part.evaluate(scene))
+                absent = absent or findings[-1].state == "absent"
+        return findings
 
 
 def _unmet(findings: Sequence[Finding]) -> Finding | None:

@@ -130,6 +130,19 @@ def test_events_count_within_so_little_progress() -> None:
     assert build(when, "x").evaluate(where).state == "present"
 
 
+def test_no_check_is_asked_behind_a_part_that_is_absent() -> None:
+    class Asked(dict[str, float]):
+        def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
+            asked.append(key)
+            return super().get(key, default)
+
+    asked: list[str] = []
+    both = build(When(all=(When(check="a.x > 9"), When(check="b.x > 9"))), "x")
+    assert both.evaluate(scene(facts=Asked({"a.x": 1.0, "b.x": 10.0}))).state == "absent"
+    assert set(asked) == {"a.x"}
+    assert both.evaluate(scene(facts=Asked({"a.x": 10.0, "b.x": 10.0}))).state == "present"
+
+
 def test_all_needs_every_part_and_any_needs_one() -> None:
     facts = {"a.x": 1, "b.x": 5}
     both = When(all=(When(check="a.x > 0"), When(check="b.x > 9")))
