@@ -140,13 +140,13 @@ def test_something_new_about_a_run_waits_for_a_pause_that_doubles() -> None:
     assert pace.urgency(21.11, 52, 101, new=False) is Urgency.CLOSE
 
 
-def test_a_run_that_grew_by_a_tenth_is_examined_sooner_than_ordinarily() -> None:
+def test_a_run_that_grew_by_a_fifth_is_examined_sooner_than_ordinarily() -> None:
     pace = Pace()
     for at in range(20):
         pace.examined(float(at), 0.05, at, 100, changed=False)
     assert pace.ordinary == pytest.approx(0.05 / 0.003)
-    assert pace.urgency(19.0 + 2.1, 99, 109, new=False) is Urgency.NONE
-    assert pace.urgency(19.0 + 2.1, 99, 111, new=False) is Urgency.ORDINARY
+    assert pace.urgency(19.0 + 2.1, 99, 119, new=False) is Urgency.NONE
+    assert pace.urgency(19.0 + 2.1, 99, 121, new=False) is Urgency.ORDINARY
 
 
 def test_an_ordinary_examination_comes_every_two_to_thirty_seconds_by_its_cost() -> None:

@@ -24,8 +24,9 @@ Attention = Literal["sdpa", "flash"]
 MPS_HIGH_WATERMARK = 0.9  # of the recommended memory; the rest stays with the desktop
 SMALL_MODEL = 64
 """Hidden size up to which one CPU thread is fastest: an operator's work is less than waking a thread."""
-NATIVE_MODEL = 512
-"""Hidden size up to which the kernels in C are known to be faster than PyTorch's operations."""
+NATIVE_MODEL = 64
+"""Hidden size up to which the kernels in C are known to be faster than PyTorch's operations, on every
+processor that was tried; above it one whose library is fast loses a fifth by them."""
 
 
 @dataclass(frozen=True, slots=True)
