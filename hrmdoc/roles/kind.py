@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
 
@@ -70,7 +72,13 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
         return _kind_named(usual), f"{framework} runs usually are"
     if facts.get("lora.rank"):
         return "sft", "it trains a LoRA adapter"
-    return _by_words(words, roles, run, framework, facts.get("optimizer.lr"))
+    return _by_words(words, roles, run, framework, facts.get("optimizer.lr") or _highest_rate(run))
+
+
+def _highest_rate(run: Run) -> float | None:
+    """The highest learning rate that was logged; None of a run without one."""
+    rates = run.best("lr")
+    return float(np.nanmax(rates.values)) if rates is not None and np.isfinite(rates.values).any() else None
 
 
 def _by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hrmdoc import rulebook
 from hrmdoc.record.records import Fact, Line, Points
 from hrmdoc.record.run import Run
+from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import RoleMap, canonical, detect, infer_kind, infer_phase
 from hrmdoc.roles.framework import chain
 
@@ -358,3 +360,14 @@ def test_the_name_of_a_deepspeed_config_says_its_stage(named: str, stage: int | 
     assert (found.value if found else None) == stage
     run.add(Fact("parallel.zero_stage", 1, "run"))
     assert canonical(run, BOOK)["parallel.zero_stage"].value == 1
+
+
+def test_perplexity_at_a_rate_that_nobody_fine_tunes_with_is_of_a_model_from_the_start() -> None:
+    def run(rate: float) -> Run:
+        found = Run("log", role_of=lambda name: RoleGuess(name if name == "lr" else None))
+        for name, value in (("lr", rate), ("ppl", 20.0)):
+            found.add(Points(name, np.arange(4), np.full(4, value), np.full(4, math.nan), "train.log"))
+        return found
+
+    assert infer_kind(run(5.0), {})[0] == "pretraining"
+    assert infer_kind(run(2e-5), {})[0] == "sft"
