@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from benchmarks.lab import authored
+from benchmarks.lab.case import Case
 from benchmarks.lab.spec import Spec, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A fault with its true causes, its strength and its onset; a program's own defaults where these are
-    None."""
-
-    fault: str
-    causes: tuple[str, ...]
-    strength: float | None = None
-    onset: int | None = None
-    settings: Mapping[str, Value] = field(default_factory=dict)
-
 
 CAUSES: dict[str, tuple[str, ...]] = {
     "all-detached": ("gradient-flow-broken",),
@@ -386,6 +374,7 @@ FAULTS: dict[str, list[Case]] = {
         Case("no-such-setting", ("config-invalid",)),
     ],
     **LIBRARY_FAULTS,
+    **authored.FAULTS,
 }
 
 ONSETS = {

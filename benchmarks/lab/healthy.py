@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.lab import authored
 from benchmarks.lab.spec import Value
 
 HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
@@ -177,4 +178,5 @@ HEALTHY: dict[str, dict[str, dict[str, Value]]] = {
         "low-decay": {"weight_decay": 0.01},
         "clipped": {"grad_clip": 1.0},
     },
+    **authored.HEALTHY,
 }

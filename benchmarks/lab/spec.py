@@ -55,9 +55,13 @@ HRM_SETTINGS: dict[str, tuple[str, ...]] = {
 }
 """The reference run: 4x4 Sudoku in two sizes, and the switches of the Tiny Recursive Model."""
 
-TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier", "novice", "adversaries")
+READ = ("autoencoder", "deep-q", "actor-critic", "speech", "detector")
+"""Written before their author had read a rule; their runs were looked at afterwards."""
+UNREAD = ("segmenter", "recommender")
+"""The same, of which nobody who works on rules has looked at a run: totals alone are told of them."""
+TRAINING = ("hrm-small", "hrm-easy", "gpt", "classifier", "novice", "adversaries", *READ)
 """Programs whose runs were looked at while rules were written; figures on the others are kept apart."""
-BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft")
+BLIND = ("keras", "lightning", "trl-dpo", "trl-grpo", "trl-sft", *UNREAD)
 """Programs that came after the rules; nobody who works on rules had seen a run of them when they were first
 measured."""
 HELD_OUT = ("trm", "grpo", "regression", "process", "hf-trainer", *BLIND)
@@ -138,6 +142,8 @@ def program_digest(program: str) -> str:
         names = (own, "ranks.py")
     elif program.startswith("trl-"):
         names = ("trl_base.py", own)
+    elif program in READ + UNREAD:
+        names = ("authored.py", own)
     elif program in ("gpt", "classifier", "regression"):
         names = (*sorted(path.name for path in PROGRAMS.glob("toy*.py")), own)
     digest = hashlib.sha256()

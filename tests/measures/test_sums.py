@@ -47,3 +47,10 @@ def test_a_term_that_stands_beside_one_that_is_all_of_the_loss_is_named() -> Non
 
 def test_terms_of_which_one_is_a_multiple_of_the_other_have_no_weights() -> None:
     assert found(sums.term_dwarfed, loss=3 * FALLS, box=FALLS, cls=2 * FALLS) == ""
+
+
+def test_a_term_that_is_most_of_the_loss_at_the_end_and_stands_is_named_unless_it_restrains() -> None:
+    small = FALLS / 500
+    assert found(sums.term_stands, loss=small + STANDS, box=small, cls=STANDS) == "cls"
+    assert found(sums.term_stands, loss=FALLS + STANDS, box=FALLS, cls=STANDS) == ""
+    assert found(sums.term_stands, loss=small + STANDS, box=small, kld=STANDS) == ""

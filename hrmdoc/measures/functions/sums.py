@@ -17,7 +17,25 @@ FEWEST = 12
 MOST_TERMS = 6
 EXACT = 2e-3
 """Share of the loss by which a sum of printed terms may miss it: they are rounded."""
-FAMILIES = frozenset({"loss", "divergence", "error"})
+FAMILIES = frozenset({"loss", "divergence", "error", ""})
+"""Of what may be a term; one of no family is known as one by the sum alone."""
+RESTRAINTS = frozenset(
+    {
+        "reg",
+        "regularization",
+        "penalty",
+        "l1",
+        "l2",
+        "wd",
+        "aux",
+        "balance",
+        "commit",
+        "commitment",
+        "ent",
+        "entropy",
+    }
+)
+"""Words of terms that are not to fall."""
 LITTLE = 0.02
 DWARFS = 0.98
 STANDS = 0.9
@@ -36,7 +54,7 @@ def term_left_out(run: Run) -> Series | None:
             grown = _late(sizes) > 10.0 * max(_early(sizes), 1e-9) and _late(sizes) > 0.5 * _late(
                 whole.values
             )
-            if abs(weight) < LITTLE and grown:
+            if abs(weight) < LITTLE and grown and term.nature.family:
                 return term
     return None
 
@@ -62,6 +80,23 @@ def term_dwarfed(run: Run) -> Series | None:
     return None
 
 
+@function("run", roles=0)
+def term_stands(run: Run) -> Series | None:
+    """A term that stands where it began, to the end of the run, while the others fall and it has come to be
+    most of the loss: what it asks for is not learned."""
+    for whole, terms in _sums(run):
+        weights = _weights(whole, terms) if len(whole) >= 2 * FEWEST else None
+        if weights is None:
+            continue
+        for term, weight in zip(terms, weights, strict=True):
+            share = weight * _late(term.values) / _late(whole.values)
+            stands = min(_late(term.values), term.values[-1]) > STANDS * _early(term.values) > 0
+            restrains = term.nature.family == "divergence" or not RESTRAINTS.isdisjoint(term.nature.words)
+            if stands and share > 0.5 and not restrains and _early(whole.values) > 0.05:
+                return term
+    return None
+
+
 def _sums(run: Run) -> Iterator[tuple[Series, list[Series]]]:
     """A loss and what is logged beside it at the same steps by the same source."""
     whole = run.best("train.loss")
@@ -78,6 +113,7 @@ def _sums(run: Run) -> Iterator[tuple[Series, list[Series]]]:
         if series is not whole
         and series.key.source == whole.key.source
         and series.nature.family in FAMILIES
+        and not str(series.role.role).startswith("eval.")
         and len(series) == len(whole)
         and np.array_equal(series.steps, whole.steps)
         and np.isfinite(series.values).all()

@@ -72,3 +72,13 @@ def test_a_phone_error_rate_has_a_name_and_a_sentence_that_ends_in_per_has_none(
     )
     assert points(read("\n".join(lines) + "\n"), "dev PER") == [(1, 89.0), (2, 88.0), (3, 87.0)]
     assert not read("we saw a loss per 10 steps\n" * 4).points
+
+
+def test_the_line_behind_a_validation_that_the_imagenet_example_prints_is_of_held_out_data(read: Any) -> None:
+    """` * Acc@1` once an epoch, behind the lines of its batches."""
+    epochs = (
+        "".join(f"Epoch: [{n}][{at}/20]\tLoss {2 / (n + 1):.4f} ({1.0:.4f})\n" for at in (0, 10))
+        + f" * Acc@1 {60 + n}.10 Acc@5 {90 + n / 10:.2f}\n"
+        for n in range(8)
+    )
+    assert [value for _, value in points(read("".join(epochs)), "val_Acc@1")] == [60.1 + n for n in range(8)]

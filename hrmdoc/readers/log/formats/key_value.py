@@ -37,6 +37,8 @@ _SPLIT_LOGGERS = {
     "dev": "dev",
 }
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
+_SUMMARY = ("* Acc@", "* Prec@", "* AP", "* mAP", "* mIoU", "* IoU")
+"""How the ImageNet example and its many copies begin the line behind a validation."""
 _HEADING_ENDS = (":", "=", "-", "*", "...", "…")
 _ALIKE_IN_RUN = 2
 """The same once the run's position is known."""
@@ -89,7 +91,7 @@ class KeyValue(Format):
         if line.text.startswith("+") and line.text.lstrip("+").startswith(" "):
             return None  # what a shell says that it does (`set -x`): `++ return 0`
         text, lines = self._written(line, cursor), cursor.of(Below)
-        split = _SPLIT_LOGGERS.get(line.logger.lower()) if line.logger else None
+        split = _split_before(line, text)
         known = self.log.plans.read(text, split or lines.heading)
         if known is None:
             self._head(lines, text)
@@ -270,6 +272,12 @@ class KeyValue(Format):
             return
         step, axis = flow.place(position)
         reading.add(values, step, axis, mark)
+
+
+def _split_before(line: Line, text: str) -> str | None:
+    """The split that stands before a line: its logger, or the star of the line behind a validation."""
+    split = _SPLIT_LOGGERS.get(line.logger.lower()) if line.logger else None
+    return "val" if split is None and text.lstrip().startswith(_SUMMARY) else split
 
 
 def _counts_all(name: str, value: float) -> bool:

@@ -43,7 +43,8 @@ _TOTALS = ("total", "max_", "num_")
 
 _QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
-    "acc accuracy accuracies acc1 acc5 top1 top5 prec precision recall f1 auc auroc iou miou dice",
+    "acc accuracy accuracies acc1 acc5 acc@1 acc@5 prec@1 prec@5 top1 top5 prec precision recall",
+    "f1 auc auroc iou miou dice",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
 )
 _MEASURES = _QUALITIES | word_set(
