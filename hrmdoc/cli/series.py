@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hrmdoc.cli.shared.memory import give_back_large_arrays
 from hrmdoc.cli.shared.options import console, metric_roles, note_other_runs, run_options, stated_facts
 from hrmdoc.errors import UsageError
 
@@ -41,6 +42,7 @@ def command(
     """
     from hrmdoc.analysis import AnalysisSession
 
+    give_back_large_arrays()
     session = AnalysisSession(paths[0], facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
     session.read(paths)
     note_other_runs(session.other_runs)

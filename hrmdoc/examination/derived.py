@@ -5,8 +5,8 @@ What is only observed (`observed.*`) becomes a fact where the tables of `rules/t
 
 from __future__ import annotations
 
-import itertools
 import math
+from array import array
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -75,7 +75,7 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
     series = run.progress
-    begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
+    begun = [time for _, time in run.events.moments("start") if math.isfinite(time)]
     first = math.nan if series is None else float(series.times[0])
     before = [time for time in begun if time <= first]
     if before:  # the newest: earlier attempts came to no step
@@ -120,14 +120,17 @@ def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _checkpoint(run: Run) -> Iterator[tuple[str, Any]]:
     """Steps since the last checkpoint, and the usual seconds between two; nothing where none is told of."""
     series = run.progress
-    events = [event for event in run.events if event.kind == "checkpoint"]
-    saved = [event.step for event in events if event.step is not None]
+    saved: list[int] = []
+    times = array("d")
+    for step, time in run.events.moments("checkpoint"):
+        saved = saved if step is None else [step]
+        if math.isfinite(time):
+            times.append(time)
     if series is not None and saved:
         yield "run.steps_since_checkpoint", max(0, int(series.steps[-1]) - saved[-1])
-    times = [event.time for event in events if math.isfinite(event.time)]
-    apart = [later - sooner for sooner, later in itertools.pairwise(times) if later > sooner]
-    if apart:
-        yield "run.checkpoint_seconds", middle(np.array(apart))
+    apart = np.diff(np.frombuffer(times)) if times else np.empty(0)
+    if (apart > 0).any():
+        yield "run.checkpoint_seconds", middle(apart[apart > 0])
 
 
 def _progress(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

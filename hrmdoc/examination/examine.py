@@ -195,7 +195,7 @@ class Examination:
         A fall to the beginning is another run in the same file, not this one failing again.
         """
         series = self.run.best("train.loss")
-        if series is None or any(event.kind in ("resume", "restart") for event in self.run.events):
+        if series is None or any(self.run.events.of("resume", "restart")):
             return self.run
         falls = rewinds(series.steps)
         for index in falls.resumed:

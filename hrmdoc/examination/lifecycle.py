@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -23,17 +24,20 @@ class EventNode:
     def evaluate(self, scene: Scene) -> Finding:
         if not scene.run.events:
             return Finding("not_evaluated", missing=("lifecycle events",))
-        events = list(filter(self._is_meant, scene.run.events))
-        recent = events[-self._when.at_least :]
+        kinds = ("restart", "resume") if self._when.kind == "restart" else (self._when.kind,)
+        count, recent = 0, deque[Event](maxlen=self._when.at_least)
+        for event in filter(self._is_meant, scene.run.events.of(*kinds)):
+            count += 1
+            recent.append(event)
         if len(recent) < self._when.at_least or not self._near(recent):
-            return Finding("absent", count=len(events))
+            return Finding("absent", count=count)
         first = recent[0]
         return Finding(
             "present",
             first_step=first.step,
             last_step=recent[-1].step,
             first_time=None if math.isnan(first.time) else first.time,
-            count=len(events),
+            count=count,
             values={"detail": recent[-1].detail},
             file=recent[-1].file,
             line=recent[-1].line,
@@ -41,10 +45,9 @@ class EventNode:
         )
 
     def _is_meant(self, event: Event) -> bool:
-        kinds = ("restart", "resume") if self._when.kind == "restart" else (self._when.kind,)
-        return event.kind in kinds and (self._pattern is None or bool(self._pattern.search(event.detail)))
+        return self._pattern is None or bool(self._pattern.search(event.detail))
 
-    def _near(self, events: Sequence[Event]) -> bool:
+    def _near(self, events: Iterable[Event]) -> bool:
         """Whether they fall into as little progress as is asked for."""
         steps = [event.step for event in events if event.step is not None]
         within = self._when.within_steps

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from hrmdoc import measures
+from hrmdoc.examination.pairing import at_the_same, rising
 from hrmdoc.examination.questions import Questions, asked_of_symptoms
 from hrmdoc.examination.scene import Finding, Scene
+from hrmdoc.measures.base import SLAB
 from hrmdoc.measures.function import Curve, Function
 from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import Series
@@ -37,20 +39,31 @@ def onset(expression: Expression, scene: Scene, asked: Sequence[Series]) -> tupl
         return None, None
     longest = max(asked, key=len)
     begin = max(scene.falls(longest).fresh, default=0)
-    courses = scene.once(
-        ("courses", id(longest)), lambda: Courses(scene, np.maximum.accumulate(longest.steps[begin:]))
-    )
-    steps = courses.moments
+    courses = scene.once(("courses", id(longest)), lambda: Courses(scene, rising(longest.steps[begin:])))
     try:
-        holds = along(expression.text, scene.facts, courses.ask, len(steps)) == 1
+        first = _since(expression.text, scene, courses)
     except Timeless:
         return None, None
-    if not len(holds) or not holds[-1]:
+    finally:
+        courses.forget()
+    if first is None:
         return None, None
-    broken = np.flatnonzero(~holds)
-    first = int(broken[-1]) + 1 if len(broken) else 0
     time = float(longest.times[begin + first])
-    return int(steps[first]), time if math.isfinite(time) else None
+    return int(courses.moments[first]), time if math.isfinite(time) else None
+
+
+def _since(text: str, scene: Scene, courses: Courses) -> int | None:
+    """The index of the moment from which an expression holds until the last one; None where it does not hold
+    there. Asked backwards, a piece at a time."""
+    count = len(courses.moments)
+    for stop in range(count, 0, -SLAB):
+        start = max(0, stop - SLAB)
+        holds = along(text, scene.facts, partial(courses.ask, slice(start, stop)), stop - start) == 1
+        broken = np.flatnonzero(~holds)
+        if len(broken):
+            first = start + int(broken[-1]) + 1
+            return first if first < count else None
+    return 0 if count else None
 
 
 class Courses:
@@ -60,10 +73,13 @@ class Courses:
         self._scene = scene
         self.moments = moments
         self._questions = Questions(scene)
-        self._known: dict[str, IntArray] = {}
+        self._behind: dict[str, Behind | None] = {}
+        self._answers: dict[tuple[Any, ...], float] = {}
+        self._courses: dict[tuple[Any, ...], FloatArray | None] = {}
 
-    def ask(self, name: str, *arguments: Any) -> Any:
-        """The answers, shape [n]; one for all moments where it is about the run and not about its course.
+    def ask(self, span: slice, name: str, *arguments: Any) -> Any:
+        """The answers as of the moments of `span`, shape [m]; one for all of them where it is about the run
+        and not about its course.
 
         Raises:
             Timeless: the function cannot tell.
@@ -73,55 +89,59 @@ class Courses:
             return float(known(*arguments))
         function = measures.all_functions()[name]
         if function.subject == "symptom":
-            return self._of_symptoms(function, arguments)
+            return self._of_symptoms(self.moments[span], function, arguments)
         if function.subject in ("run", "families", "ranks"):
-            return self._answer(partial(self._questions.ask, function, *arguments))
-        return self._of_curve(function, *arguments)
+            if (name, *arguments) not in self._answers:
+                answer = self._answer(partial(self._questions.ask, function, *arguments))
+                self._answers[name, *arguments] = answer
+            return self._answers[name, *arguments]
+        return self._of_curve(span, function, *arguments)
 
-    def _of_curve(self, function: Function, role: str, *numbers: Any) -> FloatArray:
+    def forget(self) -> None:
+        """Lets go the courses that were asked for, each as long as a curve."""
+        self._courses.clear()
+
+    def _of_curve(self, span: slice, function: Function, role: str, *numbers: Any) -> FloatArray:
         if any(isinstance(number, np.ndarray) for number in numbers):
             raise Timeless(function.name)  # a number that is itself an answer: it changes with each moment
         absent = math.nan if function.absent is None else function.absent
-        answers = np.full(len(self.moments), float(absent))
+        answers = np.full(len(self.moments[span]), float(absent))
         curve = self._questions.curve(role)
         if curve is None:
             return answers
-        behind = self._behind(role, curve)
-        if function.subject == "curve":
-            given: Curve | FloatArray = curve
-        else:
-            given = self._questions.finite(curve)
-            known = np.isfinite(curve.values)
-            behind = np.concatenate([[0], np.cumsum(known)])[behind]
-        if isinstance(given, Curve) or len(given):
-            course = self._scene.once(
-                ("course", function.name, role, *numbers), lambda: function.along(given, *numbers)
-            )
-        else:
-            course = answers[:0]
-        if course is None:
+        given = curve if function.subject == "curve" else self._questions.finite(curve)
+        if not isinstance(given, Curve) and not len(given):
+            return answers
+        asked = (function.name, role, *numbers)
+        if asked not in self._courses:
+            self._courses[asked] = function.along(given, *numbers)
+        if (course := self._courses[asked]) is None:
             raise Timeless(function.name)
-        there = behind > 0
-        answers[there] = course[behind[there] - 1]
+        if (behind := self._points_behind(role, curve)) is None:
+            return course[span]
+        points = behind.at(self.moments[span], finite=function.subject != "curve")
+        there = points > 0
+        answers[there] = course[points[there] - 1]
         return answers
 
-    def _behind(self, role: str, curve: Curve) -> IntArray:
-        """How many points of the curve there were at each moment; the same for all that is asked of it."""
-        known = self._known.get(role)
-        if known is None:
-            steps = np.maximum.accumulate(curve.steps)
-            known = self._known[role] = np.searchsorted(steps, self.moments, side="right")
-        return known
+    def _points_behind(self, role: str, curve: Curve) -> Behind | None:
+        """How many points of the curve there were at each moment; None where each brought one more value, a
+        finite one."""
+        if role not in self._behind:
+            all_finite = len(self._questions.finite(curve)) == len(curve.values)
+            each = all_finite and at_the_same(curve.steps, self.moments)
+            self._behind[role] = None if each else Behind(curve)
+        return self._behind[role]
 
-    def _of_symptoms(self, function: Function, names: Sequence[str]) -> FloatArray:
+    def _of_symptoms(self, moments: IntArray, function: Function, names: Sequence[str]) -> FloatArray:
         """A symptom counts from the step on at which it began; one without a step always did."""
         groups = self._scene.groups
         findings = {one: self._scene.found(one) for name in names for one in groups.get(name, (name,))}
         begun = sorted(
             {f.first_step for f in findings.values() if f is not None and f.first_step is not None}
         )
-        answers = np.empty(len(self.moments))
-        borders = [0, *np.searchsorted(self.moments, begun, side="left").tolist(), len(self.moments)]
+        answers = np.empty(len(moments))
+        borders = [0, *np.searchsorted(moments, begun, side="left").tolist(), len(moments)]
         for step, start, stop in zip([-math.inf, *begun], borders, borders[1:], strict=False):
             then = {name: _as_of(found, step) for name, found in findings.items()}
             answers[start:stop] = self._answer(partial(asked_of_symptoms, function, names, then.get, groups))
@@ -133,6 +153,20 @@ class Courses:
             return float(ask())
         except MissingInput:
             return math.nan
+
+
+class Behind:
+    """How many points of a curve, and how many finite ones, there were at some moment."""
+
+    def __init__(self, curve: Curve) -> None:
+        self._steps = rising(curve.steps)
+        known = np.isfinite(curve.values)
+        self._finite = None if known.all() else np.concatenate([[0], np.cumsum(known)])
+
+    def at(self, moments: IntArray, *, finite: bool) -> IntArray:
+        """How many, shape [m] for [m] moments."""
+        points = np.searchsorted(self._steps, moments, side="right")
+        return self._finite[points] if finite and self._finite is not None else points
 
 
 def _as_of(finding: Finding | None, step: float) -> Finding | None:

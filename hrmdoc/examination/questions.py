@@ -107,7 +107,7 @@ class Questions:
 
     def finite(self, curve: Curve) -> FloatArray:
         """The finite values of the curve that `curve` gives of its role."""
-        return self.scene.once(("finite", curve.role), lambda: curve.values[np.isfinite(curve.values)])
+        return self.scene.once(("finite", curve.role), lambda: _finite(curve.values))
 
     def curve(self, role: str) -> Curve | None:
         """The points of the last run in the best series of a role; None where there are none."""
@@ -128,6 +128,11 @@ class Questions:
             1 + len(self.scene.falls(series).fresh),
             series.times[part],
         )
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    known = np.isfinite(values)
+    return values if known.all() else values[known]
 
 
 def asked_of_symptoms(

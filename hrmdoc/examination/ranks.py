@@ -107,8 +107,8 @@ def _of_lines(fatal: Iterable[tuple[Line, bool]]) -> Iterator[LastWord]:
 def _of_events(run: Run, fatal: Iterable[tuple[Line, bool]]) -> Iterator[LastWord]:
     """The exceptions of ranks; one that a line reports too is a cascade where that line is."""
     known: dict[tuple[str, int | None], bool] = {(line.file, line.line): cascade for line, cascade in fatal}
-    for event in run.events:
-        if event.kind == "exception" and event.rank is not None and not run.outlived(event):
+    for event in run.events.of("exception"):
+        if event.rank is not None and not run.outlived(event):
             cascade = known.get((event.file, event.line), _is_cascade(event.detail))
             yield LastWord(event.rank, cascade, event.time, event.file, event.line)
 
@@ -134,8 +134,7 @@ def _rankless_exception(run: Run, launched: Matches) -> bool:
     """Whether an exception might be that of any rank."""
     launchers = {(line.file, line.line) for found in launched.values() for line, _ in found}
     return any(
-        one.kind == "exception" and one.rank is None and (one.file, one.line) not in launchers
-        for one in run.events
+        one.rank is None and (one.file, one.line) not in launchers for one in run.events.of("exception")
     )
 
 

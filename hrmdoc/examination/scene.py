@@ -77,7 +77,7 @@ class Scene(Struct, eq=False):
         if len(series.files) != 1:
             return []
         file = series.files[0]
-        begun = [event for event in self.run.events if event.kind == "launch" and event.file == file]
+        begun = [event for event in self.run.events.of("launch") if event.file == file]
         lines = [event.line for event in begun if event.line is not None]
         if not lines:
             return []

@@ -74,7 +74,7 @@ def _stood_still(run: Run) -> Iterator[tuple[str, Any]]:
     series = run.progress
     if run.clock is None or not run.clock.closed:
         return
-    begun = [event.time for event in run.events if event.kind == "start" and math.isfinite(event.time)]
+    begun = [time for _, time in run.events.moments("start") if math.isfinite(time)]
     progress = float(series.times[-1]) if series is not None else max(begun, default=math.nan)
     if math.isfinite(still := run.last_time - progress):
         yield "observed.silent_before_end", still
@@ -97,7 +97,7 @@ def _ended(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _last_words(run: Run) -> bool:
     """Whether an exception or a message that the rules know came last: then the run did not fall silent
     without a word."""
-    raised = [event for event in run.events if event.kind == "exception"]
+    raised = [*run.events.of("exception")]
     last: list[Line | Event] = [*raised[-1:], *run.lines[-1:]]
     return any(not run.outlived(record) for record in last)
 

@@ -97,53 +97,6 @@ def launched(found: Rewinds, steps: IntArray, launches: Sequence[tuple[int, bool
     return replace(found, fresh=tuple(sorted({*found.fresh, *fresh})), wraps=found.wraps and not fresh)
 
 
-def paired_by_run(
-    own: tuple[IntArray, FloatArray, tuple[int, ...]],
-    other: tuple[IntArray, FloatArray, tuple[int, ...]],
-    *,
-    closed: bool,
-) -> FloatArray:
-    """`paired` for each of several runs in one file by itself; both are steps, values, and where runs begin,
-    equally many."""
-    cuts, others = ([0, *starts, len(steps)] for steps, _, starts in (own, other))
-    parts = [
-        paired(own[0][a:b], own[1][a:b], other[0][c:d], other[1][c:d], closed=closed or b < len(own[0]))
-        for (a, b), (c, d) in zip(pairwise(cuts), pairwise(others), strict=True)
-    ]
-    return np.concatenate(parts)
-
-
-def paired(
-    steps: IntArray, values: FloatArray, other_steps: IntArray, other_values: FloatArray, *, closed: bool
-) -> FloatArray:
-    """Puts beside each value of one role what the other role said of the same stretch of training; shape [m,
-    2], m <= n.
-
-    The companion is the mean of the other role's finite values since the previous point, up to and including
-    this point's step; where there are none, its last value before. Only points that the other role has
-    reached are final and returned, all of them once the run is `closed`. Points before the other role's first
-    value pair with NaN.
-    """
-    if not len(values) or not len(other_values):
-        return np.empty((0, 2))
-    progress = np.maximum.accumulate(other_steps)
-    finite = np.isfinite(other_values)
-    total = np.concatenate([[0.0], np.cumsum(np.where(finite, other_values, 0.0))])
-    count = np.concatenate([[0], np.cumsum(finite)])
-    stop = np.searchsorted(progress, np.maximum.accumulate(steps), side="right")
-    start = np.concatenate([[0], stop[:-1]])
-    inside = count[stop] - count[start]
-    means = np.divide(total[stop] - total[start], inside, out=np.full(len(stop), np.nan), where=inside > 0)
-    last = np.where(stop > 0, other_values[np.maximum(stop - 1, 0)], np.nan)
-    companion = np.where(inside > 0, means, last)
-    ready = (
-        len(values)
-        if closed
-        else int(np.searchsorted(np.maximum.accumulate(steps), progress[-1], side="right"))
-    )
-    return np.stack([values, companion], axis=1)[:ready]
-
-
 PHASES = ("warmup", "early", "middle", "end")
 
 

@@ -19,7 +19,7 @@ ENOUGH = 5
 
 def turns(run: Run) -> Iterator[tuple[str, Any]]:
     """What the points on both sides of the break and of the last resume say."""
-    moments = [event.step for event in run.events if event.kind == "resume" and event.step]
+    moments = [event.step for event in run.events.of("resume") if event.step]
     yield "observed.resumes", len(moments)
     if moments:
         yield from _rate(run, moments[-1])

@@ -7,7 +7,7 @@ rebuilt one and one that saw the points arrive agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,9 +16,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from hrmdoc import measures
+from hrmdoc.examination.pairing import Pairing, pairs_by_run
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.symptom import State
-from hrmdoc.examination.tracks import PHASES, paired, paired_by_run, phases
+from hrmdoc.examination.tracks import PHASES, phases
+from hrmdoc.measures.base import SLAB
 from hrmdoc.measures.trigger import Episode, Trigger
 from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.series import Series
@@ -27,6 +29,7 @@ from hrmdoc.rulebook import When
 UNITS = {"epoch": "epoch", "index": "point", "sample": "sample"}
 """What a step of an axis is called; `step` where it is none of these."""
 _PLAN = ("schedule.warmup_steps", "run.total_steps")
+_Piece = Callable[[int, int], FloatArray]
 
 
 class DetectorNode:
@@ -143,8 +146,7 @@ class _Watch:
 
     def _feed(self, source: _Source, scene: Scene) -> None:
         steps = np.arange(len(source.series), dtype=np.int64) if source.wraps else source.series.steps
-        values = self._values(source, steps, scene)
-        stop = len(values)
+        piece, stop = self._points(source, steps, scene)
         cuts = [self._taken, *(i for i in source.fresh if self._taken <= i < stop), stop]
         for begin, end in pairwise(cuts):
             if begin in source.fresh and begin not in self._offsets and begin > 0:
@@ -152,23 +154,32 @@ class _Watch:
                 self._detector = measures.make(self._when.detector, self._when.with_)
                 self._triggers.append(self._new_trigger())
                 self._offsets.append(begin)
-            if end > begin:
-                scores = self._detector.update(steps[begin:end], values[begin:end])
-                if self._phases:
-                    scores = np.where(self._in_phase(steps[begin:end], source), scores, np.nan)
-                early = np.arange(begin, end) - self._offsets[-1] < self._when.min_points - 1
-                self._triggers[-1].update(np.where(early, np.nan, scores))
+            for at in range(begin, end, SLAB):
+                until = min(at + SLAB, end)
+                self._judge(at, steps[at:until], piece(at, until), source)
         self._taken = stop
 
-    def _values(self, source: _Source, steps: IntArray, scene: Scene) -> FloatArray:
-        """What the detector takes: values, shape [n], or each with the one beside it, shape [n, 2]."""
+    def _judge(self, at: int, steps: IntArray, values: FloatArray, source: _Source) -> None:
+        """Scores the points from index `at` on and gives the scores to the trigger."""
+        scores = self._detector.update(steps, values)
+        if self._phases:
+            scores[~self._in_phase(steps, source)] = np.nan
+        early = self._offsets[-1] + self._when.min_points - 1 - at
+        scores[: max(0, early)] = np.nan
+        self._triggers[-1].update(scores)
+
+    def _points(self, source: _Source, steps: IntArray, scene: Scene) -> tuple[_Piece, int]:
+        """What the detector takes of the points from an index up to another: values, shape [m], or each with
+        the one beside it, shape [m, 2]; and how many points there are."""
         values, other = source.series.values, source.other
         if other is None:
-            return values
+            return lambda begin, end: values[begin:end], len(values)
         if not source.alike:
-            return paired(steps, values, other.steps, other.values, closed=scene.closed)
+            pairing = Pairing(steps, values, other.steps, other.values, closed=scene.closed)
+            return pairing.of, pairing.ready
         own, beside = (steps, values, source.fresh), (other.steps, other.values, scene.falls(other).fresh)
-        return paired_by_run(own, beside, closed=scene.closed)
+        pairs = pairs_by_run(own, beside, closed=scene.closed)
+        return lambda begin, end: pairs[begin:end], len(pairs)
 
     def _in_phase(self, steps: IntArray, source: _Source) -> NDArray[np.bool_]:
         """Which of the steps lie in a phase that the rule speaks of."""

@@ -43,8 +43,7 @@ class Detector(ABC):
         Returns:
             One score a point, shape [n]; NaN where the detector cannot judge yet or the value is not finite.
         """
-        step = np.ascontiguousarray(steps, dtype=np.int64)
-        value = np.ascontiguousarray(values, dtype=np.float64)
+        step, value = np.asarray(steps, dtype=np.int64), np.asarray(values, dtype=np.float64)
         expected = (len(step),) if self.COLUMNS == 1 else (len(step), self.COLUMNS)
         if value.shape != expected:
             raise ValueError(f"{self.NAME}: values of shape {value.shape}, expected {expected}")
@@ -52,7 +51,8 @@ class Detector(ABC):
         with np.errstate(all="ignore"):
             for begin in range(0, len(step), SLAB):
                 piece = slice(begin, begin + SLAB)
-                scores[piece] = self._masked(step[piece], value[piece])
+                part = np.ascontiguousarray(value[piece])
+                scores[piece] = self._masked(np.ascontiguousarray(step[piece]), part)
         return scores
 
     def _masked(self, steps: IntArray, values: FloatArray) -> FloatArray:

@@ -97,13 +97,18 @@ class Function(Struct, frozen=True):
             course = self.course(*map(_bounded, arguments))
         if course is None:
             return None
-        answers: FloatArray = course.astype(np.float64)
-        answers[: self.points - 1] = np.nan
+        answers: FloatArray = course.astype(np.float64, copy=self.points > 1)
+        if self.points > 1:
+            answers[: self.points - 1] = np.nan
         return answers
 
 
 def _bounded(argument: Any) -> Any:
-    return np.clip(argument, -LIMIT, LIMIT) if isinstance(argument, np.ndarray) else argument
+    if not isinstance(argument, np.ndarray) or not len(argument):
+        return argument
+    if argument.min() >= -LIMIT and argument.max() <= LIMIT:
+        return argument
+    return np.clip(argument, -LIMIT, LIMIT)
 
 
 def function(

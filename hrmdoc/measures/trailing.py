@@ -68,19 +68,22 @@ def over_windows(
         row = joined[: end - first]
         parts.append(statistic(row[None, :]) if len(row) else np.full((1, 1), np.nan))
     if len(full):
-        rows = (full - window - first)[:, None] + np.arange(window)
-        parts.append(statistic(joined[rows]))
+        rows = np.lib.stride_tricks.sliding_window_view(joined, window)[full - window - first]
+        parts.append(statistic(rows))
     width = max(part.shape[1] for part in parts)
     table: FloatArray = np.concatenate([np.broadcast_to(part, (len(part), width)) for part in parts])
     return np.take(table, np.cumsum(fresh) - 1, axis=0)
 
 
 def median(rows: FloatArray) -> FloatArray:
-    """Median of each row, shape [m, w] -> [m]; several times faster than numpy's own on small rows."""
-    middle = rows.shape[1] // 2
-    lower = middle if rows.shape[1] % 2 else middle - 1
-    parted: FloatArray = np.partition(rows, (lower, middle), axis=1)
-    centre: FloatArray = 0.5 * (parted[:, lower] + parted[:, middle])
+    """Median of each row, shape [m, w] -> [m]; many times faster than numpy's own on small rows."""
+    return _middle(np.sort(rows, axis=1))  # which is vectorised, as parting for two places is not
+
+
+def _middle(ordered: FloatArray) -> FloatArray:
+    """The median of rows that are in order."""
+    width = ordered.shape[1]
+    centre: FloatArray = 0.5 * (ordered[:, (width - 1) // 2] + ordered[:, width // 2])
     return centre
 
 
@@ -95,8 +98,9 @@ def upper_scale(rows: FloatArray) -> FloatArray:
     The larger of the median absolute deviation and the distance to the 90th percentile, so that heavy upper
     tails (losses of small batches) count as usual.
     """
-    centre = median(rows)
+    ordered = np.sort(rows, axis=1)
+    centre = _middle(ordered)
     spread = MAD_TO_SIGMA * median(np.abs(rows - centre[:, None]))
     high = min(rows.shape[1] - 1, int(0.9 * rows.shape[1]))
-    tail = (np.partition(rows, high, axis=1)[:, high] - centre) / Q90_TO_SIGMA
+    tail = (ordered[:, high] - centre) / Q90_TO_SIGMA
     return np.maximum(spread, tail)[:, None]

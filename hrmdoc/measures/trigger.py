@@ -89,6 +89,9 @@ class Trigger:
     def update(self, scores: ArrayLike) -> None:
         """Takes in the next scores, shape [n]."""
         given = np.asarray(scores, dtype=np.float64)
+        if not self.open and not self._reaches(given):
+            self._pass(given)
+            return
         judged = np.flatnonzero(~np.isnan(given))
         values = self._sign * given[judged]
         where = judged + self._seen
@@ -97,13 +100,23 @@ class Trigger:
         if len(values):
             self._advance(where, values)
 
+    def _reaches(self, given: FloatArray) -> bool:
+        """Whether a score lies at `enter` or beyond."""
+        beyond = given >= self._enter if self._sign > 0 else given <= -self._enter
+        return bool(beyond.any())
+
+    def _pass(self, given: FloatArray) -> None:
+        """Takes in scores that open nothing. How long they have been low does not matter: the point at which
+        an episode opens is high."""
+        judged = len(given) - int(np.count_nonzero(np.isnan(given)))
+        self._seen += len(given)
+        self.evaluated += judged
+        if judged:
+            self._high.length = self._low.length = 0
+
     def _advance(self, where: IntArray, values: FloatArray) -> None:
         high = values >= self._enter
         low = ~high if self._leave is None else values <= self._leave
-        if not self.open and not high.any():
-            self._high.length = 0
-            self._carry(self._low, _last_run(low, self._low.length), where, values)
-            return
         high_run, low_run = _runs(high, self._high.length), _runs(low, self._low.length)
         openings = np.flatnonzero(high_run >= self._patience)
         closings = np.flatnonzero(low_run >= self._leave_patience)
@@ -168,12 +181,6 @@ class Trigger:
         elif values[strongest] > streak.peak:
             streak.peak, streak.peak_index = float(values[strongest]), int(where[strongest])
         streak.length = length
-
-
-def _last_run(flags: NDArray[np.bool_], carried: int) -> int:
-    """The last of `_runs`."""
-    behind = int(np.argmin(flags[::-1]))
-    return behind if behind or not flags[-1] else carried + len(flags)
 
 
 def _runs(flags: NDArray[np.bool_], carried: int) -> IntArray:

@@ -7,14 +7,10 @@ identity a block; a series that goes another way gets a copy of its own.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
-from numpy.typing import NDArray
 
+from hrmdoc.record.columns import Column
 from hrmdoc.record.records import FloatArray, IntArray, Points
-
-Number = TypeVar("Number", np.int64, np.float64)
 
 
 class Positions:
@@ -28,9 +24,9 @@ class Positions:
 
     def __init__(self) -> None:
         self.size = 0
-        self._steps: IntArray = np.empty(16, np.int64)
-        self._times: FloatArray = np.empty(16, np.float64)
-        self._lines: IntArray = np.empty(16, np.int64)
+        self._steps = Column(np.int64)
+        self._times = Column(np.float64)
+        self._lines = Column(np.int64, (0, 1))
         self._last: Points | None = None
         """The points that came last."""
         self._origin: Positions | None = None
@@ -40,15 +36,20 @@ class Positions:
 
     def steps(self, size: int) -> IntArray:
         """The first `size` steps."""
-        return self._steps[:size]
+        return self._steps.first(size)
 
     def times(self, size: int) -> FloatArray:
         """The first `size` times, Unix seconds or NaN."""
-        return self._times[:size]
+        return self._times.first(size)
 
     def lines(self, size: int) -> IntArray:
         """The first `size` lines, -1 for an unknown one."""
-        return self._lines[:size]
+        return self._lines.first(size)
+
+    def line(self, index: int, size: int) -> int:
+        """The line of one of the first `size`, -1 for an unknown one; a negative index counts from their
+        end."""
+        return int(self._lines.at(index, size))
 
     def extended(self, size: int, points: Points, beside: Positions | None) -> Positions:
         """Positions of which the first `size` are these and the next those of `points`.
@@ -77,27 +78,16 @@ class Positions:
     def _first(self, size: int) -> Positions:
         """A copy of the first `size`."""
         own = Positions()
-        own._steps, own._times = self._steps[:size].copy(), self._times[:size].copy()
-        own._lines = self._lines[:size].copy()
+        own._steps, own._times = self._steps.copy(size), self._times.copy(size)
+        own._lines = self._lines.copy(size)
         own.size, own._copied = size, self
         return own
 
     def _extend(self, points: Points) -> None:
         n, size = len(points.values), self.size
-        if size + n > len(self._steps):
-            capacity = max(2 * len(self._steps), size + n)
-            self._steps = grown(self._steps, size, capacity)
-            self._times = grown(self._times, size, capacity)
-            self._lines = grown(self._lines, size, capacity)
-        self._steps[size : size + n] = points.steps
-        self._times[size : size + n] = points.times
-        self._lines[size : size + n] = -1 if points.lines is None else points.lines
+        if n:
+            self._steps.extend(size, points.steps)
+            self._times.extend(size, points.times)
+            self._lines.extend(size, np.full(n, -1) if points.lines is None else points.lines)
         self.size, self._last = size + n, points
         self._origin, self._copied = self._copied, None
-
-
-def grown(old: NDArray[Number], size: int, capacity: int) -> NDArray[Number]:
-    """An array of `capacity` items that begins with the first `size` of `old`."""
-    new: NDArray[Number] = np.empty(capacity, old.dtype)
-    new[:size] = old[:size]
-    return new

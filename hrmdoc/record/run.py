@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from hrmdoc.errors import UsageError
+from hrmdoc.record.events import Events
 from hrmdoc.record.positions import Positions
 from hrmdoc.record.records import (
     Damage,
@@ -69,7 +70,7 @@ class Run(Struct, eq=False):
     measured: dict[SeriesKey, Series] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    events: Events = field(default_factory=Events)
     damages: list[Damage] = field(default_factory=list)
     formats: list[str] = field(default_factory=list)
     clock: Tick | None = None
@@ -146,7 +147,7 @@ class Run(Struct, eq=False):
         ]:
             del self.series[key]
         if file:
-            self.events[:] = [event for event in self.events if event.file != file]
+            self.events = Events(event for event in self.events if event.file != file)
             self.damages[:] = [damage for damage in self.damages if damage.file != file]
 
     def fact(self, key: str, scope: str = "run") -> Fact | None:
@@ -220,7 +221,7 @@ class Run(Struct, eq=False):
         """Whether the program was launched again, or began to train, behind `record` in the same file: what
         came before is of an attempt that is over."""
         if self._begun_of != len(self.events):
-            begun = (event for event in self.events if event.kind in _BEGINNINGS and event.line is not None)
+            begun = (event for event in self.events.of(*_BEGINNINGS) if event.line is not None)
             self._begun = {event.file: event.line or 0 for event in begun}
             self._begun_of = len(self.events)
         return record.line is not None and self._begun.get(record.file, 0) > record.line
@@ -235,7 +236,7 @@ class Run(Struct, eq=False):
     @property
     def end(self) -> Event | None:
         """The last event that tells of an end of the run; None where it told of none."""
-        return next((event for event in reversed(self.events) if event.kind == "end"), None)
+        return next(reversed([*self.events.of("end")]), None)
 
     @property
     def last_time(self) -> float:
@@ -257,11 +258,7 @@ class Run(Struct, eq=False):
     @property
     def ranks(self) -> list[int]:
         """Every rank that wrote something, in order."""
-        seen = (
-            {key.rank for key in self.series}
-            | {line.rank for line in self.lines}
-            | {e.rank for e in self.events}
-        )
+        seen = {key.rank for key in self.series} | {line.rank for line in self.lines} | self.events.ranks
         return sorted(rank for rank in seen if rank is not None)
 
     def table(self) -> tuple[IntArray, dict[str, FloatArray]]:

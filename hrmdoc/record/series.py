@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrmdoc.record.positions import Positions, grown
+from hrmdoc.record.columns import Column
+from hrmdoc.record.positions import Positions
 from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
 
 
@@ -71,7 +72,7 @@ class Series:
         self._begins: list[int] = []
         """Which point is the first of each file."""
         self._size = 0
-        self._data: FloatArray = np.empty(16, np.float64)
+        self._data = Column(np.float64)
         self._positions = Positions()
 
     def __len__(self) -> int:
@@ -87,14 +88,12 @@ class Series:
             Where the points of this one stand.
         """
         n, size = len(points.values), self._size
-        if size + n > len(self._data):
-            self._data = grown(self._data, size, max(2 * len(self._data), size + n))
         if n:
             self._positions = self._positions.extended(size, points, beside)
+            self._data.extend(size, points.values)
         if not self.files or self.files[-1] != points.file:
             self.files.append(points.file)
             self._begins.append(size)
-        self._data[size : size + n] = points.values
         self._size = size + n
         return self._positions
 
@@ -106,7 +105,7 @@ class Series:
     @property
     def values(self) -> FloatArray:
         """Values, shape [n]."""
-        return self._data[: self._size]
+        return self._data.first(self._size)
 
     @property
     def finite(self) -> FloatArray:
@@ -124,7 +123,7 @@ class Series:
 
     def place(self, index: int) -> tuple[str, int | None]:
         """File and line (or byte offset) of one point."""
-        line = int(self._positions.lines(self._size)[index])
+        line = self._positions.line(index, self._size)
         at = index if index >= 0 else index + self._size
         return self.files[bisect_right(self._begins, at) - 1], None if line < 0 else line
 

@@ -24,6 +24,7 @@ PAUSE = 60.0
 """Seconds without a record from which on a pause is none of the usual ones."""
 LONG = 10.0
 """And so many times as long as the usual one."""
+_PAUSES = ("eval", "checkpoint")
 Kind = Literal["restart", "replay", "gap", "after", "unsaved", "wait", "start"]
 
 
@@ -160,7 +161,7 @@ def _crashes(analysis: Analysis) -> int:
 
 def _started(analysis: Analysis, work: _Work) -> list[Loss]:
     """From the launch that the run tells of to its first point."""
-    begun = [event.time for event in analysis.run.events if event.kind in ("start", "launch")]
+    begun = [event.time for event in analysis.run.events.of("start", "launch")]
     known = [time for time in begun if math.isfinite(time)]
     if not known or not work.timed:
         return []
@@ -212,7 +213,7 @@ def _within(times: FloatArray, begin: float, end: float) -> FloatArray:
 def _evaluated(analysis: Analysis, work: _Work, at: int) -> bool:
     """Whether the run evaluated or saved between two points."""
     low, high = int(work.steps[at - 1]), int(work.steps[at])
-    events = (e.step for e in analysis.run.events if e.kind in ("eval", "checkpoint"))
+    events = (step for kind in _PAUSES for step, _ in analysis.run.events.moments(kind))
     if any(step is not None and low <= step < high for step in events):
         return True
     scored = (s.steps for s in analysis.run.series.values() if (s.role.role or "").startswith("eval."))
@@ -257,7 +258,7 @@ def _unsaved(analysis: Analysis, work: _Work) -> list[Loss]:
     """What a run that broke off had done since its last checkpoint: all of it where it never told of one."""
     if not _crashes(analysis):
         return []
-    saved = [e.step for e in analysis.run.events if e.kind == "checkpoint" and e.step is not None]
+    saved = [step for step, _ in analysis.run.events.moments("checkpoint") if step is not None]
     kept = saved[-1] if saved else None
     seconds, steps = work.take(work.steps > kept if kept is not None else np.ones(len(work.steps), np.bool_))
     if not steps and not seconds > 0:

@@ -10,6 +10,7 @@ from hrmdoc.examination.nodes import build
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.watching import strongest
+from hrmdoc.record.events import Events
 from hrmdoc.record.records import Event, Fact, Line, Points, Tick
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
@@ -296,5 +297,5 @@ def test_events_are_described_by_the_first_and_the_last_of_those_that_count() ->
     assert (found.first_step, found.first_time, found.rank) == (5, 50.0, 5)
     assert (found.last_step, found.file, found.line, found.values) == (9, "x.log", 9, {"detail": "at 9"})
     assert found.count == 3
-    where.run.events[:] = [Event("restart", "x.log", 1, 1)] * 2
+    where.run.events = Events([Event("restart", "x.log", 1, 1)] * 2)
     assert build(when, "x").evaluate(where).first_time is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -71,7 +73,9 @@ def test_every_shipped_check_holds_at_the_same_moments_taken_together_and_one_by
             continue
         whole = scene(values, n)
         try:
-            together = along(check, whole.facts, Courses(whole, np.arange(n)).ask, n) == 1
+            together = (
+                along(check, whole.facts, partial(Courses(whole, np.arange(n)).ask, slice(0, n)), n) == 1
+            )
         except Timeless:
             return
         alone = [holds(check, scene(values, stop)) for stop in range(1, n + 1)]
@@ -141,4 +145,19 @@ def test_no_prefix_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_missing_decides_only_where_its_branch_is_taken(text: str, held: list[int]) -> None:
     where = scene({"train.loss": np.array([3.0, 1.0, 0.5])}, 3)
-    assert (along(text, where.facts, Courses(where, np.arange(3)).ask, 3) == 1).tolist() == held
+    assert (
+        along(text, where.facts, partial(Courses(where, np.arange(3)).ask, slice(0, 3)), 3) == 1
+    ).tolist() == held
+
+
+def test_what_an_onset_asked_for_is_let_go() -> None:
+    n = 100_000
+    where = scene({"train.loss": np.linspace(3, 1, n)}, n)
+    series = where.run.best("train.loss")
+    assert series is not None
+    tracemalloc.start()
+    step, _ = onset(compile_expression("last(train.loss) < 2 and max_of(train.loss) > 2"), where, [series])
+    left, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert step == n // 2
+    assert left < 4 * n

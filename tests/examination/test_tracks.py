@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import (
-    Rewinds,
-    counts_lines,
-    launched,
-    paired,
-    paired_by_run,
-    phases,
-    rewinds,
-)
+from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, phases, rewinds
 
 
 def ints(*values: int) -> np.ndarray:
@@ -55,39 +47,6 @@ def test_folds_whose_values_begin_anew_are_fresh_starts_however_many() -> None:
 def test_short_stretches_are_no_folds() -> None:
     steps = np.concatenate([np.arange(0, 20, 5)] * 6)
     assert rewinds(steps, np.tile([3.0, 2.0, 1.5, 1.0], 6)).wraps
-
-
-def test_each_run_of_a_file_is_paired_by_itself() -> None:
-    steps, other = ints(1, 2, 1, 2), ints(1, 2, 1, 2)
-    values, beside = np.array([9.0, 2.0, 3.0, -4.0]), np.array([5.0, 6.0, 7.0, 8.0])
-    pairs = paired_by_run((steps, values, (2,)), (other, beside, (2,)), closed=True)
-    assert pairs.tolist() == [[9, 5], [2, 6], [3, 7], [-4, 8]]
-    waiting = paired_by_run((steps, values, (2,)), (other[:3], beside[:3], (2,)), closed=False)
-    assert waiting.tolist() == [[9, 5], [2, 6], [3, 7]]
-
-
-def test_a_pair_holds_the_mean_of_the_other_role_since_the_point_before() -> None:
-    pairs = paired(ints(10, 20), np.array([1.0, 2.0]), np.arange(1, 21), np.arange(1.0, 21.0), closed=True)
-    assert pairs[:, 0].tolist() == [1.0, 2.0]
-    assert pairs[:, 1].tolist() == [np.mean(np.arange(1, 11)), np.mean(np.arange(11, 21))]
-
-
-def test_a_pair_waits_until_the_other_role_has_reached_its_step() -> None:
-    steps, values = ints(10, 20), np.array([1.0, 2.0])
-    early = paired(steps, values, np.arange(1, 15), np.ones(14), closed=False)
-    assert len(early) == 1
-    assert len(paired(steps, values, np.arange(1, 15), np.ones(14), closed=True)) == 2
-
-
-def test_non_finite_companions_do_not_enter_the_mean() -> None:
-    pairs = paired(ints(3), np.array([1.0]), ints(1, 2, 3), np.array([2.0, np.nan, 4.0]), closed=True)
-    assert pairs[0, 1] == 3.0
-
-
-def test_a_point_before_the_other_role_began_has_no_companion() -> None:
-    pairs = paired(ints(1, 5), np.array([1.0, 2.0]), ints(4, 5), np.array([7.0, 9.0]), closed=True)
-    assert np.isnan(pairs[0, 1])
-    assert pairs[1, 1] == 8.0
 
 
 @pytest.mark.parametrize(("step", "phase"), [(5, 0), (10, 0), (11, 1), (99, 1), (100, 2), (900, 2), (901, 3)])
@@ -141,16 +100,3 @@ def test_steps_that_rise_by_one_from_the_first_line_are_those_of_lines() -> None
     assert not counts_lines(np.arange(2, 8))
     assert not counts_lines(np.arange(5))
     assert not counts_lines(ints(1, 2, 3, 5, 6, 7))
-
-
-def test_a_point_before_the_first_of_its_companion_stands_beside_nothing() -> None:
-    pairs = paired(ints(0, 5, 9), np.array([1.0, 2.0, 3.0]), ints(5, 7), np.array([10.0, 20.0]), closed=True)
-    np.testing.assert_array_equal(pairs, [[1.0, np.nan], [2.0, 10.0], [3.0, 20.0]])
-
-
-def test_a_stretch_without_finite_values_takes_the_last_of_its_companion() -> None:
-    other = np.array([10.0, 30.0, np.nan, 50.0])
-    pairs = paired(ints(2, 4, 6), np.array([1.0, 2.0, 3.0]), ints(1, 2, 3, 6), other, closed=True)
-    np.testing.assert_array_equal(pairs, [[1.0, 20.0], [2.0, np.nan], [3.0, 50.0]])
-    apart = paired(ints(2, 4), np.array([1.0, 2.0]), ints(1, 2), np.array([10.0, 30.0]), closed=True)
-    np.testing.assert_array_equal(apart, [[1.0, 20.0], [2.0, 30.0]])

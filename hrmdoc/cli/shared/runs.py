@@ -93,8 +93,10 @@ class Runs:
     def only(self) -> AnalysisSession:
         """The one run, read; a run without data where nothing in it can be read."""
         from hrmdoc.analysis import AnalysisSession
+        from hrmdoc.cli.shared.memory import give_back_large_arrays
         from hrmdoc.cli.shared.options import reading
 
+        give_back_large_arrays()
         path = self.paths[0] if len(self.paths) == 1 or not self.groups else self.groups[0].folder
         session = AnalysisSession(path, **self.stated)
         if self._nothing is None:

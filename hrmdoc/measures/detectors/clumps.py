@@ -7,7 +7,7 @@ import numpy as np
 from hrmdoc.measures.base import Detector, FloatArray, IntArray
 from hrmdoc.measures.trailing import Tail
 
-LARGEST = 2  # single batches go wrong in healthy runs; each makes two large differences
+LARGEST = 2  # differences left out: single batches go wrong in healthy runs, and each makes two large ones
 BEYOND = 4.0  # times the scatter that the samples of a point allow
 SAME = 1e-6  # values this close are one, written twice
 DECIDED = 0.02  # accuracies this close to 0 or 1 leave no scatter to look at
@@ -45,13 +45,10 @@ class Clumps(Detector):
         known = np.concatenate([np.full(window - (seen - first), np.nan), joined])
         whole, finest = self._scales(known[window - 1 :])
         points = np.minimum(np.arange(seen, seen + len(values)) + 1, window)
-        rows = np.lib.stride_tricks.sliding_window_view(np.nan_to_num(known), window)[-len(values) :]
         differences = np.diff(known)
         differences[~np.isfinite(differences)] = 0.0  # nothing lies before the first point
-        squares = np.lib.stride_tricks.sliding_window_view(differences**2, window - 1)[-len(values) :]
-        kept = window - 1 - LARGEST
-        spread = np.partition(squares, kept - 1, axis=1)[:, :kept].sum(axis=1) / whole**2
-        mean = rows.sum(axis=1) / points / whole
+        spread = _sum_of_lower(_slid(differences**2, window - 1, len(values))) / whole**2
+        mean = sum(_slid(np.nan_to_num(known), window, len(values)), np.zeros(len(values))) / points / whole
         share = spread / np.maximum(points - 1 - LARGEST, 1) / (2.0 * mean * (1.0 - mean))
         judged = (
             (finest <= self._finest) & (mean > DECIDED) & (mean < 1.0 - DECIDED) & (share > BEYOND * finest)
@@ -69,3 +66,22 @@ class Clumps(Detector):
         self._highest, self._step = float(highest[-1]), float(step[-1])
         whole = np.where(highest[1:] > 1.5, 100.0, 1.0)
         return whole, step / whole
+
+
+def _slid(values: FloatArray, window: int, count: int) -> list[FloatArray]:
+    """The first values of the last `count` windows, their second ones, and so on."""
+    first = len(values) - window - count + 1
+    return [values[first + at : first + at + count] for at in range(window)]
+
+
+def _sum_of_lower(places: list[FloatArray]) -> FloatArray:
+    """What the values of each window sum up to but for its two largest; shape [n] each -> [n]."""
+    largest = np.maximum(places[0], places[1])
+    second = np.minimum(places[0], places[1])
+    total = np.zeros(len(largest))
+    for place in places[2:]:
+        total += np.minimum(second, place)
+        upper = np.maximum(second, place)
+        second = np.minimum(largest, upper)
+        largest = np.maximum(largest, upper)
+    return total

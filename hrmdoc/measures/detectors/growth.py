@@ -34,18 +34,25 @@ class Growth(Detector):
         scores = np.full(len(values), np.nan)
         if len(joined) < self._window:
             return scores
-        windows = np.lib.stride_tricks.sliding_window_view(joined, self._window)
-        known = min(len(values), len(windows))
-        scores[-known:] = self._grown(windows[-known:])
+        known = min(len(values), len(joined) - self._window + 1)
+        scores[-known:] = self._grown(joined[len(joined) - known - self._window + 1 :], known)
         return scores
 
-    def _grown(self, rows: FloatArray) -> FloatArray:
+    def _grown(self, logs: FloatArray, count: int) -> FloatArray:
+        """The answers for the windows that begin at each of the first `count` logarithms, shape [count]: of
+        all windows at once, place after place."""
         n = self._window
         place = np.arange(n) - (n - 1) / 2
         spread = float((place**2).sum())
-        centred = rows - rows.mean(axis=1, keepdims=True)
-        slope = (centred * place).sum(axis=1) / spread
-        rest = (centred**2).sum(axis=1) - slope**2 * spread
+        parts = [logs[at : at + count] for at in range(n)]
+        mean = sum(parts[1:], parts[0]) / n
+        slope, rest = np.zeros(count), np.zeros(count)
+        for at, part in zip(place.tolist(), parts, strict=True):
+            centred = part - mean
+            slope += at * centred
+            rest += centred * centred
+        slope /= spread
+        rest -= slope**2 * spread
         error = np.sqrt(np.maximum(rest, 0.0) / (n - 2) / spread)
         grown: FloatArray = np.sign(slope) * np.maximum(np.abs(slope) - 2.0 * error, 0.0) * (n - 1)
         return grown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hrmdoc.measures.base import Detector, FloatArray, IntArray
-from hrmdoc.measures.trailing import Tail, median
+from hrmdoc.measures.sliding import sliding_median
+from hrmdoc.measures.trailing import Tail
 
 
 class Level(Detector):
@@ -55,7 +56,6 @@ class Level(Detector):
         joined, _ = self._tail.join(values)
         smoothed = np.full(len(values), np.nan)
         if len(joined) >= self._smooth:
-            windows = np.lib.stride_tricks.sliding_window_view(joined, self._smooth)
-            known = min(len(values), len(windows))
-            smoothed[-known:] = median(windows[-known:])
+            known = min(len(values), len(joined) - self._smooth + 1)
+            smoothed[-known:] = sliding_median(joined[len(joined) - known - self._smooth + 1 :], self._smooth)
         return smoothed

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hrmdoc.measures.base import Detector, FloatArray, IntArray
-from hrmdoc.measures.trailing import Tail, median
+from hrmdoc.measures.sliding import sliding_median
+from hrmdoc.measures.trailing import Tail
 
 
 class Ratio(Detector):
@@ -31,6 +32,6 @@ class Ratio(Detector):
         joined, _ = self._tail.join(values[usable, 0] / values[usable, 1])
         known = min(int(usable.sum()), len(joined) - self._smooth + 1)
         if known > 0:
-            windows = np.lib.stride_tricks.sliding_window_view(joined, self._smooth)
-            scores[np.flatnonzero(usable)[-known:]] = median(windows[-known:])
+            medians = sliding_median(joined[len(joined) - known - self._smooth + 1 :], self._smooth)
+            scores[np.flatnonzero(usable)[-known:]] = medians
         return scores

@@ -65,13 +65,13 @@ def from_start(curve: Curve) -> bool:
     return int(steps[0]) <= near
 
 
-@function(course=lambda values: np.full(len(values), values[0]))
+@function(course=lambda values: np.broadcast_to(values[0], len(values)))
 def first(values: FloatArray) -> float:
     """The first value."""
     return float(values[0])
 
 
-@function(course=lambda values: values.copy())
+@function(course=lambda values: values)
 def last(values: FloatArray) -> float:
     """The last value."""
     return float(values[-1])
