@@ -181,8 +181,8 @@ def _name(name: object) -> str:
 def numbers(metrics: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
     """The metrics that are one number each, tensors and arrays of one element among them."""
     for name, value in metrics.items():
-        if type(value) is float:
-            yield str(name), value
+        if type(value) is float and type(name) is str:
+            yield name, value
             continue
         try:
             if isinstance(value, str | bytes):
