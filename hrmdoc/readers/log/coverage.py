@@ -19,22 +19,35 @@ class Coverage:
     def __init__(self) -> None:
         self._lines = 0
         self._numbers = 0
+        self._open = b""
+        """What a line shows so far that no line feed has ended."""
 
     def see(self, data: bytes) -> None:
-        """Takes in whole lines."""
+        """Takes in whole pieces, each ended by a line feed or a carriage return."""
         if self._lines > _MOST_LINES:
             return
-        for drawn in data.split(b"\n"):
-            line = drawn.rstrip(b"\r").rpartition(b"\r")[2]  # what a redraw wrote over was never there
-            self._lines += 1
-            if b"." in line and not any(sign in line for sign in _PASSED_OVER):
-                self._numbers += len(_NUMBER.findall(line))
+        *lines, rest = (self._open + data).split(b"\n")
+        self._lines += len(lines)
+        self._numbers += sum(map(_numbers_on, lines))
+        self._open = _shown(rest) + b"\r" if rest else b""
 
     def shortfall(self, points: int) -> str:
         """What to say when `points` were read: "" when that is most of it, or nothing at all, which is said
         elsewhere."""
-        if not points or self._lines > _MOST_LINES or self._numbers < _FEWEST:
+        numbers = self._numbers + _numbers_on(self._open)
+        if not points or self._lines > _MOST_LINES or numbers < _FEWEST:
             return ""
-        if points >= _LEAST * self._numbers:
+        if points >= _LEAST * numbers:
             return ""
-        return f"of {self._numbers:,} numbers with decimals on its lines {points:,} were read as metrics"
+        return f"of {numbers:,} numbers with decimals on its lines {points:,} were read as metrics"
+
+
+def _shown(line: bytes) -> bytes:
+    """What a line shows at last: what a redraw wrote over was never there."""
+    return line.rstrip(b"\r").rpartition(b"\r")[2]
+
+
+def _numbers_on(line: bytes) -> int:
+    shown = _shown(line)
+    counts = b"." in shown and not any(sign in shown for sign in _PASSED_OVER)
+    return len(_NUMBER.findall(shown)) if counts else 0

@@ -63,7 +63,10 @@ class _Formats:
     def parse(self, log: Log, line: Line, cursor: Cursor) -> Reading | None:
         """The reading of the first format that takes the line."""
         for place, format_ in enumerate(self._known):
-            reading = format_.parse(line, cursor) if _asked(format_, line, cursor) else None
+            asked = format_.KINDS
+            if not (line.kinds & asked or asked == ANYTHING or (asked & METRIC and cursor.measures)):
+                continue
+            reading = format_.parse(line, cursor)
             if reading is None:
                 continue
             if reading.left == "line":
@@ -78,11 +81,6 @@ class _Formats:
         found = self._known.pop(place)
         first = next(at for at, other in enumerate(self._known) if other.ORDER == found.ORDER)
         self._known.insert(first, found)
-
-
-def _asked(format_: Format, line: Line, cursor: Cursor) -> bool:
-    kinds = format_.KINDS
-    return bool(line.kinds & kinds) or kinds == ANYTHING or (bool(kinds & METRIC) and cursor.measures)
 
 
 class Dispatcher:

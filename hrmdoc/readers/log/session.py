@@ -33,6 +33,9 @@ _BEGINNING = 1 << 16
 """Bytes by which a block is judged."""
 _SHORTEST, _LONGEST = 64, 1 << 20
 """Pieces of a stretch that is read by column."""
+_WORTH = 16
+"""Lines of a shape that was just learned, further on in the stretch, for which the others are brought into
+lanes anew."""
 _PART = 16
 """Of so many pieces not one may need a look of its own for that."""
 _SEEN_EACH = scan.TROUBLE | scan.WANTED
@@ -183,14 +186,17 @@ class TextSession:
         outlines.ask(rows)
         for row, start, end, line in block.of(rows):
             shape, kind, known = outlines.shape(row), int(kinds[row]), facts.changed
-            if kind == shape.nothing:
+            if kind == self._shapes.nothing[shape.number]:
                 continue
             layout = shape.layout
             if not self._again(outlines, row, line, kind):
                 self._line(block.data[start:end], line, kind, row, shape)
             if layout is not shape.layout:
                 outlines.forget(shape)
-            elif not self._open and facts.changed == known and not lanes.moved():
+                worth = int(np.count_nonzero(outlines.number[row + 1 : stop] == shape.number)) >= _WORTH
+            else:
+                worth = False
+            if not worth and not self._open and facts.changed == known and not lanes.moved():
                 continue
             lanes.finish(row + 1)
             return row + 1
@@ -258,8 +264,8 @@ class TextSession:
             return
         if outcome.again is not None:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
-        elif not outcome.something and facts.stated == stated:
-            shape.nothing = kinds if self._repeats(raw, kinds) else shape.nothing
+        elif not outcome.something and facts.stated == stated and self._repeats(raw, kinds):
+            self._shapes.nothing[shape.number] = kinds
 
     def _rank_of(self, message: Message) -> int | None:
         """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""

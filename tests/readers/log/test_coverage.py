@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
+
+import pytest
 
 ROWS = "".join(f"epoch {at}, loss: 1.{at:02}\n" for at in range(30))
 
@@ -28,3 +31,10 @@ def test_rates_of_bars_stamps_and_versions_are_no_measures(read: Any) -> None:
 
 def test_a_log_without_a_metric_is_told_elsewhere(read: Any) -> None:
     assert said(read("".join(f"widget came to 1.{at:02}\n" for at in range(99)))) == []
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\n\r"])
+def test_how_a_log_is_cut_changes_nothing_of_what_was_read_of_it(read: Any, end: str) -> None:
+    rows = [f"loss: {at}.5 top{at} 3.25 9.75{end}" for at in range(40)]
+    whole, cuts = "".join(rows), list(accumulate(map(len, rows)))
+    assert said(read(whole + "step 1 loss 0.5\n")) == said(read(whole + "step 1 loss 0.5\n", cuts))

@@ -79,9 +79,11 @@ class ColumnTable(Format):
         return self._row(desc, line.mark, cursor, full)
 
     @staticmethod
-    def any_columns(cursor: Cursor) -> bool:
-        """Whether columns were named."""
-        return bool(cursor.of(_Table).columns)
+    def never_in(desc: str, cursor: Cursor) -> bool:
+        """Whether a description, which was no header, is no row below the columns named last either, nor one
+        of other digits, however full its bar is."""
+        columns = cursor.of(_Table).columns
+        return not columns or ("|" not in desc and _row_of(desc, columns, cursor) is None)
 
     @staticmethod
     def _nameless(cursor: Cursor, text: str) -> None:

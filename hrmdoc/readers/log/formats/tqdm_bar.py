@@ -78,7 +78,7 @@ class TqdmBar(Format):
                 continue
             drawn, numbers = self._drawn(bar)
             self._take(reading, cursor, drawn, bar.n, bar.total, numbers, line.mark)
-            if bare and not tables.any_columns(cursor):
+            if bare and tables.never_in(bar.desc, cursor):
                 reading.again = self._again(bar, drawn, numbers)
         return reading
 

@@ -22,6 +22,8 @@ PIECE_LIMIT = 64 * 1024
 _SLICE = 1 << 20
 _NO_NUMBER = patterns.lazy(r"(-?)(?<![\d.])1\.#(INF|IND|QNAN|SNAN)\d{0,16}")
 """How programs built by older compilers of Microsoft spell what is no number."""
+_FEW = 16
+"""Pieces that are looked up at first; whoever asks may leave after a few of thousands."""
 
 
 class Block(Struct, frozen=True):
@@ -50,10 +52,14 @@ class Block(Struct, frozen=True):
         return behind if self.feeds is None else int(np.searchsorted(self.feeds, behind))
 
     def of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
-        """Number, start, end and line of some pieces."""
-        starts, ends = self.bounds(rows)
-        lines = self.first + (rows if self.feeds is None else self.feeds[rows])
-        return zip(rows.tolist(), starts.tolist(), ends.tolist(), lines.tolist(), strict=True)
+        """Number, start, end and line of some pieces, looked up as far as they are asked for."""
+        begin, count = 0, _FEW
+        while begin < len(rows):
+            some = rows[begin : begin + count]
+            starts, ends = self.bounds(some)
+            lines = self.first + (some if self.feeds is None else self.feeds[some])
+            yield from zip(some.tolist(), starts.tolist(), ends.tolist(), lines.tolist(), strict=True)
+            begin, count = begin + count, 2 * count
 
 
 class Splitter:

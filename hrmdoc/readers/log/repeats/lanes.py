@@ -32,25 +32,31 @@ if TYPE_CHECKING:
 _FEW = 4
 """Lines of one shape, or of one lane, that are as soon read one by one."""
 
+_NO_ROW = 1 << 62
 Cursors = dict[int | None, Cursor]
 
 
 class Lane(Struct):
-    """The lines of one rank that wait."""
+    """The lines of one rank that wait: `every` group of them, and from which row on none was taken yet."""
 
     cursor: Cursor
     mode: tuple[Hashable, ...]
     every: list[Rows] = field(default_factory=list)
     come_to: int = 0
+    next: int = -1
+    """The first row that waits; -1 before the first is taken."""
 
     def take(self, row: int) -> list[Rows]:
         """The lines before a row of the block that were not taken yet."""
-        found = []
+        if row <= self.next:
+            return []
+        found, behind = [], [_NO_ROW]
         for rows in self.every:
-            begin, end = np.searchsorted(rows.rows, (self.come_to, row)).tolist()
+            begin, end = rows.rows.searchsorted((self.come_to, row)).tolist()
             if begin < end:
                 found.append(rows.of(slice(begin, end)))
-        self.come_to = max(self.come_to, row)
+            behind += rows.rows[end : end + 1].tolist()
+        self.come_to, self.next = max(self.come_to, row), min(behind)
         return found
 
 

@@ -50,13 +50,10 @@ class Shape(Struct):
 
     Attributes:
         kinds: what its lines may be about by their words without digits, see `scan`.
-        nothing: lines about no more and no less than this give nothing and change nothing; -1 where none is
-            known to.
     """
 
     number: int
     kinds: int = -1
-    nothing: int = -1
     layout: Layout | None = None
     layouts: int = 0
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
@@ -142,15 +139,8 @@ class Outlines:
 
     def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
         """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
-        every, own = self._shapes.every, kinds[first:stop]
-        if stop - first < len(self._used):
-            nothing = np.array(
-                [every[number].nothing for number in self.number[first:stop].tolist()], np.int64
-            )
-        else:
-            of_each = np.array([every[number].nothing for number in self._used.tolist()], np.int64)
-            nothing = of_each[self._back[first:stop]]
-        speaks: NDArray[np.bool_] = (own != 0) & (own != nothing)
+        own = kinds[first:stop]
+        speaks: NDArray[np.bool_] = (own != 0) & (own != self._shapes.nothing[self.number[first:stop]])
         return speaks
 
     def ask(self, rows: Ints) -> None:
@@ -266,10 +256,13 @@ class Shapes:
 
     Attributes:
         every: the shapes by their numbers.
+        nothing: for each number, lines about no more and no less than this give nothing and change nothing;
+            -1 where none is known to.
     """
 
     def __init__(self) -> None:
         self.every: list[Shape] = []
+        self.nothing: Ints = np.full(64, -1, np.int64)
         self._known: dict[bytes, int] = {}
 
     def of(self, outlines: list[bytes]) -> tuple[Ints, list[int]]:
@@ -277,6 +270,7 @@ class Shapes:
         next call."""
         if len(self.every) > _MOST_SHAPES:
             self.every.clear()
+            self.nothing.fill(-1)
             self._known.clear()
         known = self._known
         numbers = np.fromiter(map(known.get, outlines, repeat(-1)), np.int64, len(outlines))
@@ -290,4 +284,6 @@ class Shapes:
                 if len(outlines[row]) <= LONGEST:
                     known[outlines[row]] = number
             numbers[row] = number
+        if len(self.every) > len(self.nothing):
+            self.nothing = np.concatenate((self.nothing, np.full(len(self.every), -1, np.int64)))
         return numbers, new
