@@ -62,11 +62,14 @@ class _Formats:
 
     def parse(self, log: Log, line: Line, cursor: Cursor) -> Reading | None:
         """The reading of the first format that takes the line."""
+        measures: bool | None = None  # known until another format has looked at the line
         for place, format_ in enumerate(self._known):
             asked = format_.KINDS
-            if not (line.kinds & asked or asked == ANYTHING or (asked & METRIC and cursor.measures)):
-                continue
-            reading = format_.parse(line, cursor)
+            if not (line.kinds & asked or asked == ANYTHING):
+                measures = cursor.measures if measures is None else measures
+                if not (measures and asked & METRIC):
+                    continue
+            reading, measures = format_.parse(line, cursor), None
             if reading is None:
                 continue
             if reading.left == "line":

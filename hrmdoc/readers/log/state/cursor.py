@@ -127,12 +127,12 @@ class Cursor(Struct):
     @property
     def open(self) -> bool:
         """Whether something that goes over several lines has not ended."""
-        return any(state.open for state in self.opening)
+        return True in [state.open for state in self.opening]
 
     @property
     def measures(self) -> bool:
         """Whether what is open makes any line one that may be about metrics."""
-        return any(state.MEASURES and state.open for state in self.opening)
+        return True in [state.open for state in self.opening if state.MEASURES]
 
     @property
     def mode(self) -> tuple[Hashable, ...]:
