@@ -50,6 +50,11 @@ _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_se
 _PERPLEXITY = frozenset({"perplexity", "ppl"})
 _BY_REWARD = frozenset({"grpo", "gdpo", "rloo", "ppo", "reinforce", "ebft", "dapo", "gspo"})
 _BY_PREFERENCE = frozenset({"dpo", "ipo", "kto", "orpo", "simpo", "cpo"})
+_SHORT = {
+    "rl.kl": frozenset({"kl", "kld", "kldiv", "divergence", "kl_divergence", "kl-divergence"}),
+    "rl.value_loss": frozenset({"v_loss"}),
+}
+"""Names that a training by reward shares with others; `approx_kl` and `value_loss` are its own."""
 FROM_THE_START = 2e-3
 """Learning rate above which nobody fine-tunes a language model, not by an adapter either."""
 
@@ -102,11 +107,11 @@ def _by_roles(roles: Mapping[str, str]) -> tuple[Kind, str] | None:
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
-    """Whether other trainings log the same: an entropy, an epsilon, which private training has too, and a
-    divergence that is called no more than that, as autoencoders do."""
-    return role in ("rl.entropy", "rl.exploration") or (
-        role == "rl.kl" and _name_words(metric)[-1] in ("kl", "kld")
-    )
+    """Whether other trainings log the same: an entropy, an epsilon, which private training has too, a
+    divergence that is called no more than that, as autoencoders do, and a loss of one letter."""
+    if role in ("rl.entropy", "rl.exploration"):
+        return True
+    return _name_words(metric)[-1] in _SHORT.get(role, ())
 
 
 def _by_words(

@@ -77,6 +77,7 @@ def test_words_stand_between_separators_and_where_capitals_begin() -> None:
         (["Loss_D", "Loss_G"], {"Loss_D": None, "Loss_G": None}),
         (["loss/gan_loss"], {"loss/gan_loss": None}),
         (["kld_loss"], {"kld_loss": None}),
+        (["loss/dis_loss"], {"loss/dis_loss": None}),
         (["loss/gan_loss", "seg_loss"], {"loss/gan_loss": None, "seg_loss": None}),
         (["sac_critic_loss_now"], {"sac_critic_loss_now": None}),
     ],
