@@ -73,9 +73,12 @@ def test_without_unicode_signs_are_spelt_in_ascii(spawn: Command, sick: Path) ->
     ],
 )
 def test_errors_have_one_style_and_a_way_out(
-    hrmdoc: Command, sick: Path, words: list[str], said: str
+    hrmdoc: Command, sick: Path, words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del sick
+    monkeypatch.setenv(
+        "AWS_EC2_METADATA_DISABLED", "true"
+    )  # where s3fs is installed, nobody is asked for credentials
     done = hrmdoc(*words)
     assert (done.status, done.out) == (2, "")
     assert said in done.err

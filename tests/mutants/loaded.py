@@ -28,7 +28,9 @@ def _changed(mutant: Mutant) -> list[tuple[FunctionType, CodeType]]:
     codes = {
         (one.co_qualname, one.co_firstlineno): one for one in _codes(compile(mutated(mutant), file, "exec"))
     }
-    every = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+    every = [
+        one for one in gc.get_objects() if type(one) is FunctionType
+    ]  # asked of proxies, these load or warn
     inside = [one for one in every if one.__code__.co_filename == file]
     found = [(one, codes.get((one.__code__.co_qualname, one.__code__.co_firstlineno))) for one in inside]
     return [

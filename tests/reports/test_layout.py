@@ -12,7 +12,7 @@ from hrmdoc.reports.layout import cell, put, safe
 
 
 @pytest.mark.parametrize(
-    "text", ["::set-output name=x::y", "x" * 60 + " ::error::y", "x" * 40 + "::error::y"]
+    "text", ["::set-output name=x::y", "x" * 35 + " ::error::y", "x" * 40 + "::error::y"]
 )
 def test_no_line_begins_with_a_command_of_a_build(text: str) -> None:
     out = io.StringIO()

@@ -58,9 +58,15 @@ def store(path: str) -> AbstractFileSystem:
 
 def _instead(path: str) -> str:
     """What makes a store readable, or brings one object here."""
+    piped = _piped(path)
+    return "pip install 'hrmdoc[remote]'" + (f", or: {piped}" if piped else "")
+
+
+def _piped(path: str) -> str:
+    """How the store's own program hands one object over; "" where none is known."""
     copying = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
     fetch = copying.get(path.partition("://")[0], "")
-    return "pip install 'hrmdoc[remote]'" + (f", or: {fetch} | hrmdoc analyze -" if fetch else "")
+    return f"{fetch} | hrmdoc analyze -" if fetch else ""
 
 
 def resolved(path: str) -> list[str]:
@@ -172,8 +178,9 @@ class _stated:  # noqa: N801 (reads as a statement)
             raise UsageError(f"cannot be reached: {what}", file=self._path, hint=_instead(self._path))
         if self._as_os_error:
             raise OSError(5, what)
-        missing = isinstance(error, FileNotFoundError)
-        raise InputError("no such file or folder" if missing else f"cannot be read: {what}", file=self._path)
+        if isinstance(error, FileNotFoundError):
+            raise InputError("no such file or folder", file=self._path)
+        raise InputError(f"cannot be read: {what}", file=self._path, hint=_piped(self._path) or None)
 
 
 def _entry(path: str, details: Mapping[str, Any]) -> Entry:
