@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.services import free_port, running
+from tests.services import free_port, needed, running
 from tests.waiting import until
 
 pytest.importorskip("tensorboard", reason="tensorboard is not installed")
@@ -149,19 +149,16 @@ def test_tensorboard_starts_without_the_rules_being_read() -> None:
 
 @pytest.mark.chromium
 def test_the_tab_shows_the_worst_run_and_another_by_the_keyboard(server: Server, tmp_path: Path) -> None:
-    pytest.importorskip("selenium", reason="selenium is not installed")
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("there is no chromium with its chromedriver")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.keys import Keys
 
     options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
+    options.binary_location = needed("chromium")
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"):
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=Service(needed("chromedriver")))
     try:
         driver.get(f"{server.base}/#hrmdoc")
         until(lambda: bool(driver.find_elements("tag name", "iframe")))

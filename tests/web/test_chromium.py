@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 import hrmdoc
 from hrmdoc.reports import review
+from tests.services import needed
 from tests.web.conftest import write_runs
 from tests.web.serving import served
-
-selenium = pytest.importorskip("selenium", reason="selenium is not installed")
-if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    pytest.skip("there is no chromium with its chromedriver", allow_module_level=True)
-
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 pytestmark = pytest.mark.chromium
 PATIENCE_S = 40
@@ -73,12 +68,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     home = tmp_path_factory.mktemp("chromium")
     runs = write_runs(home / "runs")
     options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
+    options.binary_location = needed("chromium")
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={home / 'profile'}"):
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with served("--allow-apply", runs, home=home) as (_, address):
-        driver = webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
+        driver = webdriver.Chrome(options=options, service=Service(needed("chromedriver")))
         try:
             yield Browser(driver, address, runs)
         finally:
