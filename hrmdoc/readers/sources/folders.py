@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from hrmdoc.readers.sources.rivals import are_rivals
 from hrmdoc.readers.sources.source import Source
 from hrmdoc.readers.support import names
 from hrmdoc.text import patterns
@@ -64,6 +65,8 @@ def _runs_of(
     runs = {child: inside for child, inside in children.items() if _is_run(parent, child, inside)}
     if len(runs) < 2:
         runs = _alike(children, direct)
+    if len(runs) < 2:
+        runs = _rivals(children, direct)
     apart = len(runs) > 1 and not is_one_trainer(parent, states) and not _one_logger(runs.values())
     return runs if apart else {}
 
@@ -123,6 +126,23 @@ def _alike(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dict
     }
 
 
+def _rivals(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dict[str, list[Source]]:
+    """Children whose records tell different courses of the same metric, such as `resnet/a.log` beside
+    `vit/b.log`, or folders that are numbered from another number than a rank's 0."""
+    names_of = {child: child.rpartition("/")[2] for child in inside}
+    ranks = "0" in names_of.values()
+    found = {
+        child: records
+        for child, sources in inside.items()
+        if (records := [one for one in sources if one.reader in _RECORDS])
+        and not names.is_torchrun_part(sources[0].path)
+        and not _PART.fullmatch(names_of[child])
+        and (not _PIECE.fullmatch(names_of[child]) or (names_of[child].isdigit() and not ranks))
+    }
+    beside = any(source.reader in _RECORDS for source in direct)
+    return {child: inside[child] for child in found} if not beside and are_rivals(found.values()) else {}
+
+
 def _shapes(child: str, sources: Sequence[Source]) -> set[tuple[str, str]]:
     """Reader and name below the folder of every record in a folder that may be that of a run."""
     name = child.rpartition("/")[2]
@@ -146,6 +166,11 @@ def is_part(folder: str) -> bool:
 def is_run_name(name: str) -> bool:
     """Whether loggers give runs such names."""
     return _RUN_NAME.fullmatch(name) is not None
+
+
+def is_flat(sources: Iterable[Source]) -> bool:
+    """Whether all files lie in one folder."""
+    return len({source.path.replace("\\", "/").rpartition("/")[0] for source in sources}) == 1
 
 
 def home_of(path: str) -> str:

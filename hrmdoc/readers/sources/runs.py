@@ -18,6 +18,7 @@ from hrmdoc import readers
 from hrmdoc.readers.sources import find, folders, groups, remote
 from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.readers.sources.groups import RunGroup
+from hrmdoc.readers.sources.rivals import are_rivals
 from hrmdoc.readers.sources.source import STDIN, Source
 from hrmdoc.readers.support import names
 from hrmdoc.readers.tables.labels import metric_of
@@ -131,10 +132,17 @@ def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list
     owner = {} if alone or len(sources) < 2 else folders.owned(sources)
     if owner:
         return _owned(sources, owner)
-    stems = {_stem(source) for source in folders.parted(sources)[0]}
-    if alone or not stems or (len(stems) > 1 and all(map(folders.is_run_name, stems))):
+    if alone or _apart_by_name_or_course(sources):
         return [], list(sources)
     return [groups.group_of(folder, sources)], []
+
+
+def _apart_by_name_or_course(sources: Sequence[Source]) -> bool:
+    """Whether the files of a folder name runs, or tell several; also where none is a record."""
+    stems = _gathered(folders.parted(sources)[0], _stem)
+    if len(stems) > 1 and all(folders.is_run_name(str(stem)) for stem in stems):
+        return True
+    return not stems or (folders.is_flat(sources) and are_rivals(stems.values()))
 
 
 def _is_folder(path: str, sources: Sequence[Source]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
-from hrmdoc.readers import discover, runs_in, runs_note
+from hrmdoc.readers import discover, runs_below, runs_in, runs_note
 from tests.readers.feeding import database
 
 ROWS = "step,loss\n" + "".join(f"{step},{2.0 / (step + 1)}\n" for step in range(8))
@@ -190,3 +190,56 @@ def test_weights_that_a_resume_into_the_next_version_lost_are_noticed(tmp_path: 
     assert {"resume-loss-jump", "loss-begins-anew"} & {
         symptom.id for symptom in session.diagnose(closed=True).present
     }
+
+
+def tell(root: Path, *names: str, like: str = "step {step} loss: {loss:.4f}\n", same: bool = False) -> Path:
+    """Files of a course each, no two alike unless they are to be the `same`."""
+    for age, name in enumerate(names):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scale = 1.0 if same else 1.0 + 0.37 * age
+        path.write_text("".join(like.format(step=step, loss=scale / (step + 1)) for step in range(8)))
+        os.utime(path, (1_700_000_000 + age, 1_700_000_000 + age))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("resnet.log", "vit.log"), ["resnet.log", "vit.log"]),
+        (("resnet/a.log", "vit/b.log"), ["resnet", "vit"]),
+        (("0012/train.log", "0013/train.log"), ["0012", "0013"]),
+        (("1/train.log", "2/train.log"), ["1", "2"]),
+    ],
+)
+def test_logs_that_tell_other_courses_of_one_metric_are_runs(
+    tmp_path: Path, names: tuple[str, ...], expected: list[str]
+) -> None:
+    found = runs_below(tell(tmp_path, *names))
+    assert [group.folder.rpartition("/")[2] for group in found] == expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("0/train.log", "1/train.log"),
+        ("gpu0/train.log", "gpu1/train.log"),
+        ("train.log", "heldout/m.log"),
+        ("train.log", "val.log"),
+        ("checkpoint-10/a.log", "checkpoint-20/b.log"),
+    ],
+)
+def test_logs_of_ranks_parts_and_checkpoints_stay_together_whatever_they_tell(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    assert len(runs_below(tell(tmp_path, *names))) == 1
+
+
+def test_logs_that_say_the_same_or_speak_of_other_things_are_one_run(tmp_path: Path) -> None:
+    assert len(runs_below(tell(tmp_path / "same", "console.log", "kept.log", same=True))) == 1
+    other = tell(tmp_path / "other", "resnet.log")
+    tell(other, "debug.log", like="worker {step} took {loss:.4f} s\n")
+    assert len(runs_below(other)) == 1
+    rounded = tell(tmp_path / "rounded", "short.log", same=True)
+    tell(rounded, "long.log", like="step {step} train loss = {loss:.12f}\n", same=True)
+    assert len(runs_below(rounded)) == 1
