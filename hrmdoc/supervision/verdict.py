@@ -15,6 +15,7 @@ from typing import Literal
 from hrmdoc import readers, systems
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.examination.symptom import Symptom
 from hrmdoc.live.incidents import Incident
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import headline
@@ -130,7 +131,7 @@ def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
         return Verdict("OK", f"the run finished{_at(step)}; {_because(analysis, cause)}", step=step)
     return Verdict(
         CALLS[means],
-        f"{safe(symptom.title, 160)}{_at(step)}; {_because(analysis, cause)}",
+        f"{safe(symptom.title, 160)}{_from(symptom, step)}; {_because(analysis, cause)}",
         "hung" if hung else symptom.id,
         cause.cause,
         round(cause.probability, 4),
@@ -222,6 +223,14 @@ def _signal(status: int | None) -> str:
         return f"it was ended by {signal.Signals(number).name}"
     except ValueError:
         return f"it ended with exit status {status}"
+
+
+def _from(symptom: Symptom, step: int | None) -> str:
+    """When the run had it: what began before the last step says since when."""
+    begun = symptom.first_step
+    if begun is None or step is None or begun >= step or symptom.signature_role is not None:
+        return _at(step)
+    return f" from step {begun}, to the end at step {step}"
 
 
 def _at(step: int | None) -> str:

@@ -21,6 +21,7 @@ from hrmdoc.supervision.verdict import STATUS, verdict
 
 pytestmark = pytest.mark.usefixtures("apart")
 
+LOST = "".join(f"step {i} | loss nan\n" for i in range(21, 30))
 CURVE = "".join(f"step {i} | loss {3 - i / 20:.2f}\n" for i in range(1, 21))
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
@@ -121,6 +122,7 @@ def test_a_cause_that_says_nothing_does_not_bring_about_a_restart() -> None:
     ("text", "words", "status", "said"),
     [
         (CURVE + OOM, (), 12, "FIX FIRST: GPU memory ran out at step 20; "),
+        (CURVE + LOST, (), 12, "FIX FIRST: Loss is NaN or infinite from step 21, to the end at step 29; "),
         (CURVE, ("--status", "0:9"), 10, "RESTART: it was ended by SIGKILL at step 20"),
         (CURVE, ("--status", "0"), 0, "OK: the run finished at step 20"),
         (CURVE + XID, ("--status", "1"), 11, "RESTART ELSEWHERE: "),
