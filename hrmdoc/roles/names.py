@@ -72,6 +72,7 @@ _PART_OF_LOSS = frozenset(
     """
     kl kld kldiv wgan lsgan
     aux auxiliary z balance balancing load reg regularization penalty l1 l2 commit commitment vq disc dis
+    gail curiosity alpha temperature ent
     discriminator gen generator g d adv adversarial gan contrastive entropy value vf policy pg critic actor
     router moe distill teacher distillation weight ortho orthogonal sparsity smooth consistency perceptual
     lpips style content cycle identity box cls dfl obj objectness rpn mask bbox giou iou seg pose kobj dice
