@@ -39,7 +39,7 @@ def _moves(series: Series) -> bool:
 
 
 def _lost(series: Series, *, ever: bool) -> bool:
-    """Whether the end of a series is no number; `ever`: it must have been one before, all but now and then."""
+    """Whether the end of a series is no number; `ever`: it must have been one before, but now and then."""
     finite = np.isfinite(series.values)
     sound = np.flatnonzero(finite)
     if not len(sound):
