@@ -95,7 +95,7 @@ _LAST_WORD = {
     "gradnorm": "grad_norm",
     "lr": "lr",
 }
-_AT = patterns.lazy(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
+_AT = patterns.lazy(r"^(?:recall|precision|prec|r|p|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
 """Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for
 recall."""
 _ERRORS = frozenset({"error", "err"})
