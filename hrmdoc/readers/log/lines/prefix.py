@@ -20,8 +20,8 @@ _DATE = patterns.lazy(
 _US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
 _HALF_DAY = patterns.lazy(r"\d\d/\d\d \d\d:\d\d:\d\d [AP]M(?=\s)")
-"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines. Lines that differ in digits alone are
-timed by those, which do not tell the half of the day, so it gives no time."""
+"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines. Lines that differ in digits alone
+are timed by those, which do not tell the half of the day, so it gives no time."""
 _SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
 _CLOCK = patterns.lazy(rf"{CLOCK}{FRACTION}(?=\s|\])")
 _GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
