@@ -34,22 +34,29 @@ def only_reward(roles: Mapping[str, str | None]) -> dict[str, RoleGuess]:
     Args:
         roles: metric -> its role by its name, of those of which the user says nothing.
     """
-    known = {role for role in roles.values() if role is not None}
     words = {name: set(words_of(name)) for name in roles}
-    plays = any(said & _PLAYED for said in words.values()) and not any(
-        role.startswith("eval.") or role == "train.accuracy" for role in known
-    )
-    if "rl.reward" in known or not ("rl.exploration" in known or plays):
+    acts = "rl.exploration" in roles.values() or _plays(roles, words)
+    if "rl.reward" in roles.values() or not acts:
         return {}
-    unknown = {name: said for name, said in words.items() if roles[name] is None}
-    scores = [name for name, said in unknown.items() if said & _RETURNS]
-    scores = scores or [name for name, said in unknown.items() if any(won <= said for won in _SHARES_WON)]
+    scores = _scores({name: words[name] for name, role in roles.items() if role is None})
     averaged = [name for name in scores if words[name] & _AVERAGED]
     tested = [name for name in scores if words[name] & _TESTED]
     for chosen in (scores, averaged, tested):
         if len(chosen) == 1:
             return {chosen[0]: RoleGuess("rl.reward", guessed=True)}
     return {}
+
+
+def _plays(roles: Mapping[str, str | None], words: Mapping[str, set[str]]) -> bool:
+    """Whether a run counts what it played and is judged by no accuracy and on no held-out data."""
+    judged = any(role and (role.startswith("eval.") or role == "train.accuracy") for role in roles.values())
+    return not judged and any(said & _PLAYED for said in words.values())
+
+
+def _scores(words: Mapping[str, set[str]]) -> list[str]:
+    """The names of scores, or else of shares that were won."""
+    scores = [name for name, said in words.items() if said & _RETURNS]
+    return scores or [name for name, said in words.items() if any(won <= said for won in _SHARES_WON)]
 
 
 def only_losses(

@@ -87,17 +87,22 @@ class RoleMap:
         changed = here != self._here or taken != self._taken
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
-        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
-        strange = out_of_place(unstated, by_reward or _trains_by_reward(known))
-        unstated |= dict.fromkeys(strange)
-        rewarded = {} if "rl.reward" in taken else only_reward(unstated)
-        losses = only_losses(unstated, self._families, taken | ({"rl.reward"} if rewarded else set()))
-        alone = {name: RoleGuess(None) for name in strange}
-        alone |= rewarded | losses | scores_of_evaluation(unstated, metrics)
+        alone = self._by_others(metrics, by_reward or _trains_by_reward(known))
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True
         return False
+
+    def _by_others(self, metrics: Mapping[str, int], by_reward: bool) -> dict[str, RoleGuess]:
+        """What the other metrics of the run tell of those whose names do not."""
+        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
+        strange = out_of_place(unstated, by_reward)
+        unstated |= dict.fromkeys(strange)
+        rewarded = {} if "rl.reward" in self._taken else only_reward(unstated)
+        taken = self._taken | ({"rl.reward"} if rewarded else set())
+        losses = only_losses(unstated, self._families, taken)
+        alone = {name: RoleGuess(None) for name in strange}
+        return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
 
     @property
     def stated(self) -> Collection[str]:
