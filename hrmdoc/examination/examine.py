@@ -121,7 +121,9 @@ class Examination:
         seen = self._named_by()
         if seen != self._named:
             self._canonical = roles.canonical(self.run, self.book)
-            roles.settle(self.run, str(self._known(self._canonical).get("run.framework") or "unknown"))
+            known = self._known(self._canonical)
+            framework = str(known.get("run.framework") or "unknown")
+            roles.settle(self.run, framework, by_reward=roles.by_settings(known) is not None)
             roles.classify(self.run, self._families)
             self._named = seen
         self._tables.leave_out(self.run)

@@ -34,7 +34,7 @@ TITLE = "JSON histories and results"
 WHOLE = True
 
 _METRIC = patterns.lazy(
-    rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
+    rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|return|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
     rb"\s*:\s*(\[|-?\d|NaN|-?Infinity|null|\{)",
     re.IGNORECASE,
 )
@@ -49,11 +49,12 @@ _LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
 _DOWNLOADED = patterns.lazy(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,")
 _NUMBERS = patterns.lazy(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,")
 _COUNTED = patterns.lazy(
-    rb'\s*\[\s*\{\s*"(?:epoch|step|iteration|iter|round|global_step)"\s*:\s*\d{1,12}'
+    rb'\s*(?:\{\s*"\w{1,40}"\s*:\s*)?\[\s*\{'
+    rb'\s*"(?:epoch|step|iteration|iter|round|global_step|episode|ep|generation)"\s*:\s*\d{1,12}'
     rb'\s*,\s*"[\w ./-]{1,60}"\s*:\s*-?\d',
     re.IGNORECASE,
 )
-"""A list of objects that count, whatever they measure."""
+"""A list of objects that count, whatever they measure, by itself or under a name."""
 _SPLIT_TABLE = patterns.lazy(
     rb'"columns"\s*:\s*\[[^\]]{0,2000}"[^"\]]{0,60}(?:loss|acc|reward)[^"\]]{0,40}"', re.IGNORECASE
 )

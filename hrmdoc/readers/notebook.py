@@ -33,13 +33,13 @@ _TAG = patterns.lazy(r"<[^<>]{0,500}>")
 
 
 def sniff(path: Path, head: bytes) -> float:
-    """By the keys that every notebook begins with."""
-    named = path.suffix == ".ipynb"
-    return (
-        0.95
-        if head.lstrip()[:1] == b"{" and b'"cells"' in head and (named or b'"cell_type"' in head)
-        else 0.0
-    )
+    """By the keys that every notebook begins with; what a front end keeps of its widgets may stand before the
+    cells."""
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"{":
+        return 0.0
+    if path.suffix == ".ipynb" and any(key in head for key in (b'"cells"', b'"nbformat"', b'"metadata"')):
+        return 0.95
+    return 0.95 if b'"cells"' in head and b'"cell_type"' in head else 0.0
 
 
 def open_session(context: Context) -> Whole:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hrmdoc.roles.canonical import canonical
 from hrmdoc.roles.families import Families, classify
 from hrmdoc.roles.framework import detect
-from hrmdoc.roles.kind import infer_kind, infer_phase
+from hrmdoc.roles.kind import by_settings, infer_kind, infer_phase
 from hrmdoc.roles.metrics import RoleMap, settle
 from hrmdoc.roles.stated import absent_metrics, check_stated
 from hrmdoc.roles.sweeps import Tables
@@ -19,6 +19,7 @@ __all__ = [
     "RoleMap",
     "Tables",
     "absent_metrics",
+    "by_settings",
     "canonical",
     "check_stated",
     "classify",

@@ -1,6 +1,6 @@
 """What no table knows by its name and the other metrics tell: the loss of a run that has no other
-(`seg_loss`, or `CE T` beside `CE V`), and the score of a game that is explored at random (`Average Score`
-beside `Epsilon`)."""
+(`seg_loss`, or `CE T` beside `CE V`), and the score of a game that is explored at random or counted by what
+was played (`Average Score` beside `Epsilon`, `test/success_rate` beside `test/episode`)."""
 
 from __future__ import annotations
 
@@ -12,32 +12,51 @@ from hrmdoc.roles.families import Families, words_of
 _WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
 _OF_ONE_SIDE = frozenset(
     """
-    g d gen generator disc discriminator dis adv adversarial gan wgan lsgan real fake actor policy pi alpha kl
-    kld kldiv critic value vf q qf td entropy ent aux auxiliary reg regularization penalty gp commitment
-    commit vq codebook router balance balancing ponder
+    g d gen generator disc gail curiosity discriminator dis adv adversarial gan wgan lsgan real fake actor
+    policy pi alpha kl kld kldiv critic value vf q qf td entropy ent aux auxiliary reg regularization penalty
+    gp commitment commit vq codebook router balance balancing ponder
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 """Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""
 
 _RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns"})
+_SHARES_WON = (frozenset({"success", "rate"}), frozenset({"win", "rate"}))
+_PLAYED = frozenset({"episode", "episodes", "frame", "frames"})
+"""What is counted where a policy acts."""
+_TESTED = frozenset({"test", "eval", "evaluation"})
 _AVERAGED = frozenset({"average", "avg", "mean", "ave", "running", "moving", "ma"})
 
 
 def only_reward(roles: Mapping[str, str | None]) -> dict[str, RoleGuess]:
-    """A guessed role for the score of a run that logs its rate of exploration and no known reward.
+    """A guessed role for the score of a run that logs its rate of exploration, or counts what it played, and
+    no known reward nor an accuracy: its score, or the share of what it played that was won.
 
     Args:
         roles: metric -> its role by its name, of those of which the user says nothing.
     """
-    if "rl.reward" in roles.values() or "rl.exploration" not in roles.values():
-        return {}
     words = {name: set(words_of(name)) for name in roles}
-    scores = [name for name, said in words.items() if said & _RETURNS and roles[name] is None]
+    acts = "rl.exploration" in roles.values() or _plays(roles, words)
+    if "rl.reward" in roles.values() or not acts:
+        return {}
+    scores = _scores({name: words[name] for name, role in roles.items() if role is None})
     averaged = [name for name in scores if words[name] & _AVERAGED]
-    for chosen in (scores, averaged):
+    tested = [name for name in scores if words[name] & _TESTED]
+    for chosen in (scores, averaged, tested):
         if len(chosen) == 1:
             return {chosen[0]: RoleGuess("rl.reward", guessed=True)}
     return {}
+
+
+def _plays(roles: Mapping[str, str | None], words: Mapping[str, set[str]]) -> bool:
+    """Whether a run counts what it played and is judged by no accuracy and on no held-out data."""
+    judged = any(role and (role.startswith("eval.") or role == "train.accuracy") for role in roles.values())
+    return not judged and any(said & _PLAYED for said in words.values())
+
+
+def _scores(words: Mapping[str, set[str]]) -> list[str]:
+    """The names of scores, or else of shares that were won."""
+    scores = [name for name, said in words.items() if said & _RETURNS]
+    return scores or [name for name, said in words.items() if any(won <= said for won in _SHARES_WON)]
 
 
 def only_losses(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hrmdoc.roles.company import shared
+
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
 
@@ -50,11 +52,6 @@ _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_se
 _PERPLEXITY = frozenset({"perplexity", "ppl"})
 _BY_REWARD = frozenset({"grpo", "gdpo", "rloo", "ppo", "reinforce", "ebft", "dapo", "gspo"})
 _BY_PREFERENCE = frozenset({"dpo", "ipo", "kto", "orpo", "simpo", "cpo"})
-_SHORT = {
-    "rl.kl": frozenset({"kl", "kld", "kldiv", "divergence", "kl_divergence", "kl-divergence"}),
-    "rl.value_loss": frozenset({"v_loss"}),
-}
-"""Names that a training by reward shares with others; `approx_kl` and `value_loss` are its own."""
 FROM_THE_START = 2e-3
 """Learning rate above which nobody fine-tunes a language model, not by an adapter either."""
 
@@ -65,8 +62,8 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
     stated = facts.get("run.kind")
     if isinstance(stated, str) and stated:
         return _kind_named(stated), "stated"
-    if by_settings := _by_settings(facts):
-        return by_settings
+    if said := by_settings(facts):
+        return said
     roles = {series.role.role: series.key.metric for series in run.series.values() if series.role.role}
     if by_roles := _by_roles(roles):
         return by_roles
@@ -86,7 +83,7 @@ def _highest_rate(run: Run) -> float | None:
     return float(np.nanmax(rates.values)) if rates is not None and np.isfinite(rates.values).any() else None
 
 
-def _by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:
+def by_settings(facts: Mapping[str, Any]) -> tuple[Kind, str] | None:
     """What the config says: a named algorithm, or settings that only trainings by reward have."""
     algorithm = str(facts.get("rl.algorithm") or "").lower()
     for known, kind in ((_BY_REWARD, "rl"), (_BY_PREFERENCE, "preference")):
@@ -107,11 +104,9 @@ def _by_roles(roles: Mapping[str, str]) -> tuple[Kind, str] | None:
 
 
 def _elsewhere_too(role: str, metric: str) -> bool:
-    """Whether other trainings log the same: an entropy, an epsilon, which private training has too, a
-    divergence that is called no more than that, as autoencoders do, and a loss of one letter."""
-    if role in ("rl.entropy", "rl.exploration"):
-        return True
-    return _name_words(metric)[-1] in _SHORT.get(role, ())
+    """Whether other trainings log the same: an entropy, an epsilon, which private training has too, and what
+    bears a name that they share (`company.py`)."""
+    return role in ("rl.entropy", "rl.exploration") or shared(role, metric)
 
 
 def _by_words(

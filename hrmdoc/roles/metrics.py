@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.alone import only_losses, only_reward
+from hrmdoc.roles.company import out_of_place
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
     EVAL,
@@ -69,9 +70,12 @@ class RoleMap:
             )
         return known
 
-    def settle(self, framework: str, metrics: Mapping[str, int] | None = None) -> bool:
-        """Takes in which framework wrote the run and which metrics it has, each with its number of points;
-        says whether names mean something else than before.
+    def settle(
+        self, framework: str, metrics: Mapping[str, int] | None = None, *, by_reward: bool = False
+    ) -> bool:
+        """Takes in which framework wrote the run, which metrics it has, each with its number of points, and
+        whether the config says that it trains by reward or preference; says whether names mean something else
+        than before.
 
         A role that the user gave to a metric is taken from all others once the run has that metric: a name
         that is absent must not leave the role without any.
@@ -83,14 +87,22 @@ class RoleMap:
         changed = here != self._here or taken != self._taken
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
-        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
-        rewarded = {} if "rl.reward" in taken else only_reward(unstated)
-        losses = only_losses(unstated, self._families, taken | ({"rl.reward"} if rewarded else set()))
-        alone = rewarded | losses | scores_of_evaluation(unstated, metrics)
+        alone = self._by_others(metrics, by_reward or _trains_by_reward(known))
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True
         return False
+
+    def _by_others(self, metrics: Mapping[str, int], by_reward: bool) -> dict[str, RoleGuess]:
+        """What the other metrics of the run tell of those whose names do not."""
+        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
+        strange = out_of_place(unstated, by_reward)
+        unstated |= dict.fromkeys(strange)
+        rewarded = {} if "rl.reward" in self._taken else only_reward(unstated)
+        taken = self._taken | ({"rl.reward"} if rewarded else set())
+        losses = only_losses(unstated, self._families, taken)
+        alone = {name: RoleGuess(None) for name in strange}
+        return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
 
     @property
     def stated(self) -> Collection[str]:
@@ -152,15 +164,27 @@ class RoleMap:
         return RoleGuess(role, found.guessed or averaged or part == "test") if role else RoleGuess(None)
 
 
-def settle(run: Run, framework: str) -> None:
+def _trains_by_reward(framework: Framework | None) -> bool:
+    """Whether a framework has names of its own for what only a training by reward or preference has."""
+    return (
+        framework is not None
+        and framework.id != "generic"
+        and any(
+            role.startswith(("rl.", "dpo."))
+            for role in (*framework.metrics.values(), *framework.own_metrics.values())
+        )
+    )
+
+
+def settle(run: Run, framework: str, *, by_reward: bool = False) -> None:
     """Gives the metrics of `run` the roles that their names have in runs of `framework`, unless the user said
-    otherwise."""
+    otherwise; `by_reward`: whether its config names an algorithm of training by reward or preference."""
     if not isinstance(run.role_of, RoleMap):
         return
     counts: dict[str, int] = {}
     for series in run.series.values():
         counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
-    if run.role_of.settle(framework, counts):
+    if run.role_of.settle(framework, counts, by_reward=by_reward):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1

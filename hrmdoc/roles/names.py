@@ -72,6 +72,7 @@ _PART_OF_LOSS = frozenset(
     """
     kl kld kldiv wgan lsgan
     aux auxiliary z balance balancing load reg regularization penalty l1 l2 commit commitment vq disc dis
+    gail curiosity alpha temperature ent
     discriminator gen generator g d adv adversarial gan contrastive entropy value vf policy pg critic actor
     router moe distill teacher distillation weight ortho orthogonal sparsity smooth consistency perceptual
     lpips style content cycle identity box cls dfl obj objectness rpn mask bbox giou iou seg pose kobj dice
@@ -94,7 +95,7 @@ _LAST_WORD = {
     "gradnorm": "grad_norm",
     "lr": "lr",
 }
-_AT = patterns.lazy(r"^(?:recall|precision|prec|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
+_AT = patterns.lazy(r"^(?:recall|precision|prec|r|p|hits?|hr|ndcg|mrr|map)@k?\d{0,4}$")
 """Scores of the first so many answers, which say nothing else by themselves: a precision alone is traded for
 recall."""
 _ERRORS = frozenset({"error", "err"})

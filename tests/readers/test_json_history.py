@@ -227,3 +227,18 @@ def test_a_list_of_counted_objects_is_read_whatever_it_measures(tmp_path: Path) 
     (path := tmp_path / "training_history.json").write_text(json.dumps(rows, indent=2))
     assert json_history.sniff(path, path.read_bytes()) >= 0.5
     assert curves(read(rows))["train_cos"] == ("epoch", [0, 1, 2], ["0.5", "0.625", "0.75"])
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        [{"ep": at, "won": at / 4} for at in range(3)],
+        [{"episode": at, "return": at / 4} for at in range(3)],
+        {"rounds": [{"round": at, "overall": at / 4, "by_class": [1.0, 2.0]} for at in range(3)]},
+    ],
+)
+def test_counted_objects_may_count_episodes_and_stand_under_a_name(tmp_path: Path, tree: object) -> None:
+    (path := tmp_path / "log.json").write_text(json.dumps(tree))
+    assert json_history.sniff(path, path.read_bytes()) >= 0.35
+    read_curves = curves(read(tree))
+    assert ("step", [0, 1, 2], ["0.0", "0.25", "0.5"]) in read_curves.values()

@@ -58,6 +58,19 @@ def test_a_table_that_was_drawn_becomes_curves_and_what_was_measured_with_the_ev
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "sure"),
+    [
+        ("train.ipynb", '{"nbformat": 4, "metadata": {"widgets": {"a": {', True),
+        ("train.ipynb", "[1, 2]", False),
+        ("log.json", '{"metadata": {"a": 1}, "loss": [', False),
+        ("log.json", '{"cells": [{"cell_type": "code"', True),
+    ],
+)
+def test_widgets_may_stand_before_the_cells(name: str, head: str, sure: bool) -> None:
+    assert (notebook.sniff(Path(name), head.encode()) > 0.9) == sure
+
+
 def test_a_table_that_was_drawn_again_and_again_counts_once() -> None:
     parts = ("1", "2.0"), ("2", "1.8"), ("3", "1.7")
     states = [

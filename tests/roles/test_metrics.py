@@ -302,6 +302,39 @@ def test_of_several_scores_the_averaged_one_is_the_reward_and_a_known_reward_sta
     assert (roles("reward").role, roles("Score").role) == ("rl.reward", None)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "reward"),
+    [
+        (("test/success_rate", "train/success_rate", "test/episode"), "test/success_rate"),
+        (("Mean Score", "Frames"), "Mean Score"),
+        (("success_rate", "train_loss"), None),
+        (("Mean Score", "Frames", "val_acc"), None),
+    ],
+)
+def test_what_a_policy_won_is_its_reward_where_it_is_counted_what_it_played(
+    metrics: tuple[str, ...], reward: str | None
+) -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", dict.fromkeys(metrics, 30))
+    assert [name for name in metrics if roles(name).role == "rl.reward"] == ([reward] if reward else [])
+
+
+@pytest.mark.parametrize("metric", ["train_kl_step", "kl", "kl_loss", "avg_kld", "v_loss", "cfm_loss"])
+def test_names_that_others_use_are_those_of_a_training_by_reward_in_such_company_alone(metric: str) -> None:
+    roles = RoleMap(BOOK)
+    alone = {"train_loss": 9, "val_loss": 9, "entropy": 9, metric: 9}
+    roles.settle("unknown", alone)
+    assert not (roles(metric).role or "").startswith("rl.")
+    named = RoleMap(BOOK)(metric).role
+    for framework, company, said in (
+        ("unknown", {"reward": 9}, False),
+        ("trl", {}, False),
+        ("unknown", {}, True),
+    ):
+        roles.settle(framework, alone | company, by_reward=said)
+        assert roles(metric).role == named
+
+
 def test_settling_gives_the_roles_anew_once_and_says_so_by_the_version() -> None:
     at = np.arange(3)
     mine = Run("run", role_of=RoleMap(rulebook.load(), {"my_loss": "train.loss"}))

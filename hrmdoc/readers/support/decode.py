@@ -1,4 +1,4 @@
-"""Compressed files and UTF-16, made plain in bounded pieces as the bytes come."""
+"""Compressed files, UTF-16 and GBK, made plain in bounded pieces as the bytes come."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ _MAGIC = {
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
+_IN_GBK = tuple(word.encode("gb18030") for word in ("损失", "准确率", "训练", "验证", "学习率"))
+"""None of them is right in UTF-8."""
 _OWN_ERRORS = {"xz": ("lzma", "LZMAError"), "zstd": ("zstandard", "ZstdError")}
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 
@@ -50,8 +52,21 @@ class Decoder(Protocol):
 
 
 def codec_of(head: bytes) -> str:
-    """`gzip`, `xz`, `bz2`, `zstd`, `utf-16-le`, `utf-16-be`, or an empty string for plain bytes."""
-    return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "")
+    """`gzip`, `xz`, `bz2`, `zstd`, `utf-16-le`, `utf-16-be`, `gb18030`, or "" for plain bytes."""
+    found = next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "")
+    return found or ("gb18030" if _is_gbk(head) else "")
+
+
+def _is_gbk(head: bytes) -> bool:
+    """Whether the first bytes are text of a Chinese Windows: a word of training logs in that encoding, among
+    bytes that are all right in it."""
+    if head.isascii() or b"\0" in head or not any(word in head for word in _IN_GBK):
+        return False
+    try:
+        codecs.getincrementaldecoder("gb18030")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def decoder(codec: str) -> Decoder:
@@ -62,7 +77,7 @@ def decoder(codec: str) -> Decoder:
     """
     if not codec:
         return _Plain()
-    return _Utf16(codec) if codec.startswith("utf") else _Inflate(codec)
+    return _Recoded(codec) if codec.startswith(("utf", "gb")) else _Inflate(codec)
 
 
 def plain_head(head: bytes, size: int = 1 << 16) -> bytes:
@@ -95,7 +110,7 @@ class _Plain:
         yield from ()
 
 
-class _Utf16:
+class _Recoded:
     def __init__(self, codec: str) -> None:
         self._decoder = codecs.getincrementaldecoder(codec)(errors="replace")
 

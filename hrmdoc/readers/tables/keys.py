@@ -41,7 +41,7 @@ STEP_KEYS = (
         "batch_idx",
         "i",
     ),
-    *("episode", "episodes", "round", "generation", "Generation", "gen"),
+    *("episode", "Episode", "episodes", "ep", "round", "generation", "Generation", "gen"),
 )
 EPOCH_KEYS = ("epoch", "Epoch", "epochs", "train/epoch", "current_epoch", "epoch_num", "EPOCH")
 TIME_KEYS = (

@@ -116,6 +116,35 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "         1           1.1903            0.07s\n         2           1.0322            1.02m\n",
         {"Train Loss": [(1, 1.1903), (2, 1.0322)]},
     ),
+    "the name of the run between stars": (
+        "*mar03-2*  2021-03-01 10:00:02 Steps 20, Total time 0.5. Loss 2.5e+01 lr 1.0e-04\n",
+        {"Loss": [(20, 25.0)], "lr": [(20, 1e-4)]},
+    ),
+    "recalls of a retrieval behind an epoch": (
+        "Train Epoch: 1 [40/40 (100%)] Loss: 15.5\nR@1 : 41.5\nR@10 : 66.25\n",
+        {"R@1": [(40, 41.5)], "R@10": [(40, 66.25)]},
+    ),
+    "a share of the run, a worker and what its episode came to": (
+        "2.5% |W1 |Ep_r: -7.5\n2.5% |W1 |Ep_r: -7.0\n2.6% |W1 |Ep_r: -6.5\n",
+        {"Ep_r": [(0, -7.5), (1, -7.0), (2, -6.5)]},
+    ),
+    "a history that pandas printed, its index without a name": (
+        "done\n,loss,acc,val_loss,val_acc\n0,0.9,0.5,0.8,0.55\n1,0.7,0.6,0.75,0.58\n",
+        {"loss": [(0, 0.9), (1, 0.7)], "val_acc": [(0, 0.55), (1, 0.58)]},
+    ),
+    "columns with a clock and a mark behind the last": (
+        "Epoch |  Train Loss |    Val Loss |         LR\n----------------------\n"
+        "    1 |      0.2500 |      0.3100 |   1.00e-05 | 61.4s | ETA 30.5m *\n",
+        {"Train Loss": [(1, 0.25)], "Val Loss": [(1, 0.31)], "LR": [(1, 1e-5)]},
+    ),
+    "DARTS at a loss of few hundredths": (
+        "05/06 07:08:09 AM train 050 2.500000e-02 99.125000 99.750000\n",
+        {"loss": [(50, 0.025)], "top1": [(50, 99.125)]},
+    ),
+    "Chinese with the word for what is current": (
+        "当前Batch：10/60 | 当前epoch:0/5 | 当前损失值：9.5 | 当前准确率：12.50%\n",
+        {"loss": [(10, 9.5)], "accuracy": [(10, 12.5)]},
+    ),
     "a step in brackets": (
         "I0102 03:04:05.678901 139 logging_writer.py:48] [300] learning_rate=0.001, loss=2.5, accuracy=0.5\n",
         {"loss": [(300, 2.5)], "accuracy": [(300, 0.5)], "learning_rate": [(300, 0.001)]},

@@ -30,6 +30,15 @@ def test_a_box_of_measures_is_placed_at_its_own_count_of_steps(read: Any) -> Non
     assert points(run, "rollout/ep_rew_mean") == [(2048, 22.3), (4096, 25.1)]
 
 
+def test_a_box_is_placed_by_its_epoch_where_no_row_bears_the_name_of_a_measure(read: Any) -> None:
+    box = (
+        "-----------------------------\n| epoch              | {0}    |\n| test/mean_Q        | {1} |\n"
+        "| test/success_rate  | {2}  |\n-----------------------------\n"
+    )
+    run = read(box.format(0, -0.31, 0.0) + box.format(1, -0.72, 0.4))
+    assert points(run, "test/success_rate") == [(0, 0.0), (1, 0.4)]
+
+
 def test_rows_under_a_header_of_columns_are_read(read: Any) -> None:
     log = "epoch     train_loss  valid_loss  accuracy  time\n0         0.5         0.4         0.8       00:10\n"
     run = read(log + "1         0.4         0.35        0.85      00:10\n")

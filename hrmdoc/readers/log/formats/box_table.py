@@ -19,12 +19,12 @@ _ROW = patterns.lazy(
 )
 _EDGE = patterns.lazy(r"[-=+]{8,}\s*\Z")
 _STEPS = (
-    *("time/total_timesteps", "total_timesteps", "TotalEnvInteracts", "TimestepsSoFar"),
-    *("misc/total_timesteps", "TotalEnvSteps", "steps", "timesteps", "step", "Epoch", "Itr", "Iteration"),
-    "Diagnostics/Iteration",
+    *("time/total_timesteps", "total_timesteps", "totalenvinteracts", "timestepssofar"),
+    *("misc/total_timesteps", "totalenvsteps", "steps", "timesteps", "step", "epoch", "itr", "iteration"),
+    "diagnostics/iteration",
 )
-"""Rows of a box that show its place: of Stable Baselines, Spinning Up, Baselines, garage and others; the
-first one counts."""
+"""Rows of a box that show its place, in lower case: of Stable Baselines, Spinning Up, Baselines, garage and
+others; the first one counts."""
 _MOST_ROWS = 200
 _LONGEST = 600
 
@@ -67,7 +67,8 @@ class BoxTable(Format):
         """The rows become points where an edge ends them; the line is for others to look at all the same."""
         rows, box.rows, box.section = box.rows or {}, None, ""
         reading = Reading(left="line")
-        step = next((int(rows[key]) for key in _STEPS if abs(rows.get(key, math.inf)) < MOST_STEPS), None)
+        places = {name.lower(): value for name, value in rows.items()}
+        step = next((int(places[key]) for key in _STEPS if abs(places.get(key, math.inf)) < MOST_STEPS), None)
         if _EDGE.match(line.text) and len(rows) > 1 and (step is not None or any(map(measures, rows))):
             if step is not None:
                 cursor.flow.step = step

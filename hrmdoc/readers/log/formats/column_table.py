@@ -192,6 +192,6 @@ def _cells(text: str, count: int) -> tuple[list[str], bool]:
         return [cell.strip() for cell in text.split(",")], False
     if text.count("|") >= count:
         cells = [cell.strip() or "-" for cell in text.strip().strip("|").split("|")]
-        if len(cells) == count:
-            return cells, True
+        if len(cells) >= count and not any(map(_CELL.match, cells[count:])):
+            return cells[:count], True  # clocks and marks may stand behind the last column
     return text.replace("|", " ").split(), False

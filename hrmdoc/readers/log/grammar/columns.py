@@ -55,6 +55,8 @@ def columns_of(text: str, joined: list[str]) -> tuple[str, ...]:
         text: the line.
         joined: the names in a framed header of two lines, of which this is the second.
     """
+    if text.startswith(","):
+        text = f"epoch{text}"  # the nameless index of pandas, of a history that a cell or a script printed
     if not joined and not text[:64].lstrip("| ")[:1].isalpha():
         return ()
     cells = joined or [cell for cell in _CELLS.split(text) if cell]

@@ -31,6 +31,7 @@ _NET_OUTPUT = patterns.lazy(
     r"( \(\* [^)]{1,80}\))?\s{0,8}\Z"
 )
 _ENGLISH = {
+    "当前": " ",
     "训练": " train ",
     "验证": " val ",
     "测试": " test ",
@@ -134,6 +135,8 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("tot_loss[", _icefall),
     ("e+00 ", _darts),
     ("e-01 ", _darts),
+    ("e-02 ", _darts),
+    ("e-03 ", _darts),
     ("alue: ", _named),
     (" net output #", _net_output),
     ("损失", _translated),

@@ -45,6 +45,7 @@ _QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
     "acc accuracy accuracies acc1 acc5 acc@1 acc@5 prec@1 prec@5 top1 top5 prec precision recall",
     "f1 auc auroc iou miou dice",
+    "r@1 r@5 r@10 recall@1 recall@5 recall@10",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
 )
 _MEASURES = _QUALITIES | word_set(
@@ -97,7 +98,11 @@ def measures(name: str) -> bool:
     words = plain(name).split(" ")
     return any(
         word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words
-    ) or (words == ["cost"] or words[-2:] == ["step", "time"] or "learning rate" in " ".join(words))
+    ) or (
+        words == ["cost"]
+        or words[-2:] in (["step", "time"], ["ep", "r"])
+        or "learning rate" in " ".join(words)
+    )
 
 
 def quality(name: str) -> bool:

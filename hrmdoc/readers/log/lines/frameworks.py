@@ -63,7 +63,8 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("deepspeed info: ", "deepspeed", 1),
     ("paddle", "paddle", 1),
     ("tok/sec: ", "nanogpt", 1),
-    ("number of parameters: ", "nanogpt", 1),
+    ("tokens per iteration will be: ", "nanogpt", 2),
+    ("ms, mfu ", "nanogpt", 2),
 )
 """Words in lower case, the framework, and how much it says: the more particular one wins (TRL runs inside HF
 Trainer)."""

@@ -19,6 +19,9 @@ _DATE = patterns.lazy(
 )
 _US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
+_HALF_DAY = patterns.lazy(r"\d\d/\d\d \d\d:\d\d:\d\d [AP]M(?=\s)")
+"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines. Lines that differ in digits alone
+are timed by those, which do not tell the half of the day, so it gives no time."""
 _SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
 _CLOCK = patterns.lazy(rf"{CLOCK}{FRACTION}(?=\s|\])")
 _GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
@@ -59,6 +62,8 @@ _SRUN = patterns.lazy(
 )
 _SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TAG = patterns.lazy(rf"\*[\w.\-]{{1,60}}\*\s{{1,4}}(?={DAY}|{CLOCK}|[A-Za-z])")
+"""The name of a run between stars, before each of its lines."""
 _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
 _K8S = patterns.lazy(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
@@ -90,8 +95,8 @@ class Peeler:
             return self._digits(message, start)
         if first == "(":
             return self._cut(message, start, _RAY)
-        if first == ">":
-            return self._cut(message, start, _QUOTED)
+        if first in ">*":
+            return self._cut(message, start, _QUOTED if first == ">" else _TAG)
         if first.isupper():
             if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
                 return True
@@ -170,6 +175,8 @@ class Peeler:
         elif found := _SPARK_DATE.match(start):
             year, *rest_of_date = map(int, found.groups())
             message.see_time(found, at, unix(2000 + year, *rest_of_date), 6)
+        elif found := _HALF_DAY.match(start):
+            pass
         elif found := _SHORT_DATE.match(start):
             message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
         elif (found := _CLOCK.match(start)) is None:

@@ -29,7 +29,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
         *_words(
             "loss acc epoch step iter update reward perplexity ppl mse mae bleu rouge learning grad",
             "auc score entropy precision recall bpb episode _rew kl= kl: f1 hella -rmse -error -auc",
-            "batch= batch: psnr fid lr valid evaluat cost eprew epret return dice miou val: train:",
+            "batch= batch: psnr fid lr valid evaluat cost eprew epret ep_r r@ return dice miou val: train:",
             "test: 损失 准确率 学习率 completions/",
         ),
         "val ",

@@ -1,0 +1,48 @@
+"""What became of a run that names no loss for rules to look at, where its numbers end as none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hrmdoc.measures.function import function
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
+
+JUDGED = frozenset({"train.loss", "eval.loss", "rl.policy_loss", "rl.value_loss"})
+"""Roles whose losses are judged one by one."""
+FEWEST = 3
+"""Values at the end that are no numbers."""
+SOUND = 0.8
+"""Share of the values before them that are: a column that is filled now and then is not lost."""
+
+
+@function("run", roles=0)
+def lost_for_good(run: Run) -> Series | None:
+    """A loss that ends as no number, or never was one, where no less than half of the losses do; of a log
+    that names no loss, a series of no known kind that went from numbers to none for good, where half of those
+    that move do.
+
+    Nothing is said of a run one of whose losses is known to be the whole: that one is looked at by itself.
+    """
+    series = list(run.series.values())
+    if any(one.role.role in JUDGED for one in series):
+        return None
+    losses = [one for one in series if one.nature.family == "loss"]
+    told = losses or [one for one in series if not one.nature.family and _moves(one)]
+    lost = [one for one in told if _lost(one, ever=not losses)]
+    return max(lost, key=len, default=None) if 2 * len(lost) >= len(told) else None
+
+
+def _moves(series: Series) -> bool:
+    finite = series.finite
+    return len(finite) > 0 and (len(finite) < len(series) or bool(np.ptp(finite) > 0))
+
+
+def _lost(series: Series, *, ever: bool) -> bool:
+    """Whether the end of a series is no number; `ever`: it must have been one before, but now and then."""
+    finite = np.isfinite(series.values)
+    sound = np.flatnonzero(finite)
+    if not len(sound):
+        return not ever and len(series) >= FEWEST
+    before = int(sound[-1]) + 1
+    return len(series) - before >= FEWEST and len(sound) >= SOUND * before
