@@ -10,7 +10,7 @@ from itertools import chain
 from hrmdoc.examination.behind import behind_end
 from hrmdoc.examination.evidence import behind_bar
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.examination.signatures import SignatureMatch
+from hrmdoc.examination.signatures import NEAR_THE_END, SignatureMatch
 from hrmdoc.record.records import CELL_ENDED, Line
 from hrmdoc.record.run import Run
 from hrmdoc.rulebook import LinesWhen
@@ -70,7 +70,9 @@ class LinesNode:
         """The matches behind which training did not go on; all of them where it may with what they say."""
         if not (self._when.recovers or _speaking(matches)[1].signature.fatal):
             return matches
-        return [pair for pair in matches if not scene.run.outlived(pair[0])]
+        return [
+            pair for pair in matches if not (scene.run.outlived(pair[0]) or _of_a_thread(scene.run, *pair))
+        ]
 
     def _got_over(self, scene: Scene) -> bool:
         """Whether the program says behind every line, or in it, that it goes on."""
@@ -86,6 +88,11 @@ class LinesNode:
         return all(
             _follows(line.line, reported.get(line.file, [])) for line, _ in scene.matches[self._symptom]
         )
+
+
+def _of_a_thread(run: Run, line: Line, match: SignatureMatch) -> bool:
+    """Whether it ended a thread, and the program wrote on."""
+    return match.threaded and run.line_count - line.line > NEAR_THE_END
 
 
 def _place_behind(run: Run, matches: _Matches) -> dict[str, str]:

@@ -52,3 +52,15 @@ def test_of_several_errors_the_one_that_training_did_not_outlive_is_told(tmp_pat
     found = read(tmp_path, COURSE + first + COURSE + RAISED)
     told = next(one for one in found.present if one.id == "unhandled-exception")
     assert (told.state, told.line, told.count) == ("present", 48, 2)
+
+
+THREADED = "Exception in thread Thread-2 (_readerthread):\n" + RAISED
+
+
+def test_what_ended_a_thread_ended_the_program_only_where_nothing_follows(tmp_path: Path) -> None:
+    assert read(tmp_path, "loading\n" * 60 + THREADED).verdict == "critical"
+    assert read(tmp_path, THREADED + "loading\n" * 60).verdict == "info"
+    assert read(tmp_path, RAISED + "loading\n" * 60).verdict == "critical"
+    handled = THREADED + "\nDuring handling of the above exception, another exception occurred:\n\n" + RAISED
+    assert read(tmp_path, handled + "loading\n" * 60).verdict == "info"
+    assert read(tmp_path, THREADED + "loading\n" * 60 + RAISED).verdict == "critical"

@@ -62,8 +62,9 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
 """Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
 _BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of|the|cross[- ]validation"
 _HEADING = patterns.lazy(
-    rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}(?:k[- ]?)?(?P<what>fold|split|repetition|repeat|trial)"
-    r"[\W_]{1,4}(?P<number>\d{1,4})(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?[\W_]{0,80}",
+    rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}"
+    r"(?:k[- ]?)?(?P<what>fold|split|repetition|repeat|trial)[\W_]{1,4}(?P<number>\d{1,4})"
+    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?[\W_]{0,80}",
     re.IGNORECASE,
 )
 """A line of its own that says which fold of a cross-validation follows, or which of several trainings."""
