@@ -167,6 +167,7 @@ def _ends(symptom: Symptom) -> bool:
         symptom.signature_role in ("root", "confirmation", "cascade")
         and symptom.state == "present"
         and symptom.severity != "info"
+        and not symptom.behind
     )
 
 

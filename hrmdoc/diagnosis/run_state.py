@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hrmdoc.examination.behind import behind_end
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
@@ -44,9 +45,11 @@ def _came_to_its_last_step(run: Run, total: object) -> bool:
 
 def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
     """Whether a fatal line or an exception ended the run."""
-    if any(s.signature_role in ("root", "cascade") and s.severity == "critical" for s in present):
+    fatal = (s for s in present if s.signature_role in ("root", "cascade") and s.severity == "critical")
+    if any(not symptom.behind for symptom in fatal):
         return True
-    return any(event.kind == "exception" and not run.outlived(event) for event in run.events[-1:])
+    last = (event for event in run.events[-1:] if event.kind == "exception")
+    return any(not run.outlived(event) and behind_end(run, event) is None for event in last)
 
 
 def says_too_little(run: Run, verdict: str, symptoms: Sequence[Symptom], *, closed: bool) -> bool:

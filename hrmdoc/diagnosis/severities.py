@@ -56,12 +56,15 @@ def effective(
 
 
 def _level(symptom: Symptom) -> int:
-    """How severe it is by itself: one level less once it is over.
+    """How severe it is by itself: one level less once it is over, or where the training had come to its end
+    before; none where that is in another cell of a notebook, which a person runs and sees.
 
     A message from before the first step, after which training began all the same, is information: a package
     that was tried and done without, or an attempt to start that the next one made good.
     """
     level = LADDER.index(symptom.severity)
+    if symptom.behind:
+        return 0 if symptom.behind == "cell" else max(level - 1, 0)
     if symptom.state != "resolved":
         return level
     done_without = symptom.signature_role is not None and symptom.first_step is None

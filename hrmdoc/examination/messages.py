@@ -7,12 +7,15 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import chain
 
+from hrmdoc.examination.behind import behind_end
 from hrmdoc.examination.evidence import behind_bar
 from hrmdoc.examination.scene import Finding, Scene
-from hrmdoc.examination.signatures import SignatureMatch
-from hrmdoc.record.records import Line
+from hrmdoc.examination.signatures import NEAR_THE_END, SignatureMatch
+from hrmdoc.record.records import CELL_ENDED, Line
 from hrmdoc.record.run import Run
 from hrmdoc.rulebook import LinesWhen
+
+_Matches = Sequence[tuple[Line, SignatureMatch]]
 
 
 def _has_log(run: Run) -> bool:
@@ -40,9 +43,10 @@ class LinesNode:
             return Finding("absent" if _has_log(scene.run) else "not_evaluated", missing=("log lines",))
         if len(matches) < self._when.at_least:
             return Finding("absent", count=len(matches))
-        line, match = _speaking(matches)
+        open_ = self._open(scene, matches)
+        line, match = _speaking(open_ or matches)
         steps = [one.step for one, _ in matches if one.step is not None]
-        over = self._survived(scene, match)
+        over = not open_ or self._got_over(scene)
         return Finding(
             "resolved" if over else "present",
             first_step=line.step,
@@ -55,17 +59,20 @@ class LinesNode:
                 "signature": match.signature.id,
                 "role": match.signature.role,
                 "of_last_run": not (over and all(scene.run.launched_behind(one) for one, _ in matches)),
+                **({} if over else _place_behind(scene.run, open_)),
             },
             file=line.file,
             line=line.line,
             rank=line.rank,
         )
 
-    def _survived(self, scene: Scene, speaking: SignatureMatch) -> bool:
-        """Whether training went on behind every line, or the program says that it does."""
-        lasting = speaking.signature.fatal or self._when.recovers
-        matches = scene.matches[self._symptom]
-        return (lasting and all(scene.run.outlived(line) for line, _ in matches)) or self._got_over(scene)
+    def _open(self, scene: Scene, matches: _Matches) -> _Matches:
+        """The matches behind which training did not go on; all of them where it may with what they say."""
+        if not (self._when.recovers or _speaking(matches)[1].signature.fatal):
+            return matches
+        return [
+            pair for pair in matches if not (scene.run.outlived(pair[0]) or _of_a_thread(scene.run, *pair))
+        ]
 
     def _got_over(self, scene: Scene) -> bool:
         """Whether the program says behind every line, or in it, that it goes on."""
@@ -83,7 +90,27 @@ class LinesNode:
         )
 
 
-def _speaking(matches: Sequence[tuple[Line, SignatureMatch]]) -> tuple[Line, SignatureMatch]:
+def _of_a_thread(run: Run, line: Line, match: SignatureMatch) -> bool:
+    """Whether it ended a thread, and the program wrote on."""
+    return match.threaded and run.line_count - line.line > NEAR_THE_END
+
+
+def _place_behind(run: Run, matches: _Matches) -> dict[str, str]:
+    """Whether all fatal lines stand behind the end of the training: `cell`, in another cell of a notebook, or
+    `end`. What training did not outlive stands behind none or one, so that the first and last of a file say
+    it."""
+    lines: dict[str, list[Line]] = {}
+    for line, match in matches:
+        if match.signature.fatal:
+            lines.setdefault(line.file, []).append(line)
+    asked = [ask(own, key=lambda one: one.line) for own in lines.values() for ask in (min, max)]
+    ends = [behind_end(run, line) for line in asked]
+    if not ends or None in ends:
+        return {}
+    return {"behind": "cell" if all(end and end.detail == CELL_ENDED for end in ends) else "end"}
+
+
+def _speaking(matches: _Matches) -> tuple[Line, SignatureMatch]:
     """The match that the symptom quotes: the earliest root, or the earliest of all where none is a root."""
     roots = [pair for pair in matches if pair[1].signature.role == "root"] or matches
     return min(roots, key=lambda pair: pair[0].time if not math.isnan(pair[0].time) else math.inf)

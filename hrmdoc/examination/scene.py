@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from hrmdoc.examination.signatures import SignatureMatch
 from hrmdoc.examination.symptom import State
-from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, rewinds
+from hrmdoc.examination.tracks import Rewinds, begins_anew, beside, counts_lines, launched, rewinds
 from hrmdoc.record.records import Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
@@ -69,8 +69,19 @@ class Scene(Struct, eq=False):
         if id(series) not in self._falls:
             found = rewinds(series.steps, series.values)
             launches = self._launches(series)
-            self._falls[id(series)] = launched(found, series.steps, launches) if launches else found
+            found = launched(found, series.steps, launches) if launches else found
+            self._falls[id(series)] = beside(found, len(series), self._begun_beside(series))
         return self._falls[id(series)]
+
+    def _begun_beside(self, series: Series) -> list[int]:
+        """Index of the first point behind each place of its file at which the training loss begins anew: the
+        counter of evaluations may go on there."""
+        lead = self.run.best("train.loss")
+        if lead is None or lead is series or len(lead.files) != 1 or lead.files != series.files:
+            return []
+        fresh = [at for at in self.falls(lead).fresh if begins_anew(lead.values, at)]
+        lines = [line for at in fresh if (line := lead.place(at)[1]) is not None]
+        return [series.behind(line - 1) for line in lines]
 
     def _launches(self, series: Series) -> list[tuple[int, bool]]:
         """Index of the first point behind each launch in its file, and whether steps go on over it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hrmdoc.record.records import Line
     from hrmdoc.rulebook import Rulebook, Signature
 
-_NEAR_THE_END = 50
+NEAR_THE_END = 50
 """Lines: an exception without a traceback is what ended the program only when hardly anything was printed
 after it."""
 _LONGEST = 16_384  # characters: what a message has to say stands in its beginning
@@ -45,10 +45,12 @@ Captured = str | int | float
 
 
 class SignatureMatch(Struct, frozen=True):
-    """One signature found in one line. `groups`: what its pattern captured, numbers as numbers."""
+    """One signature found in one line. `groups`: what its pattern captured, numbers as numbers. `threaded`:
+    what it says ended a thread, and the program only where nothing follows."""
 
     signature: Signature
     groups: dict[str, Captured] = field(default_factory=dict)
+    threaded: bool = False
 
 
 class SignatureMatcher:
@@ -115,7 +117,7 @@ class SignatureMatcher:
         if signature.quoted and not self._pattern(signature.quoted).search(place.quoted):
             return None
         found = self._pattern(signature.pattern).search(text)
-        return SignatureMatch(signature, _captured(found.groupdict())) if found else None
+        return SignatureMatch(signature, _captured(found.groupdict()), place.threaded) if found else None
 
     def _pattern(self, text: str) -> re.Pattern[str]:
         compiled = self._compiled.get(text)
@@ -187,10 +189,10 @@ class Session:
         # where the head of the traceback was seen, it was raised beyond doubt
         raised = HEADER in (place.frames or ())[:1]
         if not found.signature.traceback and not raised:
-            self._unsure = [*self._unsure[1 - _NEAR_THE_END :], (line, found)]
+            self._unsure = [*self._unsure[1 - NEAR_THE_END :], (line, found)]
             return True
         if line.text.rstrip().endswith(":"):  # what it says stands below, or nowhere
-            self._no_message = [*self._no_message[1 - _NEAR_THE_END :], (line, found)]
+            self._no_message = [*self._no_message[1 - NEAR_THE_END :], (line, found)]
             return True
         return False
 
@@ -203,10 +205,10 @@ class Session:
         torn = [
             one
             for one in self._tracebacks.close()
-            if not 0 < one.line - last.get(one.file, one.line) <= _NEAR_THE_END
+            if not 0 < one.line - last.get(one.file, one.line) <= NEAR_THE_END
         ]
         cut = [(line, match) for line in torn for match in self._matcher.match(line)]
-        late = [pair for pair in self._unsure if lines - pair[0].line <= _NEAR_THE_END]
+        late = [pair for pair in self._unsure if lines - pair[0].line <= NEAR_THE_END]
         no_message, self._unsure, self._no_message = self._no_message, [], []
         return cut + no_message + late
 

@@ -82,3 +82,8 @@ class Symptom(Struct, frozen=True):
         """The part that its log signature plays in a failure, None for symptoms that are no log lines."""
         role = self.values.get("role")
         return role if role in ("root", "cascade", "confirmation", "note") else None
+
+    @property
+    def behind(self) -> str:
+        """Where a message stands behind the end of the training: `end`, or `cell` in a notebook; else ""."""
+        return str(self.values.get("behind", ""))

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from hrmdoc.text import patterns
-from hrmdoc.text.clean import HARMLESS_TRACEBACKS, strip_ansi
+from hrmdoc.text.clean import HARMLESS_TRACEBACKS, THREAD, strip_ansi
 from hrmdoc.text.stamps import CLOCK, DAY, FRACTION, LEVEL, RAY_PROCESS, SYSLOG_SENDER, ZONE
 
 if TYPE_CHECKING:
     from hrmdoc.record.records import Line
 
 HEADER = "Traceback (most recent call last)"
-MARKS = (HEADER, 'File "', *HARMLESS_TRACEBACKS)
+MARKS = (HEADER, 'File "', THREAD, *HARMLESS_TRACEBACKS)
 """What the lines of a traceback hold; readers keep them beside the lines that signatures ask for."""
 
 _FORGET_AFTER = 400  # lines: a traceback whose end has not come by then was cut off
 _MOST_FRAMES = 200
+_CHAINED = 4  # lines: so near stands what was raised while another exception was handled
 
 _PREFIX = patterns.lazy(
     r"^(?:\[(?:rank|trainer|default|worker|Rank )?\d{1,6}(?:\|\d{1,6})?\]:? ?"
@@ -92,6 +93,7 @@ class _Open(Struct):
     line: int
     first: Line
     harmless: bool = False
+    threaded: bool = False
     level: int = 0  # the indentation of its frames, where the head is missing
     frames: list[str] = field(default_factory=list)
     quoted: str = ""
@@ -100,12 +102,14 @@ class _Open(Struct):
 class Place(Struct, frozen=True):
     """Where a line stands: `inside` a traceback, or the line that ends one (then `frames` is not None).
 
-    `quoted`: the source that the innermost frame shows, which raised what the line says.
+    `quoted`: the source that the innermost frame shows, which raised what the line says. `threaded`: it ended
+    a thread.
     """
 
     inside: bool = False
     frames: tuple[str, ...] | None = None
     quoted: str = ""
+    threaded: bool = False
 
 
 _Stream = tuple[str, int | None]
@@ -125,12 +129,17 @@ class TracebackTracker:
         self._open: dict[_Stream, _Open] = {}
         # Python said that a traceback ends nothing; False once it came
         self._harmless: dict[_Stream, bool] = {}
+        self._threaded: dict[_Stream, int] = {}
+        """The last line above the traceback of a thread, or of it."""
 
     def take(self, line: Line) -> Place:
         """Where `line` stands."""
         key, body = (line.file, rank_of(line)), without_prefix(strip_ansi(line.text[:4096]))
         if any(mark in body for mark in HARMLESS_TRACEBACKS):
             self._harmless[key] = True
+            return _INSIDE
+        if body.startswith(THREAD):
+            self._threaded[key] = line.line
             return _INSIDE
         if HEADER in body:
             self._begin(key, line, body)
@@ -147,13 +156,19 @@ class TracebackTracker:
         if _NAMED.match(body.lstrip()):
             # else a mark of lines that were cut out, or a rule: what ends it may still come
             del self._open[key]
-        return _INSIDE if opened.harmless else Place(frames=tuple(opened.frames), quoted=opened.quoted)
+        if opened.threaded:
+            self._threaded[key] = line.line
+        if opened.harmless:
+            return _INSIDE
+        return Place(frames=tuple(opened.frames), quoted=opened.quoted, threaded=opened.threaded)
 
     def _begin(self, key: _Stream, line: Line, body: str) -> None:
         harmless = self._harmless.pop(key, False)
         if harmless:
             self._harmless[key] = False
-        self._open[key] = _Open(_indent(body), line.line, line, harmless, frames=[HEADER])
+        above = self._threaded.get(key)
+        threaded = above is not None and line.line - above <= _CHAINED
+        self._open[key] = _Open(_indent(body), line.line, line, harmless, threaded, frames=[HEADER])
 
     def _without_head(self, key: _Stream, line: Line, body: str) -> Place:
         """Where a line stands behind which no traceback began: the log begins inside one, or its head was

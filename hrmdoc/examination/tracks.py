@@ -19,6 +19,8 @@ from hrmdoc.record.records import FloatArray, IntArray
 MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
+_NEAR = 2
+"""Points between the starts of two series that are those of one run."""
 _ANEW = 0.8  # share of the falls at which they must
 _ALIKE = 0.5  # share of the tops near their median from which they are the end of the same stretch
 
@@ -75,7 +77,7 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
 
 def _again(values: FloatArray, start: int, head: int) -> bool:
     first, here = middle(values[:head]), middle(values[start : start + head])
-    return abs(here - first) < 0.5 * abs(here - middle(values[start - _HEAD : start]))
+    return abs(here - first) < 0.5 * abs(here - middle(values[max(0, start - _HEAD) : start]))
 
 
 def counts_lines(steps: IntArray) -> bool:
@@ -95,6 +97,23 @@ def launched(found: Rewinds, steps: IntArray, launches: Sequence[tuple[int, bool
         if 0 < index < len(steps) and (counted or steps[index] <= steps[0] < steps[index - 1])
     }
     return replace(found, fresh=tuple(sorted({*found.fresh, *fresh})), wraps=found.wraps and not fresh)
+
+
+def begins_anew(values: FloatArray, start: int) -> bool:
+    """Whether `values` are at `start` where they first began again, by their level or by one value."""
+    return any(_again(values, start, head) for head in (_HEAD, 1))
+
+
+def beside(found: Rewinds, points: int, starts: Sequence[int]) -> Rewinds:
+    """`found` of a series of so many `points`, and the `starts` of runs that another series of the same file
+    tells: a fall of its own near by is to the beginning, then."""
+    if found.wraps:
+        return found
+    begun = [at for at in starts if 0 < at < points]
+    resumed = tuple(own for own in found.resumed if not any(abs(at - own) <= _NEAR for at in begun))
+    own = {*found.fresh, *found.resumed}
+    others = {at for at in begun if all(abs(at - one) > _NEAR for one in own)}
+    return replace(found, fresh=tuple(sorted(own.difference(resumed) | others)), resumed=resumed)
 
 
 PHASES = ("warmup", "early", "middle", "end")

@@ -2,7 +2,8 @@
 
 Streams, errors and tables (the progress of transformers' Trainer and of fastai is an HTML table) are read in
 their order as the plain text log that a terminal would have shown; a place is a line of that text. Nothing of
-the code is run.
+the code is run. Where a cell that trains begins and ends is said by events, so that a message of another cell
+is not taken for one of the training.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 from hrmdoc.errors import InputError
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support.base import Context
+from hrmdoc.readers.support.training_cells import Cell, trainings
 from hrmdoc.readers.support.whole import Whole, json_session
-from hrmdoc.record.records import Damage, Fact, Record
+from hrmdoc.record.records import Damage, Event, Fact, Record
 from hrmdoc.text import patterns
 
 NAME = "notebook"
@@ -55,17 +57,35 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
         del code[_MOST_CELLS:]
     yield from _settings(context, code)
     text = TextSession(context)
+    printed: list[Cell] = []
+    read: list[Record] = []
     for cell in code:
-        outputs = cell.get("outputs")
-        kept = (
-            [_printed(output) for output in outputs if isinstance(output, dict)]
-            if isinstance(outputs, list)
-            else []
-        )
-        for place, one in enumerate(kept):
-            if one and not any(_redrawn(one, later) for later in kept[place + 1 : place + 1 + _MOST_REDRAWN]):
-                yield from text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
-    yield from text.close()
+        first, failed = text.lines + 1, None
+        for one, error in _shown(cell):
+            failed = text.lines + 1 if error and failed is None else failed
+            read += text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
+        if text.lines >= first:
+            printed.append(Cell(_joined_lines(cell.get("source")), first, text.lines, failed))
+    read += text.close()
+    yield from trainings(context.path, printed, read)
+    # cells tell what is a launch, not a line that comes again because its cell was run again
+    yield from (one for one in read if not (isinstance(one, Event) and one.kind == "launch"))
+
+
+def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """What a cell printed and drew, each with whether it is an error."""
+    outputs = cell.get("outputs")
+    known = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
+    texts = [_printed(output) for output in known]
+    failed = False
+    for place, (output, one) in enumerate(zip(known, texts, strict=True)):
+        if not one or any(_redrawn(one, later) for later in texts[place + 1 : place + 1 + _MOST_REDRAWN]):
+            continue
+        error = output.get("output_type") == "error"
+        # that the kernel of a cell which was broken off went away, too, is no second failure
+        if not (error and failed and not output.get("ename")):
+            yield one, error
+        failed = failed or error
 
 
 def _redrawn(table: str, later: str) -> bool:

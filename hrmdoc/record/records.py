@@ -77,6 +77,11 @@ EventKind = Literal[
 ]
 
 
+CELL_ENDED = "the cell that trains has ended"
+"""Detail of the end of a training in a notebook: what stands behind it is of other cells, which a person runs
+one by one."""
+
+
 class Event(Struct, frozen=True):
     """A moment in the life of the run. `detail` is free text or a small mapping, by `kind`."""
 

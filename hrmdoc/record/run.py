@@ -221,8 +221,9 @@ class Run(Struct, eq=False):
         """Whether the program was launched again, or began to train, behind `record` in the same file: what
         came before is of an attempt that is over."""
         if self._begun_of != len(self.events):
-            begun = (event for event in self.events.of(*_BEGINNINGS) if event.line is not None)
-            self._begun = {event.file: event.line or 0 for event in begun}
+            self._begun = {}
+            for event in self.events.of(*_BEGINNINGS):
+                self._begun[event.file] = max(event.line or 0, self._begun.get(event.file, 0))
             self._begun_of = len(self.events)
         return record.line is not None and self._begun.get(record.file, 0) > record.line
 
@@ -235,8 +236,9 @@ class Run(Struct, eq=False):
 
     @property
     def end(self) -> Event | None:
-        """The last event that tells of an end of the run; None where it told of none."""
-        return next(reversed([*self.events.of("end")]), None)
+        """The last event that tells of an end of the run; None where it told of none, or began again."""
+        last = next(reversed([*self.events.of("end")]), None)
+        return None if last is None or self.launched_behind(last) else last
 
     @property
     def last_time(self) -> float:

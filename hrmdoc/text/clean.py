@@ -18,6 +18,8 @@ stand in a line."""
 
 HARMLESS_TRACEBACKS = ("--- Logging error ---", "Exception ignored in")
 """What stands above a traceback that ended nothing."""
+THREAD = "Exception in thread Thread-"
+"""What Python writes above a traceback that ended a thread, and not the program."""
 
 
 def strip_ansi(text: str) -> str:

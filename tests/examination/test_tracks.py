@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import Rewinds, counts_lines, launched, phases, rewinds
+from hrmdoc.examination.tracks import Rewinds, begins_anew, beside, counts_lines, launched, phases, rewinds
 
 
 def ints(*values: int) -> np.ndarray:
@@ -100,3 +100,19 @@ def test_steps_that_rise_by_one_from_the_first_line_are_those_of_lines() -> None
     assert not counts_lines(np.arange(2, 8))
     assert not counts_lines(np.arange(5))
     assert not counts_lines(ints(1, 2, 3, 5, 6, 7))
+
+
+def test_runs_that_another_series_of_the_file_tells_are_those_of_a_counter_that_goes_on() -> None:
+    assert beside(Rewinds(), 10, [0, 4, 10]).fresh == (4,)
+    assert beside(Rewinds(fresh=(5,)), 10, [4, 8]).fresh == (5, 8)
+    assert beside(Rewinds(wraps=True), 10, [4]) == Rewinds(wraps=True)
+
+
+def test_a_fall_to_the_second_evaluation_is_to_the_beginning_where_another_series_begins() -> None:
+    assert beside(Rewinds(fresh=(2,), resumed=(5, 9)), 12, [5]) == Rewinds(fresh=(2, 5), resumed=(9,))
+
+
+def test_values_begin_anew_where_they_stand_as_at_first_and_not_as_just_before() -> None:
+    values = np.array([3.0, 2.0, 1.5, 1.0, 0.9, 0.8, 2.9, 2.1, 1.4, 0.7, 0.6, 0.6])
+    assert begins_anew(values, 6)
+    assert not begins_anew(values, 9)

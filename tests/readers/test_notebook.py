@@ -12,7 +12,7 @@ import hrmdoc
 from hrmdoc import readers
 from hrmdoc.readers import notebook
 from hrmdoc.readers.support.base import Context
-from hrmdoc.record.records import Damage, Fact
+from hrmdoc.record.records import Damage, Event, Fact
 from tests.readers.feeding import curves, fed
 
 ROWS = [
@@ -139,3 +139,103 @@ def test_a_torn_notebook_is_told(tmp_path: Path) -> None:
     found = readers.choose(path, path.read_bytes())
     assert found is not None
     assert found.NAME == "notebook"
+
+
+LOSSES = "epoch 1 loss 2.5\nepoch 2 loss 2.1\nepoch 3 loss 1.8\n"
+
+
+def failed(name: str, says: str = "went wrong") -> dict[str, Any]:
+    trace = ["Traceback (most recent call last)", 'File "cell.py", line 1', f"{name}: {says}"]
+    return {"output_type": "error", "ename": name, "evalue": says, "traceback": trace}
+
+
+def marks(*cells: Any) -> list[tuple[str, int | None]]:
+    """The events by which trainings are told: kind and line."""
+    return [
+        (one.kind, one.line) for one in read(*cells) if isinstance(one, Event) and one.kind != "exception"
+    ]
+
+
+def test_where_a_cell_that_trains_begins_and_ends_is_told() -> None:
+    cells = [
+        code(printed("loading\nloaded\n"), source="data = load()"),
+        code(printed(LOSSES), source="for epoch in range(3):\n    loss.backward()\n"),
+        code(printed("test accuracy 0.9\n"), source="evaluate(model)"),
+        code(printed("epoch 1 loss 1.7\n"), source="trainer.fit(model)"),
+    ]
+    assert marks(*cells) == [("launch", 3), ("end", 5), ("launch", 7), ("end", 7)]
+
+
+def test_a_course_of_a_loss_is_of_a_training_whatever_the_code_is_called() -> None:
+    assert marks(code(printed(LOSSES), source="go()")) == [("launch", 1), ("end", 3)]
+    assert marks(code(printed("epoch 1 loss 2.5\n"), source="go()")) == []
+
+
+def test_a_training_that_came_to_an_error_did_not_end_unless_it_said_so_before() -> None:
+    trains = "model.fit(x, y)\nplot(history)"
+    assert marks(code(printed(LOSSES), failed("ValueError"), source=trains)) == [("launch", 1)]
+    said = code(printed(LOSSES + "Training finished.\n"), failed("ValueError"), source=trains)
+    assert marks(said) == [("launch", 1), ("end", 4), ("end", 4)]
+
+
+def test_a_cell_that_was_to_train_and_failed_at_once_is_one_that_trains() -> None:
+    assert marks(code(failed("TypeError"), source="trainer.train()")) == [("launch", 1)]
+    assert marks(code(failed("TypeError"), source="plot(history)")) == []
+
+
+def test_a_line_that_comes_again_as_a_cell_is_run_again_is_no_launch() -> None:
+    setup = code(printed("Requirement already satisfied: some package\n"))
+    assert marks(setup, code(printed(LOSSES), source="model.fit(x)"), setup) == [("launch", 2), ("end", 4)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict"),
+    [
+        # the error is of a plot, behind a training that ended
+        ([code(printed(LOSSES), source="model.fit(x)"), code(failed("KeyError"), source="plot()")], "info"),
+        # the training itself came to an error
+        ([code(printed(LOSSES), failed("KeyError"), source="model.fit(x)")], "critical"),
+        # so did another attempt behind it
+        (
+            [
+                code(printed(LOSSES), source="model.fit(x)"),
+                code(failed("KeyError"), source="model.fit(more)"),
+            ],
+            "critical",
+        ),
+        # and what failed was made good
+        (
+            [
+                code(failed("KeyError"), source="model.fit(x)"),
+                code(printed(LOSSES), source="model.fit(x)"),
+            ],
+            "info",
+        ),
+        # nothing shows that anything was trained
+        (
+            [
+                code(printed("Training finished.\n"), source="model.fit(x)"),
+                code(failed("KeyError"), source="check()"),
+            ],
+            "critical",
+        ),
+    ],
+)
+def test_an_error_of_another_cell_is_no_crash_of_a_training_that_ended(
+    tmp_path: Path, cells: list[Any], verdict: str
+) -> None:
+    path = tmp_path / "train.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
+    assert hrmdoc.analyze(path).verdict == verdict
+
+
+def test_that_the_kernel_of_an_interrupted_cell_went_away_is_no_crash(tmp_path: Path) -> None:
+    gone = {"output_type": "error", "ename": "", "evalue": "", "traceback": ["The kernel died unexpectedly"]}
+    path = tmp_path / "train.ipynb"
+    cell = code(printed(LOSSES), failed("KeyboardInterrupt", ""), gone, source="model.fit(x)")
+    path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    assert hrmdoc.analyze(path).verdict == "info"
+    path.write_text(
+        json.dumps({"nbformat": 4, "cells": [code(printed(LOSSES), gone, source="model.fit(x)")]})
+    )
+    assert hrmdoc.analyze(path).verdict == "critical"

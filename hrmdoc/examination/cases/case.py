@@ -8,6 +8,7 @@ cases:
   kind: sft                            # run kind, optional
   facts: {optimizer.lr: 1.0e-4}        # canonical facts, optional
   steps: 10                            # step spacing, default 1
+  axis: epoch                          # what steps count, default step
   again_at: 60                         # point at which the step counter begins anew, optional
   series: {train.loss: "2.5-0.01~0.05x100"}   # role, or role@rank
   lines: ["...", {text: "...", step: 12}]
@@ -30,7 +31,7 @@ from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.examination.examine import Examination
 from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.record.records import Event, Points, Tick
+from hrmdoc.record.records import Axis, Event, Points, Tick
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.rulebook import Rulebook, Severity
@@ -61,6 +62,7 @@ class Case(Struct, forbid_unknown_fields=True, frozen=True):
     framework: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     steps: int = 1
+    axis: Axis = "step"
     again_at: int | None = None
     seconds: float | None = None
     quiet_for: float | None = None
@@ -150,7 +152,9 @@ def _points(case: Case, name: str, notation: str) -> Points:
     times = np.full(len(values), np.nan) if case.seconds is None else steps * case.seconds
     keep = ~np.isnan(values) | _spelled_nan(notation, len(values))
     at = int(rank) if rank else None
-    return Points(role, steps[keep], values[keep], times[keep], "case.log", rank=at, precision=3)
+    return Points(
+        role, steps[keep], values[keep], times[keep], "case.log", rank=at, axis=case.axis, precision=3
+    )
 
 
 def _spelled_nan(notation: str, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

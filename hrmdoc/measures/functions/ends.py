@@ -15,6 +15,10 @@ def _first_steps(curve: Curve) -> FloatArray:
     return np.minimum.accumulate(curve.steps).astype(np.float64)
 
 
+def _of_epochs(curve: Curve) -> FloatArray:
+    return np.full(len(curve.steps), 1.0 if curve.axis == "epoch" else np.nan)
+
+
 def _trailing_min(values: FloatArray, length: int) -> FloatArray:
     """The lowest of each value and those right before it, `length` of them where there are so many."""
     lowest = values.copy()
@@ -63,6 +67,13 @@ def from_start(curve: Curve) -> bool:
     gaps = gaps[gaps > 0]  # np.unique would load numpy.ma
     near = max(2 * middle(gaps.astype(np.float64)), int(steps[-1]) / 100) if len(gaps) else -1
     return int(steps[0]) <= near
+
+
+@function("curve", lacks="points of whole epochs", course=lambda curve: _of_epochs(curve))
+def per_epoch(curve: Curve) -> bool | None:
+    """True where the points are of whole epochs: means over many batches, which scatter less than those of
+    single ones. Unknown where they are of anything else."""
+    return True if curve.axis == "epoch" else None
 
 
 @function(course=lambda values: np.broadcast_to(values[0], len(values)))

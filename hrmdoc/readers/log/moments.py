@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from hrmdoc.readers.log.formats.base import Again, Many, Reading
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
@@ -59,6 +60,14 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
     )
 )
 """Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
+_BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of|the|cross[- ]validation"
+_HEADING = patterns.lazy(
+    rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}"
+    r"(?:k[- ]?)?(?P<what>fold|split|repetition|repeat|trial)[\W_]{1,4}(?P<number>\d{1,4})"
+    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?[\W_]{0,80}",
+    re.IGNORECASE,
+)
+"""A line of its own that says which fold of a cross-validation follows, or which of several trainings."""
 
 
 class Told(Many, frozen=True):
@@ -73,10 +82,20 @@ class _Resumes(State):
     last: tuple[int, int | None] | None = None
 
 
+class _Folds(State):
+    """The fold that the last heading named."""
+
+    MEASURES: ClassVar[bool] = False
+
+    last: tuple[str, str] | None = None
+
+
 def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
     lower = text.lower()
+    if (fold := _HEADING.fullmatch(text)) is not None:
+        return _fold(fold["what"].lower(), fold["number"], line, cursor)
     for kind, hints, pattern in _MOMENTS:
         if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):
             continue
@@ -94,6 +113,13 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
                 reading.again = Again(again, spans, free=free, text=True, many=Told(kind))
         return reading
     return None
+
+
+def _fold(what: str, number: str, line: Line, cursor: Cursor) -> Reading:
+    """The launch at a heading that names another fold than the last one did."""
+    folds = cursor.of(_Folds)
+    last, folds.last = folds.last, (what, number)
+    return Reading() if last == folds.last else _event("launch", cursor, [], line)
 
 
 def _known(line: Line, cursor: Cursor) -> bool:

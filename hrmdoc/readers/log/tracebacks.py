@@ -14,7 +14,7 @@ from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.record.records import Event
 from hrmdoc.record.records import Line as KeptLine
 from hrmdoc.text import patterns
-from hrmdoc.text.clean import HARMLESS_TRACEBACKS
+from hrmdoc.text.clean import HARMLESS_TRACEBACKS, THREAD
 
 LINE_LIMIT = 2000
 _EXCEPTION = patterns.lazy(
@@ -36,7 +36,7 @@ class Failure(State):
 
     Attributes:
         traceback: a traceback is.
-        harmless: it is one that Python ignored.
+        harmless: it is one that Python ignored, or that ended a thread.
         frames: its last frames, and whether each was kept already.
         fold: the exception of the line before, whose message may go on below it.
         summary: lines that may still belong to a launcher's failure summary.
@@ -104,7 +104,7 @@ class TracebackReader:
             failure.traceback = True
             failure.frames.clear()
             return True
-        if text.startswith(HARMLESS_TRACEBACKS):
+        if text.startswith((*HARMLESS_TRACEBACKS, THREAD)):
             failure.harmless = True
             return False
         if bare.startswith('File "') and text != bare:

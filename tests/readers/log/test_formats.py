@@ -250,6 +250,20 @@ LINES: dict[str, tuple[str, dict[str, list[tuple[int, float]]]]] = {
         "Test: [   0/48]  Loss:   6.9 ( 6.9)  Acc@1:  0.1 ( 0.1)\nTest: [  48/48]  Loss:   6.8 ( 6.8)  Acc@1:  0.2 ( 0.2)\n",
         {"Loss": [(50, 6.9)], "LR": [(50, 1e-5)], "test_Loss": [(50, 6.8)], "test_Acc@1": [(50, 0.2)]},
     ),
+    "the ImageNet example, whose evaluation is the mean of its batches": (
+        "Epoch: [0][ 50/100]\tTime  1.2 (1.3)\tLoss 2.10 (2.20)\tAcc@1 20.0 (15.0)\n"
+        "Test: [0/2]\tLoss 1.50 (1.50)\tAcc@1 30.0 ( 30.0)\nTest: [1/2]\tLoss 1.9e+0 (1.70e+0)\tAcc@1 44.0 ( 37.0)\n",
+        {"Loss": [(50, 2.1)], "Acc@1": [(50, 20.0)], "test_Loss": [(50, 1.7)], "test_Acc@1": [(50, 37.0)]},
+    ),
+    "results of Lightning, framed by rich": (
+        "epoch 3 loss 0.5\n│       test_Accuracy       │    0.9524999856948853     │\n"
+        "│         test_loss         │    1.7757247686386108     │\n│ batch_size │ 32 │\n",
+        {
+            "loss": [(3, 0.5)],
+            "test_Accuracy": [(3, 0.9524999856948853)],
+            "test_loss": [(3, 1.7757247686386108)],
+        },
+    ),
     "xgboost": ("[0]\ttrain-rmse:0.5\teval-rmse:0.6\n", {"train-rmse": [(0, 0.5)], "eval-rmse": [(0, 0.6)]}),
     "verl": (
         "step:1 - actor/pg_loss:0.01 - actor/grad_norm:0.3 - critic/score/mean:0.1\n",

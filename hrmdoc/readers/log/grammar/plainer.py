@@ -20,6 +20,15 @@ _TUPLE = patterns.lazy(
     r"(?:, |,?(?=\)\s{0,8}\Z))){2,40}\)\s{0,8}\Z"
 )
 _AVERAGES = patterns.lazy(r", tot_loss\[[^\]]{0,2000}\]")
+_EVALUATION = patterns.lazy(
+    r"\W{0,8}(?:test|val|valid|validation|eval|evaluation)\b[^\[\d]{0,20}\[", re.IGNORECASE
+)
+_WITH_AVERAGE = patterns.lazy(
+    r"(?<![\w.(])[-+]?\d[\d.]{0,24}(?:e[-+]?\d{1,3})?\s{1,2}\(\s{0,8}([-+]?\d[\d.]{0,24}(?:e[-+]?\d{1,3})?|nan|inf)\)"
+)
+_RESULT = patterns.lazy(
+    r"\s{0,8}│\s{1,60}((?:test|val)[\w/@.-]{0,60})\s{1,60}│\s{1,60}([-+]?\d[\d.]{0,24}(?:e[-+]?\d{1,3})?|nan|inf)\s{1,60}│\s{0,8}\Z"
+)
 _DARTS = patterns.lazy(
     r"(train|valid|test) (\d{3,7}) (\d\.\d{6}e[-+]\d\d) (\d{1,3}\.\d{6}) (\d{1,3}\.\d{6})\s{0,8}\Z"
 )
@@ -98,6 +107,17 @@ def _icefall(text: str) -> str:
     return _AVERAGES.sub("", text)
 
 
+def _averaged(text: str) -> str:
+    """`Test: [9/10] Loss 1.90 (1.70)` gives the batch's loss, then the mean so far: an evaluation is a
+    mean."""
+    return _WITH_AVERAGE.sub(r"\1", text) if _EVALUATION.match(text) else text
+
+
+def _boxed(text: str) -> str:
+    """A row of the table in which Lightning shows the results of an evaluation, as rich frames it."""
+    return _RESULT.sub(r"\1    \2", text)
+
+
 def _darts(text: str) -> str:
     """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the step, the loss, both
     accuracies."""
@@ -133,6 +153,8 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" for minibatches ", _kaldi),
     ("Saving dict for global step", _estimator),
     ("tot_loss[", _icefall),
+    (" (", _averaged),
+    ("│", _boxed),
     ("e+00 ", _darts),
     ("e-01 ", _darts),
     ("e-02 ", _darts),

@@ -82,6 +82,14 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "restored ",
         "fit` stopped",
         "early stopping",
+        "fold ",
+        "fold:",
+        "fold-",
+        "fold_",
+        "split ",
+        "repetition ",
+        "repeat ",
+        "trial ",
     ),
     FACT: (
         *_words(

@@ -6,12 +6,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hrmdoc.readers import text
-from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
+from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Splitter
 from hrmdoc.record.run import Run
 
 MIXED = (
@@ -179,3 +180,15 @@ def test_text_is_wanted_least_sure_of_all_and_binary_not(
     name: str, head: bytes, low: float, high: float
 ) -> None:
     assert low <= text.sniff(Path(name), head) <= high
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1000])
+def test_utf16_that_a_shell_appended_to_a_log_in_utf8_is_read(cut: int) -> None:
+    data = b"step 1 loss 2.5\n" + "Traceback\r\nstep 2\r\n".encode("utf-16-le")
+    splitter = Splitter()
+    blocks = [block for at in range(0, len(data), cut) for block in splitter.feed(data[at : at + cut])]
+    blocks += splitter.close()
+    pieces = [
+        block.data[start:end] for block in blocks for _, start, end, _ in block.of(np.arange(len(block.ends)))
+    ]
+    assert [piece for piece in pieces if piece.strip()] == [b"step 1 loss 2.5", b"Traceback", b"step 2"]
