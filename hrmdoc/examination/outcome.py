@@ -10,7 +10,7 @@ from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.outcome import FEWEST, Goal, Outcome, outcome
 from hrmdoc.roles.typical import typical_facts
 
-MEASURED = ("gain", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
+MEASURED = ("gain", "gained", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -50,6 +50,19 @@ def solved(scene: Scene, role: str) -> bool:
     if role.startswith("eval.") and scene.run.best("eval.accuracy") is None:
         return False
     return bool(scene.facts.get("run.solved"))
+
+
+def learned(scene: Scene, role: str) -> bool:
+    """Whether the evaluation gained much and ended well: a training loss that stands still beside it is no
+    measure of what is learned, but a part of the loss, a cost or a count that bears its name."""
+    if role.startswith("eval."):
+        return False
+    judged = [of_role(scene, name) for name in _LOSSES["eval"]]
+    judged += [of_role(scene, name, goal) for name, goal in _SCORES.items() if name.startswith("eval.")]
+    known = [one for one in judged if one is not None]
+    return all(says(scene, one, "well") for one in known) and any(
+        says(scene, one, "learned") for one in known
+    )
 
 
 def stands_still(scene: Scene, role: str) -> bool:

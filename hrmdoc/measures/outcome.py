@@ -53,6 +53,13 @@ class Outcome(Struct, frozen=True):
         return self.opening - self.best
 
     @property
+    def gained(self) -> float:
+        """From the opening to the best, as a share of the opening."""
+        if self.opening:
+            return self.gain / abs(self.opening)
+        return math.inf if self.gain > 0 else 0.0
+
+    @property
     def kept(self) -> float:
         """Share of the gain that is there at the end, below 0 where it ends behind its opening."""
         return (self.opening - self.end) / self.gain if self.gain > 0 else float(self.end <= self.opening)

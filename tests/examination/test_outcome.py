@@ -122,3 +122,18 @@ def test_a_loss_whose_step_never_advances_is_no_course_that_could_alarm(tmp_path
         log.write_text("\n".join(line.format(step) for line, step in zip(lines, steps, strict=True)) + "\n")
         verdicts[name] = analyze(log).verdict
     assert verdicts == {"still": "info", "counted": "warning"}
+
+
+def test_a_training_loss_that_stands_still_beside_an_evaluation_that_learns_is_information(
+    tmp_path: Path,
+) -> None:
+    """It is a cost, or a part of the loss, whatever its name."""
+    flat = 0.7 + np.random.default_rng(4).normal(0, 0.0002, 120)
+    at = np.arange(120)
+    learning, idle = 0.4 + 1.2 * np.exp(-at / 20), 1.6 + np.random.default_rng(5).normal(0, 0.002, 120)
+    loud = _levels(_table(tmp_path, {"loss": flat, "val_loss": idle}))
+    assert loud["loss-plateau"] == "warning"
+    quiet = _levels(_table(tmp_path, {"loss": flat, "val_loss": learning}))
+    assert quiet["loss-plateau"] == "info"
+    scored = {"val_accuracy": 0.7 - 0.6 * np.exp(-at / 20)}
+    assert _levels(_table(tmp_path, {"loss": flat} | scored))["loss-plateau"] == "info"
