@@ -11,6 +11,8 @@ from hrmdoc.measures.outcome import FEWEST, Goal, Outcome, outcome
 from hrmdoc.roles.typical import typical_facts
 
 MEASURED = ("gain", "gained", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
+FEW = 3
+"""Evaluations of a short fine-tuning, one an epoch, whose score tells how it ended."""
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -30,8 +32,11 @@ def ended_well(scene: Scene, role: str) -> bool:
     """
     side = "eval" if role.startswith("eval.") else "train"
     losses = [judged for name in _LOSSES[side] if (judged := of_role(scene, name)) is not None]
-    if not losses or says(scene, losses[0], "well"):
-        return bool(losses) or scores_well(scene)
+    if not losses:
+        few = [judged for name in _LOSSES[side] if (judged := of_role(scene, name, fewest=FEW)) is not None]
+        return all(says(scene, one, "excusable") for one in few) and scores_well(scene)
+    if says(scene, losses[0], "well"):
+        return True
     if side == "eval":
         return says(scene, losses[0], "excusable") and scores_well(scene)
     elsewhere = of_role(scene, "eval.loss")
@@ -40,8 +45,11 @@ def ended_well(scene: Scene, role: str) -> bool:
 
 def scores_well(scene: Scene) -> bool:
     """Whether every score of the evaluation, or the reward, ends well; not where there is none."""
-    scores = [judged for name, goal in _SCORES.items() if (judged := of_role(scene, name, goal)) is not None]
-    return bool(scores) and all(says(scene, judged, "well") for judged in scores)
+    for fewest in (FEWEST, FEW):
+        judged = [of_role(scene, name, goal, fewest) for name, goal in _SCORES.items()]
+        if scores := [one for one in judged if one is not None]:
+            return all(says(scene, one, "well") for one in scores)
+    return False
 
 
 def solved(scene: Scene, role: str) -> bool:
@@ -83,10 +91,10 @@ def says(scene: Scene, judged: Outcome, what: str) -> bool:
     return bool(typical_facts({**scene.facts, **measured}, scene.usual).get(f"outcome.{what}"))
 
 
-def of_role(scene: Scene, role: str, goal: Goal = "min") -> Outcome | None:
+def of_role(scene: Scene, role: str, goal: Goal = "min", fewest: int = FEWEST) -> Outcome | None:
     """The outcome of the last run in the best series of a role; None where it is too short."""
     series = scene.run.best(role)
     if series is None:
         return None
     fresh = scene.falls(series).fresh
-    return outcome(series.values[fresh[-1] if fresh else 0 :], goal)
+    return outcome(series.values[fresh[-1] if fresh else 0 :], goal, fewest)

@@ -81,15 +81,16 @@ class Outcome(Struct, frozen=True):
         return math.inf if gap > 0 else 0.0
 
 
-def outcome(values: FloatArray, goal: Goal = "min") -> Outcome | None:
-    """The outcome of a series, shape [n], as far as it goes; None below `FEWEST` finite points.
+def outcome(values: FloatArray, goal: Goal = "min", fewest: int = FEWEST) -> Outcome | None:
+    """The outcome of a series, shape [n], as far as it goes; None below `fewest` finite points.
 
     Args:
         values: in the order of training.
         goal: whether lower or higher is better.
+        fewest: three at least, below which there is no noise.
     """
     finite = values[np.isfinite(values)] * (1.0 if goal == "min" else -1.0)
-    if len(finite) < FEWEST:
+    if len(finite) < fewest:
         return None
     levels = _levels(finite)
     best = int(levels.argmin())

@@ -137,3 +137,15 @@ def test_a_training_loss_that_stands_still_beside_an_evaluation_that_learns_is_i
     assert quiet["loss-plateau"] == "info"
     scored = {"val_accuracy": 0.7 - 0.6 * np.exp(-at / 20)}
     assert _levels(_table(tmp_path, {"loss": flat} | scored))["loss-plateau"] == "info"
+
+
+def test_three_epochs_of_a_rising_loss_are_information_where_the_score_ends_at_its_best(
+    tmp_path: Path,
+) -> None:
+    columns = {"loss": np.array([0.6, 0.25, 0.1]), "val_loss": np.array([0.3, 0.36, 0.43])}
+    rising = _levels(_table(tmp_path, columns | {"val_accuracy": np.array([0.80, 0.83, 0.855])}))
+    falling = _levels(_table(tmp_path, columns | {"val_accuracy": np.array([0.855, 0.83, 0.82])}))
+    doubled = columns | {"val_loss": np.array([0.3, 0.5, 0.9]), "val_accuracy": np.array([0.80, 0.83, 0.855])}
+    assert rising["overfitting"] == "info"
+    assert falling["overfitting"] == "warning"
+    assert _levels(_table(tmp_path, doubled))["overfitting"] == "warning"
