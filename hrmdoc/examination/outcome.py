@@ -28,12 +28,15 @@ def ended_well(scene: Scene, role: str) -> bool:
     """Whether what was gained is there at the end, by the loss of the data that `role` is of.
 
     Where that loss does not end well, what is asked of the model may: a score at its best beside a model that
-    grows more certain of its errors. What cannot be judged did not end well.
+    grows more certain of its errors. What a policy does is judged by its reward, where that is logged: its
+    loss has no level. What cannot be judged did not end well.
     """
+    if role.startswith("rl.") and (reward := of_role(scene, "rl.reward", "max")) is not None:
+        return says(scene, reward, "well")
     side = "eval" if role.startswith("eval.") else "train"
-    losses = [judged for name in _LOSSES[side] if (judged := of_role(scene, name)) is not None]
+    losses = _losses(scene, side, FEWEST)
     if not losses:
-        few = [judged for name in _LOSSES[side] if (judged := of_role(scene, name, fewest=FEW)) is not None]
+        few = _losses(scene, side, FEW)
         return all(says(scene, one, "excusable") for one in few) and scores_well(scene)
     if says(scene, losses[0], "well"):
         return True
@@ -41,6 +44,12 @@ def ended_well(scene: Scene, role: str) -> bool:
         return says(scene, losses[0], "excusable") and scores_well(scene)
     elsewhere = of_role(scene, "eval.loss")
     return (elsewhere is None or says(scene, elsewhere, "well")) and scores_well(scene)
+
+
+def _losses(scene: Scene, side: str, fewest: int) -> list[Outcome]:
+    """The outcomes of the losses of the evaluation or of the training set, as far as they are long enough."""
+    judged = (of_role(scene, name, fewest=fewest) for name in _LOSSES[side])
+    return [one for one in judged if one is not None]
 
 
 def scores_well(scene: Scene) -> bool:

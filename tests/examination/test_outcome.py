@@ -149,3 +149,11 @@ def test_three_epochs_of_a_rising_loss_are_information_where_the_score_ends_at_i
     assert rising["overfitting"] == "info"
     assert falling["overfitting"] == "warning"
     assert _levels(_table(tmp_path, doubled))["overfitting"] == "warning"
+
+
+def test_exploration_that_stays_is_information_while_the_reward_rises(tmp_path: Path) -> None:
+    at = np.arange(80)
+    columns = {"loss": 2.0 * np.exp(-at / 20) + 0.3, "epsilon": np.full(80, 1.0) - 0.0005 * at}
+    up, down = {"reward": -50 + 3.0 * at}, {"reward": np.where(at < 20, -50 + 3.0 * at, 10 - 2.0 * (at - 20))}
+    assert _levels(_table(tmp_path, columns | up))["exploration-kept"] == "info"
+    assert _levels(_table(tmp_path, columns | down))["exploration-kept"] == "warning"
