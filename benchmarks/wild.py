@@ -1,8 +1,10 @@
-"""How right the alarms are on logs that people left in public: `python -m benchmarks.wild FOLDER [--write]`.
+"""How right the alarms are on logs that people left in public:
+`python -m benchmarks.wild FOLDER... [--write]`.
 
-FOLDER holds `manifest.csv` (id, file, level, repo; level is what a person said who saw the file alone) and
-the files. Alarmed is a run whose verdict is warning or critical. The sample is halved by repository: rules
-are learnt from the open half, of which each rule's base rates are shown; of the closed half there are totals.
+Each FOLDER holds `manifest.csv` (id, file, level, repo; level is what a person said who saw the file alone)
+and the files. Alarmed is a run whose verdict is warning or critical. The samples are halved by repository:
+rules are learnt from the open halves, of which the base rates of each rule and of each family (the rules of
+one group) are shown, and where one is loud alone; of the closed halves there are totals.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ RESULT = Path(__file__).with_name("wild.md")
 ALARMING = ("warning", "critical")
 COLUMNS = (
     *("rule", "severity", "leak in the rule", "in the wild", "on faults", "on the rest"),
-    *("alarms, faults + rest", "likelihood ratio"),
+    *("alarms, faults + rest", "alone, faults + rest", "likelihood ratio"),
 )
 INTRODUCTION = """# Public logs
 
-Made by `python -m benchmarks.wild FOLDER --write` at {commit}. A sample of training logs from public
-repositories, labelled by eye before any program had seen them, is halved by repository. Rules are learnt from
-the open half alone; of the closed half nobody sees more than its totals. A log is alarmed when its verdict is
-warning or critical. Intervals are 95 %."""
+Made by `python -m benchmarks.wild FOLDER... --write` at {commit}. Samples of training logs from public
+repositories, labelled by eye before any program had seen them, are halved by repository. Rules are learnt
+from the open halves alone; of the closed halves nobody sees more than their totals. A log is alarmed when its
+verdict is warning or critical; *alone*: no other rule alarms, or none of another family. Intervals are
+95 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +103,34 @@ def base_rates(logs: Sequence[Judged]) -> Iterable[str]:
     fired = Counter(name for log in logs for name in log.fired)
     for name, count in sorted(fired.items(), key=lambda pair: (-pair[1], pair[0])):
         hit, false = (sum(name in log.fired for log in part) for part in (faults, rest))
-        loud, shouted = (sum(name in log.loud for log in part) for part in (faults, rest))
+        loud, alone = _alarms(name, [(log.fault, log.loud) for log in logs])
         ratio, low, high = likelihood_ratio(hit, len(faults), false, len(rest))
         rule = book.symptoms[name]
         yield (
             f"| {name} | {rule.severity} | {rule.leak:g} | {count / len(logs):.1%} | {hit}/{len(faults)} "
-            f"| {false}/{len(rest)} | {loud} + {shouted} | {ratio:.1f} ({low:.1f} to {high:.1f}) |"
+            f"| {false}/{len(rest)} | {loud} | {alone} | {ratio:.1f} ({low:.1f} to {high:.1f}) |"
         )
+
+
+def _alarms(name: str, loud: Sequence[tuple[bool, frozenset[str]]]) -> tuple[str, str]:
+    """How often `name` is loud, and how often nothing else is, each on faults and on the rest."""
+
+    def on(part: bool, *, alone: bool) -> int:
+        return sum(
+            fault is part and name in names and not (alone and len(names) > 1) for fault, names in loud
+        )
+
+    often, alone = (f"{on(True, alone=one)} + {on(False, alone=one)}" for one in (False, True))
+    return often, alone
+
+
+def families(logs: Sequence[Judged]) -> Iterable[str]:
+    """One row a family that alarmed: rules of one group are graded answers to one question."""
+    groups = {name: rule.group or name for name, rule in load().symptoms.items()}
+    loud = [(log.fault, frozenset(groups[name] for name in log.loud)) for log in logs]
+    often = Counter(name for _, names in loud for name in names)
+    for name in sorted(often, key=lambda one: (-often[one], one)):
+        yield f"| {name} | {' | '.join(_alarms(name, loud))} |"
 
 
 def report(opened: Sequence[Judged], closed: Sequence[Judged]) -> Iterable[str]:
@@ -115,25 +139,29 @@ def report(opened: Sequence[Judged], closed: Sequence[Judged]) -> Iterable[str]:
     yield "\n| half | logs | recall | precision | false alarms |\n|---|---:|---|---|---|"
     yield f"| open {totals(opened)}"
     yield f"| closed {totals(closed)}"
-    yield "\n## Base rates on the open half\n"
-    yield f"| {' | '.join(COLUMNS)} |\n|---|---|---:|---:|---:|---:|---:|---|"
+    yield "\n## Families of rules that alarm on the open halves\n"
+    yield "| family | alarms, faults + rest | alone, faults + rest |\n|---|---:|---:|"
+    yield from families(opened)
+    yield "\n## Base rates on the open halves\n"
+    yield f"| {' | '.join(COLUMNS)} |\n|---|---|---:|---:|---:|---:|---:|---:|---|"
     yield from base_rates(opened)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--half", choices=("open", "closed", "both"), default="both")
     parser.add_argument("--write", action="store_true", help=f"keep the page as {RESULT.name}")
     options = parser.parse_args()
-    with (options.folder / "manifest.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
     halves: dict[str, list[Judged]] = {"open": [], "closed": []}
     settings = Settings()
-    for row in rows:
-        half = "open" if is_open(row["repo"]) else "closed"
-        if options.half in (half, "both"):
-            halves[half].append(judge(options.folder, row, settings))
+    for folder in options.folders:
+        with (folder / "manifest.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            half = "open" if is_open(row["repo"]) else "closed"
+            if options.half in (half, "both"):
+                halves[half].append(judge(folder, row, settings))
     page = "\n".join(report(halves["open"], halves["closed"])) + "\n"
     sys.stdout.write(page)
     if options.write:

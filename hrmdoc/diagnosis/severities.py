@@ -52,7 +52,19 @@ def effective(
         level = 0 if harmless else _level(symptom)
         known = severities.get(symptom.id, "info")
         severities[symptom.id] = LADDER[max(level, LADDER.index(known))]
-    return severities, excused
+    return severities | _without_witness(seen, severities, book), excused
+
+
+def _without_witness(
+    seen: Sequence[Symptom], severities: Mapping[str, Severity], book: Rulebook
+) -> dict[str, Severity]:
+    """Weak rules (`alarms: joined`) that stand for themselves alone: information until a finding of another
+    family joins that is a warning by its rule, over or not, or hints that one probable cause explains with
+    them (`joined`)."""
+    if len({one.group or one.id for one in seen if one.severity != "info"}) > 1:
+        return {}
+    weak = (name for name in severities if name in book.symptoms and book.symptoms[name].alarms == "joined")
+    return dict.fromkeys(weak, "info")
 
 
 def _level(symptom: Symptom) -> int:
@@ -94,7 +106,7 @@ def joined(
         if len(explains) < HINTS or not arguable(causes[index]):
             continue
         shown = [s for at in explains for s in clues.shown[at].symptoms if s.id in causes[index].produces]
-        hints = [s.id for s in shown if s.id not in harmless and _is_hint(s, severities)]
+        hints = [s.id for s in shown if s.id not in harmless and _is_hint(s, severities, book)]
         raised |= dict.fromkeys(hints, "warning")
     return raised
 
@@ -105,9 +117,12 @@ def _qualifying(clues: Clues, book: Rulebook) -> set[str]:
     return {name for name in shown & book.symptoms.keys() if shown & {*book.symptoms[name].presupposes}}
 
 
-def _is_hint(symptom: Symptom, severities: Mapping[str, Severity]) -> bool:
+def _is_hint(symptom: Symptom, severities: Mapping[str, Severity], book: Rulebook) -> bool:
     """Whether it shows and is information, by its rule and by what benign causes left of it."""
-    return symptom.state == "present" and symptom.severity == severities[symptom.id] == "info"
+    if symptom.state != "present" or severities[symptom.id] != "info":
+        return False
+    rule = book.symptoms.get(symptom.id)
+    return symptom.severity == "info" or (rule is not None and rule.alarms == "joined")
 
 
 def arguable(cause: Cause) -> bool:

@@ -16,7 +16,7 @@ from hrmdoc.examination import ranks
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
-from hrmdoc.examination.outcome import ended_well, solved, stands_still
+from hrmdoc.examination.outcome import ended_well, learned, solved, stands_still
 from hrmdoc.examination.plan import Planned, plan_of
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
@@ -160,11 +160,12 @@ class Examination:
         """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
         if finding.state == "resolved":
             return finding.values.get("of_last_run") is False or ended_well(scene, finding.role)
-        if finding.state != "present" or rule.alarms == "always":
+        if finding.state != "present" or rule.alarms not in ("outcome", "unsolved"):
             return False
         if stands_still(scene, finding.role) or solved(scene, finding.role):
             return True
-        return rule.alarms == "outcome" and ended_well(scene, finding.role)
+        harmless = ended_well if rule.alarms == "outcome" else learned
+        return harmless(scene, finding.role)
 
     def match_lines(self) -> tuple[int, int]:
         """Takes in the log lines that came since the last call: how many symptoms have matches now, and how

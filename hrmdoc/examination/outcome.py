@@ -10,7 +10,9 @@ from hrmdoc.examination.scene import Scene
 from hrmdoc.measures.outcome import FEWEST, Goal, Outcome, outcome
 from hrmdoc.roles.typical import typical_facts
 
-MEASURED = ("gain", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
+MEASURED = ("gain", "gained", "kept", "distance", "rise", "noise", "since", "thrown", "wasted")
+FEW = 3
+"""Evaluations of a short fine-tuning, one an epoch, whose score tells how it ended."""
 _LOSSES = {"eval": ("eval.loss", "eval.perplexity"), "train": ("train.loss", "perplexity")}
 _SCORES: dict[str, Goal] = {
     "eval.exact_accuracy": "max",
@@ -26,22 +28,37 @@ def ended_well(scene: Scene, role: str) -> bool:
     """Whether what was gained is there at the end, by the loss of the data that `role` is of.
 
     Where that loss does not end well, what is asked of the model may: a score at its best beside a model that
-    grows more certain of its errors. What cannot be judged did not end well.
+    grows more certain of its errors. What a policy does is judged by its reward, where that is logged: its
+    loss has no level. What cannot be judged did not end well.
     """
+    if role.startswith("rl.") and (reward := of_role(scene, "rl.reward", "max")) is not None:
+        return says(scene, reward, "well")
     side = "eval" if role.startswith("eval.") else "train"
-    losses = [judged for name in _LOSSES[side] if (judged := of_role(scene, name)) is not None]
-    if not losses or says(scene, losses[0], "well"):
-        return bool(losses) or scores_well(scene)
+    losses = _losses(scene, side, FEWEST)
+    if not losses:
+        few = _losses(scene, side, FEW)
+        return all(says(scene, one, "excusable") for one in few) and scores_well(scene)
+    if says(scene, losses[0], "well"):
+        return True
     if side == "eval":
         return says(scene, losses[0], "excusable") and scores_well(scene)
     elsewhere = of_role(scene, "eval.loss")
     return (elsewhere is None or says(scene, elsewhere, "well")) and scores_well(scene)
 
 
+def _losses(scene: Scene, side: str, fewest: int) -> list[Outcome]:
+    """The outcomes of the losses of the evaluation or of the training set, as far as they are long enough."""
+    judged = (of_role(scene, name, fewest=fewest) for name in _LOSSES[side])
+    return [one for one in judged if one is not None]
+
+
 def scores_well(scene: Scene) -> bool:
     """Whether every score of the evaluation, or the reward, ends well; not where there is none."""
-    scores = [judged for name, goal in _SCORES.items() if (judged := of_role(scene, name, goal)) is not None]
-    return bool(scores) and all(says(scene, judged, "well") for judged in scores)
+    for fewest in (FEWEST, FEW):
+        judged = [of_role(scene, name, goal, fewest) for name, goal in _SCORES.items()]
+        if scores := [one for one in judged if one is not None]:
+            return all(says(scene, one, "well") for one in scores)
+    return False
 
 
 def solved(scene: Scene, role: str) -> bool:
@@ -50,6 +67,19 @@ def solved(scene: Scene, role: str) -> bool:
     if role.startswith("eval.") and scene.run.best("eval.accuracy") is None:
         return False
     return bool(scene.facts.get("run.solved"))
+
+
+def learned(scene: Scene, role: str) -> bool:
+    """Whether the evaluation gained much and ended well: a training loss that stands still beside it is no
+    measure of what is learned, but a part of the loss, a cost or a count that bears its name."""
+    if role.startswith("eval."):
+        return False
+    judged = [of_role(scene, name) for name in _LOSSES["eval"]]
+    judged += [of_role(scene, name, goal) for name, goal in _SCORES.items() if name.startswith("eval.")]
+    known = [one for one in judged if one is not None]
+    return all(says(scene, one, "well") for one in known) and any(
+        says(scene, one, "learned") for one in known
+    )
 
 
 def stands_still(scene: Scene, role: str) -> bool:
@@ -70,10 +100,10 @@ def says(scene: Scene, judged: Outcome, what: str) -> bool:
     return bool(typical_facts({**scene.facts, **measured}, scene.usual).get(f"outcome.{what}"))
 
 
-def of_role(scene: Scene, role: str, goal: Goal = "min") -> Outcome | None:
+def of_role(scene: Scene, role: str, goal: Goal = "min", fewest: int = FEWEST) -> Outcome | None:
     """The outcome of the last run in the best series of a role; None where it is too short."""
     series = scene.run.best(role)
     if series is None:
         return None
     fresh = scene.falls(series).fresh
-    return outcome(series.values[fresh[-1] if fresh else 0 :], goal)
+    return outcome(series.values[fresh[-1] if fresh else 0 :], goal, fewest)

@@ -53,6 +53,13 @@ class Outcome(Struct, frozen=True):
         return self.opening - self.best
 
     @property
+    def gained(self) -> float:
+        """From the opening to the best, as a share of the opening."""
+        if self.opening:
+            return self.gain / abs(self.opening)
+        return math.inf if self.gain > 0 else 0.0
+
+    @property
     def kept(self) -> float:
         """Share of the gain that is there at the end, below 0 where it ends behind its opening."""
         return (self.opening - self.end) / self.gain if self.gain > 0 else float(self.end <= self.opening)
@@ -74,15 +81,16 @@ class Outcome(Struct, frozen=True):
         return math.inf if gap > 0 else 0.0
 
 
-def outcome(values: FloatArray, goal: Goal = "min") -> Outcome | None:
-    """The outcome of a series, shape [n], as far as it goes; None below `FEWEST` finite points.
+def outcome(values: FloatArray, goal: Goal = "min", fewest: int = FEWEST) -> Outcome | None:
+    """The outcome of a series, shape [n], as far as it goes; None below `fewest` finite points.
 
     Args:
         values: in the order of training.
         goal: whether lower or higher is better.
+        fewest: three at least, below which there is no noise.
     """
     finite = values[np.isfinite(values)] * (1.0 if goal == "min" else -1.0)
-    if len(finite) < FEWEST:
+    if len(finite) < fewest:
         return None
     levels = _levels(finite)
     best = int(levels.argmin())

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hrmdoc.diagnosis.diagnose import diagnose
+from hrmdoc.rulebook import Rulebook
 from tests.diagnosis.small_book import (
     EXCUSED,
     SMALL,
@@ -74,6 +75,37 @@ def test_hints_that_are_over_raise_nothing() -> None:
     slow = cause("slow", rate_low=0.6, barely_falls=0.5)
     over = [replace(present(name, "info"), state="resolved") for name in ("rate-low", "barely-falls")]
     assert diagnose(over, book(slow)).verdict == "info"
+
+
+def _weak(rules: Rulebook, *names: str, group: str | None = None) -> Rulebook:
+    """The rulebook with these rules needing a witness."""
+    weak = {name: replace(rules.symptoms[name], alarms="joined", group=group) for name in names}
+    return replace(rules, symptoms={**rules.symptoms, **weak})
+
+
+def test_a_weak_rule_alarms_beside_one_of_another_family_and_not_alone() -> None:
+    rules = _weak(SMALL, "spike")
+    assert diagnose([present("spike"), absent("hang")], rules).verdict == "info"
+    beside = diagnose([present("spike"), present("hang")], rules)
+    assert beside.severities == {"spike": "warning", "hang": "warning"}
+    over = replace(present("hang"), state="resolved", got_over=True)
+    assert diagnose([present("spike"), over], rules).severities == {"spike": "warning", "hang": "info"}
+
+
+def test_two_weak_rules_of_one_family_are_one_witness_and_of_two_families_two() -> None:
+    apart = _weak(book(cause("one", spike=0.6), cause("two", hang=0.6)), "spike", "hang")
+    assert diagnose([present("spike"), present("hang")], apart).verdict == "warning"
+    together = _weak(apart, "spike", "hang", group="family")
+    shown = [present("spike", group="family"), present("hang", group="family")]
+    assert diagnose(shown, together).verdict == "info"
+
+
+def test_information_is_no_witness_of_a_weak_rule_unless_one_probable_cause_explains_both() -> None:
+    slow = cause("slow", rate_low=0.6, barely_falls=0.5)
+    shown = [present("rate-low"), present("barely-falls", "info")]
+    assert diagnose(shown, _weak(book(slow), "rate-low")).verdict == "warning"
+    apart = book(cause("slow", rate_low=0.6), cause("other", barely_falls=0.5))
+    assert diagnose(shown, _weak(apart, "rate-low")).verdict == "info"
 
 
 def test_what_a_benign_cause_explains_drops_to_info() -> None:

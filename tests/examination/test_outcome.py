@@ -122,3 +122,38 @@ def test_a_loss_whose_step_never_advances_is_no_course_that_could_alarm(tmp_path
         log.write_text("\n".join(line.format(step) for line, step in zip(lines, steps, strict=True)) + "\n")
         verdicts[name] = analyze(log).verdict
     assert verdicts == {"still": "info", "counted": "warning"}
+
+
+def test_a_training_loss_that_stands_still_beside_an_evaluation_that_learns_is_information(
+    tmp_path: Path,
+) -> None:
+    """It is a cost, or a part of the loss, whatever its name."""
+    flat = 0.7 + np.random.default_rng(4).normal(0, 0.0002, 120)
+    at = np.arange(120)
+    learning, idle = 0.4 + 1.2 * np.exp(-at / 20), 1.6 + np.random.default_rng(5).normal(0, 0.002, 120)
+    loud = _levels(_table(tmp_path, {"loss": flat, "val_loss": idle}))
+    assert loud["loss-plateau"] == "warning"
+    quiet = _levels(_table(tmp_path, {"loss": flat, "val_loss": learning}))
+    assert quiet["loss-plateau"] == "info"
+    scored = {"val_accuracy": 0.7 - 0.6 * np.exp(-at / 20)}
+    assert _levels(_table(tmp_path, {"loss": flat} | scored))["loss-plateau"] == "info"
+
+
+def test_three_epochs_of_a_rising_loss_are_information_where_the_score_ends_at_its_best(
+    tmp_path: Path,
+) -> None:
+    columns = {"loss": np.array([0.6, 0.25, 0.1]), "val_loss": np.array([0.3, 0.36, 0.43])}
+    rising = _levels(_table(tmp_path, columns | {"val_accuracy": np.array([0.80, 0.83, 0.855])}))
+    falling = _levels(_table(tmp_path, columns | {"val_accuracy": np.array([0.855, 0.83, 0.82])}))
+    doubled = columns | {"val_loss": np.array([0.3, 0.5, 0.9]), "val_accuracy": np.array([0.80, 0.83, 0.855])}
+    assert rising["overfitting"] == "info"
+    assert falling["overfitting"] == "warning"
+    assert _levels(_table(tmp_path, doubled))["overfitting"] == "warning"
+
+
+def test_exploration_that_stays_is_information_while_the_reward_rises(tmp_path: Path) -> None:
+    at = np.arange(80)
+    columns = {"loss": 2.0 * np.exp(-at / 20) + 0.3, "epsilon": np.full(80, 1.0) - 0.0005 * at}
+    up, down = {"reward": -50 + 3.0 * at}, {"reward": np.where(at < 20, -50 + 3.0 * at, 10 - 2.0 * (at - 20))}
+    assert _levels(_table(tmp_path, columns | up))["exploration-kept"] == "info"
+    assert _levels(_table(tmp_path, columns | down))["exploration-kept"] == "warning"

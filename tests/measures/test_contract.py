@@ -226,7 +226,7 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     and shapes (a largest rise, a turn), are seen only from behind."""
     shapes = {"anew", "back_after", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
     medians = {"before_zero", "from_start", "jitter"}
-    outcomes = {"errors_gained", "gained_at_most", "kept", "risen", "since_best"}
+    outcomes = {"errors_gained", "gained_at_most", "kept", "risen", "since_best", "squandered"}
     rates = {"seconds_until"}
     misapplied = {"classes_if_twice", "grows_throughout", "minus_probability", "same_as"}
     whole = {name for name in CURVES if measures.all_functions()[name].course is None}

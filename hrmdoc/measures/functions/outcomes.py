@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hrmdoc.measures.function import function
-from hrmdoc.measures.outcome import FEWEST, outcome
+from hrmdoc.measures.outcome import FEWEST, NOISES, outcome
 from hrmdoc.record.records import FloatArray
 
 
@@ -19,6 +19,17 @@ def kept(losses: FloatArray) -> float | None:
     """Share of what was gained that is there at the end; below 0 where it ends above its opening."""
     judged = outcome(losses)
     return None if judged is None else judged.kept
+
+
+@function(points=FEWEST)
+def squandered(rewards: FloatArray) -> float | None:
+    """Share of a reward's run at which half of what it had gained until then was gone; 0 where half and more
+    is there at the end, and where the gain is less than half of the opening or than six times the noise."""
+    judged = outcome(rewards, "max")
+    if judged is None:
+        return None
+    learned = judged.gain > max(2 * NOISES * judged.noise, 0.5 * abs(judged.opening))
+    return judged.wasted if learned and judged.kept < 0.5 and judged.distance > 2 * NOISES else 0.0
 
 
 @function(points=FEWEST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.measures.function import Curve, function
 from hrmdoc.measures.pyramid import middle
@@ -58,6 +59,27 @@ def unchanged(curve: Curve) -> int | None:
     last = float(values[-1])
     percents = curve.role.endswith("accuracy") and last >= PERCENTS
     return 0 if last == round(last, 1 if percents else 3) else int(repeated(values))
+
+
+def _precise(values: FloatArray) -> NDArray[np.bool_]:
+    """Which values have more than three decimals, of percents more than one."""
+    precise: NDArray[np.bool_] = values != np.where(
+        values >= PERCENTS, np.round(values, 1), np.round(values, 3)
+    )
+    return precise
+
+
+def _as_first_along(values: FloatArray) -> FloatArray:
+    """`as_first` as of each point."""
+    behind = np.cumsum(values == values[0]) - 1
+    return np.where(np.cumsum(_precise(values)) > 0, behind, 0).astype(np.float64)
+
+
+@function(points=2, course=_as_first_along)
+def as_first(values: FloatArray) -> int:
+    """How many values behind the first are the same as it; 0 where all have three decimals or fewer, of
+    percents one."""
+    return int((values[1:] == values[0]).sum()) if _precise(values).any() else 0
 
 
 @function("curve")

@@ -40,7 +40,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     `run_state`: what has become of a run that shows it, where the symptom says so. `catch_all`: it says that
     something failed and not what. `launcher`: its lines are those of a launcher, not of any rank.
     `alarms: outcome`: it is information while the run ends well all the same; `unsolved`: while a score
-    stands near its ceiling.
+    stands near its ceiling, or the evaluation has learned; `joined`: while no finding of another
+    family stands beside it that is a warning by its own rule, over or not.
     """
 
     id: str
@@ -49,7 +50,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     playbook: str
     status: Status = "stable"
     severity: Severity = "warning"
-    alarms: Literal["always", "outcome", "unsolved"] = "always"
+    alarms: Literal["always", "outcome", "unsolved", "joined"] = "always"
     group: str | None = None
     after: tuple[str, ...] = ()
     presupposes: tuple[str, ...] = ()
