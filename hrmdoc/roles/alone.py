@@ -1,6 +1,6 @@
 """What no table knows by its name and the other metrics tell: the loss of a run that has no other
 (`seg_loss`, or `CE T` beside `CE V`), and the score of a game that is explored at random (`Average Score`
-beside `Epsilon`)."""
+beside `Epsilon`) or counted by episodes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ _RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns
 _AVERAGED = frozenset({"average", "avg", "mean", "ave", "running", "moving", "ma"})
 
 
-def only_reward(roles: Mapping[str, str | None]) -> dict[str, RoleGuess]:
-    """A guessed role for the score of a run that logs its rate of exploration and no known reward.
+def only_reward(roles: Mapping[str, str | None], *, episodic: bool = False) -> dict[str, RoleGuess]:
+    """A guessed role for the score of a run that logs its rate of exploration, or counts episodes, and no
+    known reward.
 
     Args:
         roles: metric -> its role by its name, of those of which the user says nothing.
+        episodic: what the run counts are episodes.
     """
-    if "rl.reward" in roles.values() or "rl.exploration" not in roles.values():
+    if "rl.reward" in roles.values() or not (episodic or "rl.exploration" in roles.values()):
         return {}
     words = {name: set(words_of(name)) for name in roles}
     scores = [name for name, said in words.items() if said & _RETURNS and roles[name] is None]

@@ -69,7 +69,9 @@ class RoleMap:
             )
         return known
 
-    def settle(self, framework: str, metrics: Mapping[str, int] | None = None) -> bool:
+    def settle(
+        self, framework: str, metrics: Mapping[str, int] | None = None, *, episodic: bool = False
+    ) -> bool:
         """Takes in which framework wrote the run and which metrics it has, each with its number of points;
         says whether names mean something else than before.
 
@@ -84,7 +86,7 @@ class RoleMap:
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
         unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
-        rewarded = {} if "rl.reward" in taken else only_reward(unstated)
+        rewarded = {} if "rl.reward" in taken else only_reward(unstated, episodic=episodic)
         losses = only_losses(unstated, self._families, taken | ({"rl.reward"} if rewarded else set()))
         alone = rewarded | losses | scores_of_evaluation(unstated, metrics)
         if changed or alone != self._alone:
@@ -160,7 +162,9 @@ def settle(run: Run, framework: str) -> None:
     counts: dict[str, int] = {}
     for series in run.series.values():
         counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
-    if run.role_of.settle(framework, counts):
+    counted = run.fact("run.counts")
+    episodic = counted is not None and counted.value == "episodes"
+    if run.role_of.settle(framework, counts, episodic=episodic):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1
