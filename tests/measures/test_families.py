@@ -17,7 +17,7 @@ from hrmdoc.record.series import Nature
 Judge = Callable[[Sequence[Member]], Any]
 
 
-def member(name: str, values: Sequence[float], *, held_out: bool = False) -> Member:
+def member(name: str, values: Sequence[float] | FloatArray, *, held_out: bool = False) -> Member:
     """A series whose name has the words of `name`."""
     nature = Nature(words=tuple(name.split()), held_out=held_out)
     return Member(SimpleNamespace(name=name, nature=nature), np.array(values, np.float64))  # type: ignore[arg-type]
@@ -238,7 +238,7 @@ def test_a_reward_never_gained_where_no_level_was_above_the_first() -> None:
     wave, falls = np.sin(at), at / 100
 
     def gained_nothing(values: FloatArray) -> bool:
-        return shown(families.reward_never_gained, member("score", values.tolist())) == "score"
+        return shown(families.reward_never_gained, member("score", values)) == "score"
 
     assert gained_nothing(20 + wave - falls)
     assert not gained_nothing(20 + wave + falls)

@@ -39,7 +39,7 @@ OF_PAIRS = frozenset({"rejected", "chosen", "margin", "margins"})
 """Words of rewards that are compared, of which one is to fall."""
 RANKINGS = frozenset({"auc", "auroc", "roc"})
 HARDLY = 0.25
-"""A gain of less than this share of where a reward began is what the choice of the best of many levels gives."""
+"""A gain of less than this share of where a reward began is what the best of many levels gives by chance."""
 VARIED = 20
 
 

@@ -1,4 +1,4 @@
-"""Scores that stand: the same number at nearly every evaluation, to the last digit, whatever they are called."""
+"""Scores that stand: the same number at nearly every evaluation, to the last digit, by whatever name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _moves(values: FloatArray) -> bool:
 
 
 def _settled(values: FloatArray) -> bool:
-    """Whether there is nothing, or nothing more, to be won: zero throughout, or near the ceiling at the end."""
+    """Whether it is zero throughout, or ends near the ceiling."""
     return not values.any() or bool(values[-1] >= CEILING)
 
 

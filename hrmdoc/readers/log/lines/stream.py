@@ -107,7 +107,10 @@ class Splitter:
                 data = data[2:]
             elif data[:3] == codecs.BOM_UTF8:
                 data = data[3:]
-        return data if self._decoder is None else self._decoder.decode(data).encode()
+        if self._decoder is not None:
+            return self._decoder.decode(data).encode()
+        # PowerShell adds UTF-16 to files that another program began in UTF-8: every other byte is a zero
+        return data.replace(b"\0", b"") if b"\0" in data else data
 
     def _cut(self, data: bytes) -> Iterator[Block]:
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
