@@ -244,3 +244,17 @@ def test_a_reward_never_gained_where_no_level_was_above_the_first() -> None:
     assert not gained_nothing(20 + wave + falls)
     assert not gained_nothing(20 + wave - falls + 12 * np.sin(at / 76))  # was well above on its way
     assert not gained_nothing(np.repeat([3.0, 2.0], 120))
+
+
+def test_a_reward_is_gone_where_its_last_half_is_zero_and_its_beginning_was_not() -> None:
+    def gone(*parts: tuple[float, int]) -> bool:
+        values = np.concatenate([np.full(times, value) for value, times in parts])
+        return shown(families.reward_gone, member("reward", values)) == "reward"
+
+    assert gone((-3.0, 20), (0.0, 40))
+    assert gone((0.0, 10), (-3.0, 20), (0.0, 30))
+    assert not gone((0.0, 11), (-3.0, 19), (0.0, 30))  # more than half of the first third was nothing
+    assert gone((-3.0, 20), (0.0, 30), (2.0, 6), (0.0, 4))
+    assert not gone((-3.0, 20), (0.0, 29), (2.0, 7), (0.0, 4))
+    assert not gone((-3.0, 20), (0.0, 39), (2.0, 1))
+    assert not gone((0.0, 60))

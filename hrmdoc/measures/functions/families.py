@@ -190,6 +190,23 @@ def reward_never_gained(members: Sequence[Member]) -> Series | None:
     return None
 
 
+@function(
+    "families",
+    roles=0,
+    points=48,
+    families=("reward",),
+    among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
+)
+def reward_gone(members: Sequence[Member]) -> Series | None:
+    """A reward that is exactly zero at four fifths of the points of its last half and at its end, and was
+    something at half of those of its first third: what earned it, or lost it, is done no more."""
+    for one in members:
+        early, late = one.values[: len(one.values) // 3], one.values[len(one.values) // 2 :]
+        if early.any() and np.mean(early == 0.0) <= 0.5 and np.mean(late == 0.0) >= 0.8 and not late[-1]:
+            return one.series
+    return None
+
+
 @function("families", roles=0, points=12, families=("divergence",))
 def code_empty(members: Sequence[Member]) -> Series | None:
     """A divergence that is next to zero for most of the run and at its end."""
