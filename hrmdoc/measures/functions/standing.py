@@ -32,19 +32,21 @@ def score_repeats(members: Sequence[Member]) -> Series | None:
     Scores of three decimals or fewer, of nothing at all and of names by which loggers repeat what an earlier
     evaluation gave are not judged.
     """
-    scores = [one for one in members if one.series.nature.family == "score" and not _carried(one.series)]
     losses = [one.values for one in members if one.series.nature.family == "loss"]
-    if losses and not any(_moves(values) for values in losses):
+    if losses and not any(map(_moves, losses)):
         return None  # no weight moves, which is another matter
-    judged = [one for one in scores if one.series.nature.held_out] or scores
-    judged = [one for one in judged if not _settled(_shares(one.values))]
+    judged = _judged(members)
     if not judged or not all(_stands(_shares(one.values)) for one in judged):
         return None
     return max(judged, key=lambda one: len(one.values)).series
 
 
-def _carried(series: Series) -> bool:
-    return not CARRIED.isdisjoint(series.nature.words)
+def _judged(members: Sequence[Member]) -> list[Member]:
+    """The scores of held-out data, or all where no name says that it is of such, which may still change."""
+    scores = [one for one in members if one.series.nature.family == "score"]
+    scores = [one for one in scores if CARRIED.isdisjoint(one.series.nature.words)]
+    held_out = [one for one in scores if one.series.nature.held_out] or scores
+    return [one for one in held_out if not _settled(_shares(one.values))]
 
 
 def _shares(values: FloatArray) -> FloatArray:
