@@ -28,9 +28,9 @@ from hrmdoc.readers.tables.header import (
     is_number,
     is_row,
 )
-from hrmdoc.readers.tables.keys import EPOCH_KEYS, RESTARTING, STEP_KEYS, TIME_KEYS, split_of
+from hrmdoc.readers.tables.keys import EPISODES, EPOCH_KEYS, RESTARTING, STEP_KEYS, TIME_KEYS, split_of
 from hrmdoc.readers.tables.labels import metric_of, renamed
-from hrmdoc.record.records import Damage, FloatArray, Record
+from hrmdoc.record.records import Damage, Fact, FloatArray, Record
 from hrmdoc.text import patterns
 
 NAME = "csv"
@@ -131,7 +131,7 @@ class _Session(LineSession):
         self._header: Header | None = None
         self._decimals = Decimals()
         self._comment = ""
-        self._kept: list[Damage] = []
+        self._kept: list[Damage | Fact] = []
         self._unread = LeftOut(context.path, "rows of another width")
 
     def _block(self, block: bytes) -> Iterator[Record]:
@@ -187,6 +187,8 @@ class _Session(LineSession):
             self._kept += self._notes()
         names = renamed(names, self._context.path, self._comment)
         self._header = Header(names, delimiter, split_of(self._context.path), self._decimals)
+        if (self._header.place.step or "").lower() in EPISODES:
+            self._kept.append(Fact("run.counts", "episodes", file=self._context.path, line=number_))
         return 1
 
     def _start_numbers(self, names: list[str], delimiter: str, number_: int) -> int:

@@ -63,6 +63,11 @@ _EVENTS: dict[str, EventKind] = {
     "run_ended": "end",
 }
 _EVENT_KEYS = ("event", "kind", "type")
+_FAILED = patterns.lazy(
+    r"(?:train|training|run|job)[_-](?:error|failed|failure|timeout|timed_out|crashed|aborted|preempted)"
+)
+"""Events by which a runner says that what it started has failed, in words of its own."""
+_REASONS = ("error", "reason", "message", "msg", "detail", "status")
 _NO_DETAIL = frozenset({"time", "step", "timestamp", "traceback", "metrics"})
 _TEXT_KEYS = ("message", "msg", "text", "error", "traceback", "detail")
 _CONFIG = "config"  # Ray Tune repeats it in every row
@@ -119,7 +124,16 @@ def _event_kind(row: Mapping[str, Any]) -> EventKind | None:
         word = row.get(key)
         if isinstance(word, str) and (kind := _EVENTS.get(word.lower())):
             return kind
-    return None
+    return "exception" if _failure(row) else None
+
+
+def _failure(row: Mapping[str, Any]) -> str:
+    """What a runner's record says of the failure of what it started; empty where it is none."""
+    word = next((row[key] for key in _EVENT_KEYS if isinstance(row.get(key), str)), "").lower()
+    if not _FAILED.fullmatch(word):
+        return ""
+    why = next((text for key in _REASONS if isinstance(text := row.get(key), str) and text.strip()), "")
+    return f'event "{word.replace("-", "_")}": {why.splitlines()[0].strip() if why else "no reason is given"}'
 
 
 def open_session(context: Context) -> _Session:
@@ -209,6 +223,9 @@ class _Session(LineSession):
 
     def _row(self, row: dict[str, Any], line: int, wanted: bool) -> Iterator[Record]:
         kind = _event_kind(row)
+        if kind == "exception" and (failure := _failure(row)):
+            time = unix_time(row.get("time", row.get("timestamp")))
+            yield Line(failure[:2000], self._context.path, line, time, self._context.rank, _step_of(row))
         if wanted or kind == "exception":
             yield from self._texts(row, line)
         if kind is None:

@@ -27,15 +27,16 @@ _TESTED = frozenset({"test", "eval", "evaluation"})
 _AVERAGED = frozenset({"average", "avg", "mean", "ave", "running", "moving", "ma"})
 
 
-def only_reward(roles: Mapping[str, str | None]) -> dict[str, RoleGuess]:
+def only_reward(roles: Mapping[str, str | None], *, episodic: bool = False) -> dict[str, RoleGuess]:
     """A guessed role for the score of a run that logs its rate of exploration, or counts what it played, and
     no known reward nor an accuracy: its score, or the share of what it played that was won.
 
     Args:
         roles: metric -> its role by its name, of those of which the user says nothing.
+        episodic: what the run counts are episodes.
     """
     words = {name: set(words_of(name)) for name in roles}
-    acts = "rl.exploration" in roles.values() or _plays(roles, words)
+    acts = episodic or "rl.exploration" in roles.values() or _plays(roles, words)
     if "rl.reward" in roles.values() or not acts:
         return {}
     scores = _scores({name: words[name] for name, role in roles.items() if role is None})

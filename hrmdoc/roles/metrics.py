@@ -71,11 +71,16 @@ class RoleMap:
         return known
 
     def settle(
-        self, framework: str, metrics: Mapping[str, int] | None = None, *, by_reward: bool = False
+        self,
+        framework: str,
+        metrics: Mapping[str, int] | None = None,
+        *,
+        by_reward: bool = False,
+        episodic: bool = False,
     ) -> bool:
-        """Takes in which framework wrote the run, which metrics it has, each with its number of points, and
-        whether the config says that it trains by reward or preference; says whether names mean something else
-        than before.
+        """Takes in which framework wrote the run, which metrics it has, each with its number of points,
+        whether the config says that it trains by reward or preference, and whether what it counts are
+        episodes; says whether names mean something else than before.
 
         A role that the user gave to a metric is taken from all others once the run has that metric: a name
         that is absent must not leave the role without any.
@@ -184,7 +189,9 @@ def settle(run: Run, framework: str, *, by_reward: bool = False) -> None:
     counts: dict[str, int] = {}
     for series in run.series.values():
         counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
-    if run.role_of.settle(framework, counts, by_reward=by_reward):
+    counted = run.fact("run.counts")
+    episodic = counted is not None and counted.value == "episodes"
+    if run.role_of.settle(framework, counts, by_reward=by_reward, episodic=episodic):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1

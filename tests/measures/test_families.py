@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from hrmdoc.measures.function import Member
-from hrmdoc.measures.functions import adversaries, families
+from hrmdoc.measures.functions import adversaries, families, standing
+from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Nature
 
 Judge = Callable[[Sequence[Member]], Any]
 
 
-def member(name: str, values: Sequence[float], *, held_out: bool = False) -> Member:
+def member(name: str, values: Sequence[float] | FloatArray, *, held_out: bool = False) -> Member:
     """A series whose name has the words of `name`."""
     nature = Nature(words=tuple(name.split()), held_out=held_out)
     return Member(SimpleNamespace(name=name, nature=nature), np.array(values, np.float64))  # type: ignore[arg-type]
@@ -190,3 +191,70 @@ def test_two_losses_are_a_pair_where_their_names_differ_in_whose_they_are_alone(
     names: str, paired: bool
 ) -> None:
     assert (pair(SURE, [1.0] * 20, names) == names.partition("|")[0]) is paired
+
+
+def of(family: str, name: str, values: Sequence[float], *, held_out: bool = False) -> Member:
+    """A series of a family."""
+    nature = Nature(family=family, words=tuple(name.split()), held_out=held_out)
+    return Member(SimpleNamespace(name=name, nature=nature), np.array(values, np.float64))  # type: ignore[arg-type]
+
+
+FALLING = of("loss", "loss", [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("values", "repeats"),
+    [
+        ([0.4343] * 5, True),
+        ([43.43] * 5, True),  # percents
+        ([0.434] * 5, False),  # three decimals
+        ([0.95001] * 5, False),  # next to the ceiling
+        ([0.4343] * 6 + [0.4141] * 2, True),  # three quarters, the first among them
+        ([0.4343] * 6 + [0.4141], False),  # too few to differ
+        ([0.4343] * 5 + [0.4141] * 3, False),
+        ([0.4141] + [0.4343] * 7, False),  # came to it from below
+        ([0.4826] + [0.4343] * 7, True),  # fell to it by a tenth
+        ([0.4825] + [0.4343] * 7, False),
+    ],
+)
+def test_a_score_repeats_where_nearly_all_evaluations_gave_one_number(
+    values: list[float], repeats: bool
+) -> None:
+    assert (shown(standing.score_repeats, of("score", "iou", values), FALLING) == "iou") is repeats
+
+
+def test_scores_repeat_where_all_of_held_out_data_do_and_a_loss_moves() -> None:
+    stands = of("score", "val iou", [0.4343] * 8, held_out=True)
+    moves = [0.1111, 0.2222, 0.3333, 0.4444, 0.5555, 0.6666, 0.7777, 0.8888]
+    assert shown(standing.score_repeats, stands, of("score", "iou", moves), FALLING) == "val iou"
+    assert shown(standing.score_repeats, stands, of("score", "val f1", moves, held_out=True), FALLING) is None
+    assert shown(standing.score_repeats, stands, of("loss", "loss", [0.5] * 8)) is None
+    assert shown(standing.score_repeats, stands) == "val iou"
+    assert shown(standing.score_repeats, of("score", "last iou", [0.4343] * 8), FALLING) is None
+
+
+def test_a_reward_never_gained_where_no_level_was_above_the_first() -> None:
+    at = np.arange(240.0)
+    wave, falls = np.sin(at), at / 100
+
+    def gained_nothing(values: FloatArray) -> bool:
+        return shown(families.reward_never_gained, member("score", values)) == "score"
+
+    assert gained_nothing(20 + wave - falls)
+    assert not gained_nothing(20 + wave + falls)
+    assert not gained_nothing(20 + wave - falls + 12 * np.sin(at / 76))  # was well above on its way
+    assert not gained_nothing(np.repeat([3.0, 2.0], 120))
+
+
+def test_a_reward_is_gone_where_its_last_half_is_zero_and_its_beginning_was_not() -> None:
+    def gone(*parts: tuple[float, int]) -> bool:
+        values = np.concatenate([np.full(times, value) for value, times in parts])
+        return shown(families.reward_gone, member("reward", values)) == "reward"
+
+    assert gone((-3.0, 20), (0.0, 40))
+    assert gone((0.0, 10), (-3.0, 20), (0.0, 30))
+    assert not gone((0.0, 11), (-3.0, 19), (0.0, 30))  # more than half of the first third was nothing
+    assert gone((-3.0, 20), (0.0, 30), (2.0, 6), (0.0, 4))
+    assert not gone((-3.0, 20), (0.0, 29), (2.0, 7), (0.0, 4))
+    assert not gone((-3.0, 20), (0.0, 39), (2.0, 1))
+    assert not gone((0.0, 60))

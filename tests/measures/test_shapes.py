@@ -35,6 +35,15 @@ def test_values_are_replayed_where_several_come_again_to_the_last_digit(
     assert repeats.replayed(curve(np.array(values, np.float64))) == (times if values else None)
 
 
+def test_values_of_few_digits_are_replayed_where_many_come_again_behind_others() -> None:
+    epoch = np.random.default_rng(5).permutation(30) * -12.0
+    other = np.arange(7) * 3.5
+    assert repeats.replayed(curve(np.concatenate([other, epoch, epoch]))) == 30
+    assert repeats.replayed(curve(np.concatenate([other, epoch[:20], epoch[:20]]))) == 0
+    assert repeats.replayed(curve(np.concatenate([other, epoch % 11, epoch % 11]))) == 0
+    assert repeats.replayed(curve(np.concatenate([epoch, epoch]))) == 0  # as a log does that is written twice
+
+
 @pytest.mark.parametrize(
     ("values", "share"),
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.readers import csv
 from hrmdoc.readers.support.base import Context
-from hrmdoc.record.records import Damage, Points, Record
+from hrmdoc.record.records import Damage, Fact, Points, Record
 from tests.readers.feeding import curves, fed
 
 
@@ -217,3 +217,9 @@ def test_a_carriage_return_inside_a_row_is_no_part_of_a_number() -> None:
 def test_a_column_of_words_that_name_no_part_of_the_data_changes_nothing() -> None:
     found = curves(read("epoch,phase,loss\n1,warmup,2.0\n2,full,1.0\n"))
     assert found == {"epoch": [(1, "1.0"), (2, "2.0")], "loss": [(1, "2.0"), (2, "1.0")]}
+
+
+def test_a_table_says_that_it_counts_episodes() -> None:
+    counted = [one for one in read("Episode,score\n1,0.5\n2,0.75\n") if isinstance(one, Fact)]
+    assert [(one.key, one.value) for one in counted] == [("run.counts", "episodes")]
+    assert not [one for one in read("step,score\n1,0.5\n2,0.75\n") if isinstance(one, Fact)]

@@ -145,6 +145,28 @@ def test_events_of_a_run_directory() -> None:
     assert curves(records) == {}
 
 
+def test_what_a_runner_records_of_a_failure_is_an_exception_with_its_reason() -> None:
+    records = read(
+        lines(
+            {"type": "training_launched", "epochs": 10},
+            {"type": "train_error", "iteration": 3, "error": "TIMEOUT: after 2700s\nmore"},
+            {"type": "job-preempted", "status": "timeout", "reason": " ", "step": 7},
+            {"event": "run_failed"},
+            {"event": "upload_failed", "error": "no route"},
+        )
+    )
+    assert [(r.text, r.line) for r in records if isinstance(r, Line) and r.text.startswith("event")] == [
+        ('event "train_error": TIMEOUT: after 2700s', 2),
+        ('event "job_preempted": timeout', 3),
+        ('event "run_failed": no reason is given', 4),
+    ]
+    assert [(r.kind, r.step) for r in records if isinstance(r, Event)] == [
+        ("exception", None),
+        ("exception", 7),
+        ("exception", None),
+    ]
+
+
 def test_a_wanted_message_is_kept_as_a_line() -> None:
     text = lines(
         {"step": 1, "loss": 1.0},

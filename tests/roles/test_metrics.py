@@ -349,3 +349,12 @@ def test_settling_gives_the_roles_anew_once_and_says_so_by_the_version() -> None
     assert mine.version == before + 1
     settle(mine, "unknown")
     assert mine.version == before + 1
+
+
+def test_a_score_that_episodes_count_is_the_reward() -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", {"Score": 9, "Average Score": 9}, episodic=True)
+    assert roles("Average Score").role == "rl.reward"
+    assert roles("Score").role is None
+    roles.settle("unknown", {"Average Score": 9, "reward": 9}, episodic=True)
+    assert roles("Average Score").role is None

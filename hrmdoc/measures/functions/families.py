@@ -38,6 +38,9 @@ WATCHED = frozenset({"train.loss", "eval.loss", "perplexity", "eval.perplexity",
 OF_PAIRS = frozenset({"rejected", "chosen", "margin", "margins"})
 """Words of rewards that are compared, of which one is to fall."""
 RANKINGS = frozenset({"auc", "auroc", "roc"})
+HARDLY = 0.25
+"""A gain of less than this share of where a reward began is what the best of many levels gives by chance."""
+VARIED = 20
 
 
 def _held_out(members: Sequence[Member]) -> Sequence[Member]:
@@ -166,6 +169,42 @@ def _fallen(rewards: Iterable[Member]) -> Iterator[tuple[float, Series]]:
         lost = judged.end - judged.opening  # turned: lower is better
         if lost > max(2 * NOISES * judged.noise, 0.5 * abs(judged.opening)):
             yield lost, one.series
+
+
+@function(
+    "families",
+    roles=0,
+    points=100,
+    families=("reward",),
+    among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
+)
+def reward_never_gained(members: Sequence[Member]) -> Series | None:
+    """A reward that ends no higher than it began, over a hundred points and more, and whose best level was
+    hardly higher than that either; one of few different values, or that does not move, is none."""
+    for one in members:
+        judged = outcome(one.values, "max")
+        if judged is None or judged.noise == 0.0 or judged.end < judged.opening:
+            continue
+        if judged.gain < HARDLY * abs(judged.opening) and len(np.unique(one.values)) >= VARIED:
+            return one.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=48,
+    families=("reward",),
+    among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
+)
+def reward_gone(members: Sequence[Member]) -> Series | None:
+    """A reward that is exactly zero at four fifths of the points of its last half and at its end, and was
+    something at half of those of its first third: what earned it, or lost it, is done no more."""
+    for one in members:
+        early, late = one.values[: len(one.values) // 3], one.values[len(one.values) // 2 :]
+        if early.any() and np.mean(early == 0.0) <= 0.5 and np.mean(late == 0.0) >= 0.8 and not late[-1]:
+            return one.series
+    return None
 
 
 @function("families", roles=0, points=12, families=("divergence",))

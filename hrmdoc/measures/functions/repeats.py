@@ -14,6 +14,10 @@ from hrmdoc.record.records import FloatArray
 FEWEST_AGAIN = 4
 """Values that must come again, three of them different, before that is no accident."""
 
+LONG = 24
+VARIED = 12
+"""So many values, so many of them different, come again by no accident however few digits they have."""
+
 MOST_PERIODS = 16
 """So many distances are tried, the shortest first: where more fit the values stand still."""
 
@@ -87,8 +91,8 @@ def replayed(curve: Curve) -> int | None:
     """How many values at the end are, to the last digit, those that stood a few points before, in the
     same order.
 
-    0 where all of them have three decimals or fewer, and where the step counter falls back: a run logged
-    twice.
+    0 where all of them have three decimals or fewer, unless they are two dozen and varied and others stood
+    before, and where the step counter falls back: a run logged twice.
     """
     values = curve.values[np.isfinite(curve.values)]
     if not len(values):
@@ -109,7 +113,10 @@ def _replayed(values: FloatArray) -> int:
         period = last - start
         differs = np.flatnonzero(values[period:] != values[:-period])
         again = values[period + (int(differs[-1]) + 1 if len(differs) else 0) :]
-        if len(set(again.tolist())) >= 3 and not np.array_equal(again, np.round(again, 3)):
+        different = len(set(again.tolist()))
+        if different >= 3 and not np.array_equal(again, np.round(again, 3)):
+            return len(again)
+        if len(again) >= LONG and different >= VARIED and len(differs):
             return len(again)
     return 0
 

@@ -58,6 +58,8 @@ TIME_KEYS = (
     "asctime",
 )
 RESTARTING = frozenset({"step", "Step", "steps", "iteration", "iter", "it", "batch", "batch_idx", "i"})
+EPISODES = frozenset({"episode", "episodes"})
+"""Steps of which each is a game, as trainings by reward count."""
 _SPLITS = {
     **dict.fromkeys(
         ("val", "valid", "validation", "eval", "evaluation", "dev", "validate", "evaluate"), "eval"

@@ -19,10 +19,10 @@ from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.tables.columns import Columns
 from hrmdoc.readers.tables.counter import AXES, Counter
 from hrmdoc.readers.tables.gaps import Gaps
-from hrmdoc.readers.tables.keys import RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
+from hrmdoc.readers.tables.keys import EPISODES, RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
 from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
 from hrmdoc.readers.tables.typed_rows import Column
-from hrmdoc.record.records import Axis, Damage, FloatArray, IntArray, Points
+from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, IntArray, Points
 
 _ALL = slice(None)
 _all = np.logical_and.reduce
@@ -41,6 +41,7 @@ class Rows:
 
     def __init__(self, context: Context, precision: int) -> None:
         self._columns = Columns(context, precision)
+        self._file, self._told = context.path, False
         self._counter = Counter()
         self._orders: dict[tuple[str, ...], Names] = {}
         self._names: dict[frozenset[str], Names] = {}
@@ -134,7 +135,7 @@ class Rows:
         """What was left out and not reported yet, when the file has ended."""
         yield from self._cut.rest()
 
-    def points(self) -> Iterator[Points | Damage]:
+    def points(self) -> Iterator[Points | Damage | Fact]:
         """Points of the rows that were added, metric by metric."""
         yield from self._damages
         self._damages = []
@@ -159,6 +160,9 @@ class Rows:
             at = np.array(orders, np.int64)
             step[at], epoch[at] = numbers_of(steps_), numbers_of(epochs)
             time[at], restarting[at] = times, restarts
+        if not self._told and any(shape.place.step in EPISODES for shape in used):
+            self._told = True
+            yield Fact("run.counts", "episodes", file=self._file)
         steps, axes = self._counter.steps(step, epoch, restarting)
         rows = _RowPlaces(steps, axes, time, np.array(self._lines, np.int64))
         for shape, cells in zip(used, columns, strict=True):

@@ -82,3 +82,21 @@ def test_the_line_behind_a_validation_that_the_imagenet_example_prints_is_of_hel
         for n in range(8)
     )
     assert [value for _, value in points(read("".join(epochs)), "val_Acc@1")] == [60.1 + n for n in range(8)]
+
+
+def test_counts_behind_metrics_do_not_hide_them(read: Any) -> None:
+    run = read(
+        "".join(
+            f"Episode {n}/40 finished, total reward  : {n}.250, actions taken : {{'hold': 2011, 'buy': 3}}\n"
+            for n in range(1, 6)
+        )
+    )
+    assert points(run, "total reward") == [(n, n + 0.25) for n in range(1, 6)]
+
+
+def test_a_log_says_that_it_counts_episodes(read: Any) -> None:
+    games = read("".join(f"Episode {n}00\tAverage Score: {n}.57\n" for n in range(1, 5)))
+    assert points(games, "Average Score") == [(100 * n, n + 0.57) for n in range(1, 5)]
+    assert games.facts["run", "run.counts"].value == "episodes"
+    epochs = read("".join(f"Epoch {n}\tAverage Score: {n}.57\n" for n in range(1, 5)))
+    assert ("run", "run.counts") not in epochs.facts

@@ -102,6 +102,8 @@ class KeyValue(Format):
             lines.heading = ""
             found = self.parse(line, cursor)
             return None if found is None else replace(found, again=None)  # the heading is gone
+        if any(counter.kind == "episode" for counter in plan.counters):
+            self.log.facts.add("run.counts", "episodes", "run", line.mark)
         reading = self._read(plan, cursor, numbers, line)
         if reading is not None and plan.measures and not plan.numbered and text is line.text:
             spans = spans_of(text, numbers)

@@ -59,6 +59,8 @@ class PythonDict(Format):
         text = line.text
         if not any(opens in text for opens in _OPENS) or (mapping := mapping_of(text)) is None:
             return None
+        if not mapping.shape.measured and not mapping.shape.closing and text[0] != "{":
+            return None  # what counts something behind a line of metrics is no record, and the line is theirs
         again = self._again(mapping, text)
         if mapping.step is None and text[0] != "{":
             mapping.step = self.log.plans.step_in(text[: text.index("{")])

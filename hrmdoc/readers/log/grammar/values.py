@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hrmdoc.readers.log.grammar.plan import Measure, Plan
 from hrmdoc.readers.log.grammar.position import Position
+from hrmdoc.readers.log.grammar.words import RESTARTS
 
 MOST_STEPS = 1e18
 """What is larger is no count of steps, and does not fit in 64 bits."""
@@ -40,10 +41,10 @@ def position_of(plan: Plan, numbers: list[str]) -> Position:
         if counter.kind == "epoch":
             epoch = value
             epochs = None if counter.total is None else _whole(numbers[counter.total])
-        elif step is None or (counter.kind == "global" and restarts is not False):
+        elif step is None or (RESTARTS.get(counter.kind) is False and restarts is not False):
             step = value
             total = None if counter.total is None else _whole(numbers[counter.total])
-            restarts = {"batch": True, "global": False}.get(counter.kind)
+            restarts = RESTARTS.get(counter.kind)
     return Position(epoch, step, total, restarts, epochs)
 
 

@@ -6,8 +6,10 @@ from typing import Literal
 
 from hrmdoc.text import patterns
 
-CounterKind = Literal["epoch", "batch", "step", "global"]
-"""`batch` restarts with every epoch, `global` never does, `step` may do either."""
+CounterKind = Literal["epoch", "batch", "step", "global", "episode"]
+"""`batch` restarts with every epoch, `global` and `episode` never do, `step` may do either."""
+RESTARTS: dict[CounterKind, bool] = {"batch": True, "global": False, "episode": False}
+"""Of the kinds of which that is known."""
 
 
 def word_set(*lines: str) -> frozenset[str]:
@@ -28,10 +30,11 @@ _COUNTERS: dict[str, CounterKind] = {
         ("train step", "training step", "total timesteps", "timestep", "timesteps", "num timesteps"), "global"
     ),
     **dict.fromkeys(
-        ("episode", "current steps", "trainer global step", "opt step", "global iter", "gradient step"),
+        ("current steps", "trainer global step", "opt step", "global iter", "gradient step"),
         "global",
     ),
     "rollout": "global",
+    "episode": "episode",
 }
 _BEFORE_COUNTER = word_set(
     "train training learning starting start beginning begin of at current end finished after in",

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import NONE
+from hrmdoc.readers.log.grammar.words import RESTARTS
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Floats, Form, Ints, form_of
 from hrmdoc.readers.log.repeats.layout import Layout
 
@@ -110,9 +111,11 @@ class Numbers:
             total = None if counter.total is None else self.whole(first + counter.total)
             if counter.kind == "epoch":
                 placed.epoch, placed.epochs = value, total
-            elif placed.step is None or (counter.kind == "global" and placed.restarts is not False):
+            elif placed.step is None or (
+                RESTARTS.get(counter.kind) is False and placed.restarts is not False
+            ):
                 placed.step, placed.total = value, total
-                placed.restarts = {"batch": True, "global": False}.get(counter.kind)
+                placed.restarts = RESTARTS.get(counter.kind)
         return placed
 
 

@@ -103,6 +103,16 @@ def test_a_byte_order_mark_tells_the_encoding(codec: str, read: Any) -> None:
     assert (series.steps.tolist(), series.place(1)[1]) == ([1, 2], 2)
 
 
+def test_what_powershell_adds_in_another_encoding_is_read_as_well(read: Any) -> None:
+    added = 'step 2 loss 0.4\r\nTraceback (most recent call last):\r\n  File "a.py", line 1, in <module>\r\nOSError: gone\r\n'
+    data = b"step 1 loss 0.5\r\n" + added.encode("utf-16")
+    whole, cut = read(data), read(data, cuts=range(0, len(data), 7))
+    assert everything(whole) == everything(cut)
+    [series] = whole.series.values()
+    assert series.values.tolist() == [0.5, 0.4]
+    assert any(line.text.startswith("OSError") for line in whole.lines)
+
+
 def test_an_overlong_line_is_cut_and_told_once_and_what_follows_is_read(read: Any) -> None:
     log = (
         b"step 1 loss 0.5\n"
