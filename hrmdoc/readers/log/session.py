@@ -104,7 +104,6 @@ class TextSession:
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
-        self._coverage.see(block.data)
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)
@@ -125,6 +124,7 @@ class TextSession:
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""
+        self._coverage.see(block)
         kinds = self._scanner.kinds(block.data, block.ends)
         kinds[self._scanner.asked(block.data, block.ends)] |= scan.WANTED
         following = 0
@@ -154,6 +154,7 @@ class TextSession:
         so the next blocks, the longer the more often."""
         outlines = Outlines(self._shapes, block, self._clocks)
         kinds = outlines.kinds(self._scanner)
+        self._coverage.see(block, outlines.decimals())
 
         def alone(row: int) -> None:
             at, start, end, line = next(block.of(np.array([row])))

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from hrmdoc.readers.log.coverage import numbers_on
 from hrmdoc.readers.log.formats.base import Again
 from hrmdoc.readers.log.lines.clocks import with_fraction
 from hrmdoc.readers.log.lines.scan import OUTLINE, WANTED
@@ -50,10 +51,12 @@ class Shape(Struct):
 
     Attributes:
         kinds: what its lines may be about by their words without digits, see `scan`.
+        decimals: how many numbers each of them holds, see `coverage`.
     """
 
     number: int
     kinds: int = -1
+    decimals: int = 0
     layout: Layout | None = None
     layouts: int = 0
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
@@ -129,13 +132,19 @@ class Outlines:
             rows = np.array(self.new, np.int64)
             pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
             kinds = scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
-            for row, kind in zip(self.new, kinds.tolist(), strict=True):
-                self.shape(row).kinds = kind
+            for row, kind, piece in zip(self.new, kinds.tolist(), pieces, strict=True):
+                shape = self.shape(row)
+                shape.kinds, shape.decimals = kind, numbers_on(piece)
         every = self._shapes.every
         found = np.array([every[number].kinds for number in self._used.tolist()], np.uint8)[self._back]
         np.bitwise_or.at(found, *scanner.numbered(block.data, block.ends))
         found[scanner.asked(block.data, block.ends)] |= WANTED
         return found
+
+    def decimals(self) -> Ints:
+        """How many numbers each piece holds that may be measures, shape [pieces]."""
+        every = self._shapes.every
+        return np.array([every[number].decimals for number in self._used.tolist()], np.int64)[self._back]
 
     def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
         """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
