@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hrmdoc.readers.log.coverage import Coverage
 from hrmdoc.readers.log.dispatch import Dispatcher
+from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
 from hrmdoc.readers.log.lines.launches import Launches
@@ -169,7 +170,7 @@ class TextSession:
                 row = self._follow(block, kinds, row, count)
                 continue
             come_to = self._stretch(block, outlines, kinds, row, min(count, row + self._reach))
-            self._reach = min(max(2 * (come_to - row), 2 * _SHORTEST), _LONGEST)
+            self._reach = min(max(2 * (come_to - row), _SHORTEST), _LONGEST)
             row, stretches = come_to, stretches + 1
         self._lanes = None
         unlike = 2 * len(outlines.new) > count or 8 * stretches > count
@@ -209,7 +210,7 @@ class TextSession:
         """Brings lines into lanes where most of them can be read by column; gives those that are read one by
         one."""
         alone = rows
-        if len(rows) >= _SHORTEST and _PART * np.count_nonzero(seen) < len(rows):
+        if len(rows) > _SHORTEST and _PART * np.count_nonzero(seen) < len(rows):
             alone = np.sort(np.concatenate((rows[seen], lanes.fill(rows[~seen]))))
         if _PART * len(alone) < len(rows):
             return alone
@@ -226,6 +227,7 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
+        shape.used += 1
         self._come(row, cursor.rank)
         message = Line(text, Mark(line, time, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
@@ -288,6 +290,8 @@ class TextSession:
         """The line shows how others of its shape are read."""
         if not shape.learns or message.world_size or hangs_on_digits(raw):
             return
+        if b"%|" in raw and not isinstance(recipe.again.many, ManyRedraws):
+            return  # how far a bar is drawn has a meaning for other formats
         found = layout_of(raw, text, message, recipe.again)
         if found is not None:
             shape.learn(*found, recipe)

@@ -64,3 +64,9 @@ def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
         spans.append((at + len(gap), at + len(gap) + len(number)))
         at = spans[-1][1]
     return spans
+
+
+def gaps_of(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where what is between the numbers of a text stands, shape [spans + 1]."""
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    return list(zip([0, *ends], [*starts, len(text)], strict=True))

@@ -16,7 +16,6 @@ from hrmdoc.readers.log.formats.key_value import Measured
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Ints
 from hrmdoc.readers.log.repeats.lane import read_many
-from hrmdoc.readers.log.repeats.layout import Layout
 from hrmdoc.readers.log.repeats.numbers import Numbers, forms_of
 from hrmdoc.readers.log.repeats.prepare import prepare
 from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
@@ -108,7 +107,7 @@ class Lanes:
         base = self._outlines.first[rows]
         if not layout.fixed:
             recipe = shape.recipes.get(())
-            return rows if recipe is None else self._alike(layout, recipe, rows, base)
+            return rows if recipe is None else self._alike(shape, recipe, rows, base)
         places: dict[tuple[str, ...], list[int]] = {}
         for place, key in enumerate(self._outlines.keys(base, layout)):
             places.setdefault(key, []).append(place)
@@ -116,14 +115,14 @@ class Lanes:
         for key, at in places.items():
             own = np.array(at, np.int64)
             recipe = shape.recipes.get(key)
-            left.append(rows[own] if recipe is None else self._alike(layout, recipe, rows[own], base[own]))
+            left.append(rows[own] if recipe is None else self._alike(shape, recipe, rows[own], base[own]))
         return joined(left)
 
-    def _alike(self, layout: Layout, recipe: Recipe, rows: Ints, base: Ints) -> Ints:
+    def _alike(self, shape: Shape, recipe: Recipe, rows: Ints, base: Ints) -> Ints:
         """The same for lines that are read alike."""
-        many = recipe.again.many
+        many, layout = recipe.again.many, shape.layout
         outlines, block = self._outlines, self._block
-        if many is None or len(rows) < _FEW:
+        if many is None or layout is None or len(rows) < _FEW:
             return rows
         runs = max([0, *(last + 1 for _, last, _, _ in layout.numbers)])
         own = slice(int(base[0]), int(base[0]) + runs)
@@ -150,6 +149,7 @@ class Lanes:
             fit &= ~own_rank | self._fits(rank, recipe, every)
             if (chosen := fit & own_rank).any():
                 self._lanes[rank].every.append(every.of(chosen))
+        shape.used += int(np.count_nonzero(fit))
         return rows[~fit]
 
     def _fits(self, rank: int | None, recipe: Recipe, every: Rows) -> Bools:
