@@ -20,7 +20,7 @@ from hrmdoc.readers.log.repeats.lanes import Lanes
 from hrmdoc.readers.log.repeats.layout import hangs_on_digits, layout_of
 from hrmdoc.readers.log.repeats.rows import SUB
 from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
-from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Record
@@ -140,15 +140,24 @@ class TextSession:
     def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> int:
         """Reads pieces one by one, whatever they hold, as long as something open asks for them; gives the
         first that it leaves."""
-        reach = _SHORTEST
+        reach, inside = _SHORTEST, self._inside()
         while first < stop:
             come_to = min(stop, first + reach)
             for row, start, end, line in block.of(np.arange(first, come_to)):
                 if not self._open:
                     return row
-                self._line(block.data[start:end], line, int(kinds[row]), row)
+                raw, kind = block.data[start:end], int(kinds[row])
+                if inside is not None and not kind & ~scan.METRIC and inside.take(cleaned(raw)):
+                    continue
+                self._line(raw, line, kind, row)
+                inside = self._inside()
             first, reach = come_to, 2 * reach
         return stop
+
+    def _inside(self) -> State | None:
+        """What the next line without a prefix goes on with, where that is one thing alone."""
+        cursor = self._cursors.get(self._rank)
+        return None if cursor is None else cursor.inside
 
     def _alike(self, block: Block) -> None:
         """Reads pieces by their shapes; where shapes hardly repeat, or how they are read keeps changing, not

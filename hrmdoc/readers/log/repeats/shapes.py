@@ -1,8 +1,9 @@
 """Lines that differ in nothing but their digits: found at once in a block, and read again as the first was.
 
 The outline of a line has a zero for each digit, and no more than three for a number; of a progress bar, how
-far it is drawn is left out. Logs repeat a few outlines for ever. What a format learned from the first line of one, it reads from the numbers of the others
-alone, and these are taken from the whole block by column. A line that needs a look of its own gets it.
+far it is drawn is left out. Logs repeat a few outlines for ever. What a format learned from the first line of
+one, it reads from the numbers of the others alone, and these are taken from the whole block by column. A line
+that needs a look of its own gets it.
 """
 
 from __future__ import annotations
