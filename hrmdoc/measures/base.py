@@ -63,7 +63,9 @@ class Detector(ABC):
     def _masked(self, steps: IntArray, values: FloatArray) -> FloatArray:
         if not self.FINITE_ONLY:
             return self.score(steps, values)
-        good = np.isfinite(values) if self.COLUMNS == 1 else np.isfinite(values).all(axis=1)
+        good: NDArray[np.bool_] = np.isfinite(values)
+        if self.COLUMNS > 1:
+            good = np.logical_and.reduce(good, axis=1)
         if good.all():
             return self.score(steps, np.clip(values, -LIMIT, LIMIT))
         scores = np.full(len(steps), np.nan)
