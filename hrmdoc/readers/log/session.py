@@ -218,9 +218,9 @@ class TextSession:
     def _fill(lanes: Lanes, rows: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Brings lines into lanes where most of them can be read by column; gives those that are read one by
         one."""
-        alone = rows
-        if len(rows) > _SHORTEST and _PART * np.count_nonzero(seen) < len(rows):
-            alone = np.sort(np.concatenate((rows[seen], lanes.fill(rows[~seen]))))
+        alone, others = rows, rows[~seen]
+        if len(rows) > _SHORTEST and _PART * (np.count_nonzero(seen) + lanes.unfit(others)) < len(rows):
+            alone = np.sort(np.concatenate((rows[seen], lanes.fill(others))))
         if _PART * len(alone) < len(rows):
             return alone
         lanes.clear()

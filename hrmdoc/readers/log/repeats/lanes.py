@@ -84,6 +84,13 @@ class Lanes:
         self._cursors, self._rank, self._clocks, self._alone = cursors, rank, clocks, alone
         self._lanes: dict[int | None, Lane] = {}
 
+    def unfit(self, rows: Ints) -> int:
+        """How many of some pieces are of shapes that `fill` would leave whatever their numbers are."""
+        counts = np.bincount(self._outlines.number[rows])
+        numbers = np.flatnonzero(counts)
+        every = zip(numbers.tolist(), counts[numbers].tolist(), strict=True)
+        return sum(count for number, count in every if not _fits(self._outlines.numbered(number), count))
+
     def fill(self, rows: Ints) -> Ints:
         """Takes in those of some pieces that can be read by column; gives the others."""
         self._lanes = {}
@@ -102,7 +109,7 @@ class Lanes:
     def _sorted_in(self, shape: Shape, rows: Ints) -> Ints:
         """Brings lines of one shape into the lanes; gives those that are left."""
         layout = shape.layout
-        if layout is None or len(rows) < _FEW or not any(r.again.many for r in shape.recipes.values()):
+        if layout is None or not _fits(shape, len(rows)):
             return rows
         base = self._outlines.first[rows]
         if not layout.fixed:
@@ -196,3 +203,8 @@ class Lanes:
     def clear(self) -> None:
         """Leaves all lines."""
         self._lanes = {}
+
+
+def _fits(shape: Shape, count: int) -> bool:
+    """Whether so many lines of a shape may be read by column."""
+    return count >= _FEW and shape.layout is not None and any(r.again.many for r in shape.recipes.values())

@@ -130,6 +130,10 @@ class Outlines:
         """The shape of a piece."""
         return self._shapes.every[int(self.number[row])]
 
+    def numbered(self, number: int) -> Shape:
+        """The shape of that number."""
+        return self._shapes.every[number]
+
     def kinds(self, scanner: Scanner) -> NDArray[np.uint8]:
         """What each piece may hold: as the first one of its shape, and by the words with digits on it; shape
         [pieces]."""
