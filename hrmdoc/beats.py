@@ -13,7 +13,6 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import json
-import logging
 import os
 import platform
 import sys
@@ -252,6 +251,8 @@ def heartbeat(where: str | os.PathLike[str] | None = None, *, name: str | None =
             HRMDOC_HEARTBEAT says.
         name: of the run, for a key in Redis; by default that of the working folder.
     """
+    import logging  # those who examine a run ask when it ended, write none, and start sooner
+
     log = logging.getLogger("hrmdoc")
 
     def say(words: str) -> None:

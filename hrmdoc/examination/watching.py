@@ -161,11 +161,11 @@ class _Watch:
 
     def _judge(self, at: int, steps: IntArray, values: FloatArray, source: _Source) -> None:
         """Scores the points from index `at` on and gives the scores to the trigger."""
-        scores = self._detector.update(steps, values)
+        early = max(0, self._offsets[-1] + self._when.min_points - 1 - at)
+        scores = self._detector.update(steps, values, early)
         if self._phases:
             scores[~self._in_phase(steps, source)] = np.nan
-        early = self._offsets[-1] + self._when.min_points - 1 - at
-        scores[: max(0, early)] = np.nan
+        scores[:early] = np.nan
         self._triggers[-1].update(scores)
 
     def _points(self, source: _Source, steps: IntArray, scene: Scene) -> tuple[_Piece, int]:

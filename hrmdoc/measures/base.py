@@ -33,12 +33,16 @@ class Detector(ABC):
     COLUMNS: ClassVar[int] = 1
     FINITE_ONLY: ClassVar[bool] = True
 
-    def update(self, steps: ArrayLike, values: ArrayLike) -> FloatArray:
+    unasked: int = 0
+    """Of the points that are scored now, the first so many need no score: whatever is given for them."""
+
+    def update(self, steps: ArrayLike, values: ArrayLike, unasked: int = 0) -> FloatArray:
         """Scores the next points of the series.
 
         Args:
             steps: training steps, shape [n].
             values: shape [n], or [n, 2] when `COLUMNS` is 2 (the role, then the one it is compared with).
+            unasked: the first so many of them need no score.
 
         Returns:
             One score a point, shape [n]; NaN where the detector cannot judge yet or the value is not finite.
@@ -52,16 +56,20 @@ class Detector(ABC):
             for begin in range(0, len(step), SLAB):
                 piece = slice(begin, begin + SLAB)
                 part = np.ascontiguousarray(value[piece])
+                self.unasked = min(max(0, unasked - begin), len(part))
                 scores[piece] = self._masked(np.ascontiguousarray(step[piece]), part)
         return scores
 
     def _masked(self, steps: IntArray, values: FloatArray) -> FloatArray:
         if not self.FINITE_ONLY:
             return self.score(steps, values)
-        good = np.isfinite(values) if self.COLUMNS == 1 else np.isfinite(values).all(axis=1)
+        good: NDArray[np.bool_] = np.isfinite(values)
+        if self.COLUMNS > 1:
+            good = np.logical_and.reduce(good, axis=1)
         if good.all():
             return self.score(steps, np.clip(values, -LIMIT, LIMIT))
         scores = np.full(len(steps), np.nan)
+        self.unasked = int(np.count_nonzero(good[: self.unasked]))
         if good.any():
             scores[good] = self.score(steps[good], np.clip(values[good], -LIMIT, LIMIT))
         return scores

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BLOCKS = 64
 SORTED = 1024  # shorter arrays are sorted sooner than they are parted
 DENSE = 32  # up to so many blocks, each one brings a judgement; later every second
+NEXT = 4  # the next judgement is due within so many blocks, two of twice the size after a merge
 
 
 class Pyramid:
@@ -60,6 +61,9 @@ class Pyramid:
     def feed(self, steps: IntArray, values: FloatArray) -> Iterator[int]:
         """Takes in points, shape [n] and [n, columns], and yields each index at which a judgement is due."""
         position = 0
+        if self.size == 1:
+            position = min(BLOCKS - self.count, len(values))
+            yield from self._single(steps[:position], values[:position])
         while position < len(values):
             taken = min(self.size - self._filled, len(values) - position)
             self._partial[self._filled : self._filled + taken] = values[position : position + taken]
@@ -67,21 +71,32 @@ class Pyramid:
             position += taken
             if self._filled == self.size:
                 self._complete(int(steps[position - 1]))
-                if self.count <= DENSE or self.count % 2 == 0:
+                if self._due:
                     yield position - 1
                 if self.count == BLOCKS:
                     self._merge()
 
+    @property
+    def _due(self) -> bool:
+        """Whether the block that was completed last brings a judgement."""
+        return self.count <= DENSE or self.count % 2 == 0
+
+    def _single(self, steps: IntArray, values: FloatArray) -> Iterator[int]:
+        """The same for points that are a block each, of which there are no more than fit."""
+        own = slice(self.count, self.count + len(values))
+        self._means[own], self._steps[own] = values, steps
+        for index in range(len(values)):
+            self.count += 1
+            if self._due:
+                yield index
+        if self.count == BLOCKS:
+            self._merge()
+
     def _complete(self, step: int) -> None:
         block = self._partial
-        if self.size == 1:
-            self._means[self.count] = block[0]
-        else:
-            mean = (
-                np.add.reduce(block, axis=0) / self.size
-            )  # to the bit what block.mean() gives, at a third of its price
-            self._means[self.count] = mean
-            self._variances[self.count] = np.add.reduce((block - mean) ** 2, axis=0) / self.size
+        mean = np.add.reduce(block, axis=0) / self.size  # what block.mean() gives, at a third of its price
+        self._means[self.count] = mean
+        self._variances[self.count] = np.add.reduce((block - mean) ** 2, axis=0) / self.size
         self._steps[self.count] = step
         self.count += 1
         self._filled = 0
@@ -111,8 +126,10 @@ class WholeSeries(Detector):
         begin = 0
         for index in self._pyramid.feed(steps, values.reshape(len(values), self.COLUMNS)):
             scores[begin:index] = self._held
-            self._held = self.judge(self._pyramid)
             begin = index
+            if index + NEXT * self._pyramid.size < self.unasked:
+                continue  # the next judgement is due before a score is asked for
+            self._held = self.judge(self._pyramid)
         scores[begin:] = self._held
         return scores
 

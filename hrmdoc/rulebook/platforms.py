@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hrmdoc.rulebook.schema.book import Rulebook
 from hrmdoc.rulebook.schema.causes import Cause
 from hrmdoc.rulebook.schema.remedies import Remedy
+from hrmdoc.text import patterns
 from hrmdoc.text.platforms import ROCM
 
 _ON_ROCM = {
@@ -42,7 +43,7 @@ _ON_ROCM = {
     "NVLink": "Infinity Fabric",
     "CUDA": "ROCm",
 }
-_WORDS = re.compile(
+_WORDS = patterns.lazy(
     "|".join(rf"(?<![\w.]){re.escape(word)}(?!\w)" for word in sorted(_ON_ROCM, key=len, reverse=True))
 )
 

@@ -84,6 +84,28 @@ def test_one_point_at_a_time_gives_the_same_scores_as_all_at_once(name: str, n: 
 
 
 @pytest.mark.parametrize("name", measures.detector_names())
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 700),
+    cut=st.integers(0, 700),
+    unasked=st.integers(0, 700),
+    dirty=st.booleans(),
+)
+def test_scores_that_are_asked_for_do_not_depend_on_those_that_are_not(
+    name: str, seed: int, n: int, cut: int, unasked: int, dirty: bool
+) -> None:
+    values, steps = series(seed, n, columns_of(name), dirty=dirty), np.arange(n)
+    detector = fresh(name)
+    parts = [
+        detector.update(steps[:cut], values[:cut], unasked),
+        detector.update(steps[cut:], values[cut:], max(0, unasked - cut)),
+    ]
+    whole = fresh(name).update(steps, values)
+    np.testing.assert_allclose(np.concatenate(parts)[unasked:], whole[unasked:], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", measures.detector_names())
 def test_a_score_never_depends_on_later_points(name: str) -> None:
     values, steps = series(7, 500, columns_of(name), dirty=False), np.arange(500)
     other = values.copy()

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-_NUMBER = re.compile(rb"(?<![\w.:,\-/])[-+]?\d{1,20}\.\d{1,20}(?:[eE][-+]?\d{1,3})?(?![\w.:\-/])")
-"""A number with decimals that is no version, date, clock, path or unit."""
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hrmdoc.readers.log.lines.stream import Block
+
+_NUMBER = re.compile(rb"(?<![\w.:,\-/])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.:\-/])")
+"""A number with decimals that is no version, date, clock, path or unit; other digits make it no other."""
 _PASSED_OVER = (b"%|", b"it/s", b"s/it", b"/step")
 """On lines of a bar: their rates are no measures, and redraws repeat them."""
 _MOST_LINES = 20_000
@@ -19,22 +26,33 @@ class Coverage:
     def __init__(self) -> None:
         self._lines = 0
         self._numbers = 0
-        self._open = b""
-        """What a line shows so far that no line feed has ended."""
+        self._open = 0
+        """On what a line shows so far that no line feed has ended."""
 
-    def see(self, data: bytes) -> None:
-        """Takes in whole pieces, each ended by a line feed or a carriage return."""
+    def see(self, block: Block, numbers: NDArray[np.int64] | None = None) -> None:
+        """Takes in the pieces of a block, and how many numbers each holds where that is known, shape
+        [pieces]."""
         if self._lines > _MOST_LINES:
             return
-        *lines, rest = (self._open + data).split(b"\n")
-        self._lines += len(lines)
-        self._numbers += sum(map(_numbers_on, lines))
-        self._open = _shown(rest) + b"\r" if rest else b""
+        count = len(block.ends)
+        if numbers is None:
+            pieces = block.data.replace(b"\r", b"\n").split(b"\n")[:count]
+            numbers = np.fromiter(map(numbers_on, pieces), np.int64, count)
+        starts, ends = block.bounds(np.arange(count))
+        written = np.flatnonzero(ends > starts)
+        lines = written if block.feeds is None else block.feeds[written]
+        ended = block.data.count(b"\n")
+        shown = np.zeros(ended + 1, np.int64)
+        shown[0] = self._open
+        shown[lines] = numbers[written]  # the last piece of a line stays: it wrote over those before it
+        self._lines += ended
+        self._numbers += int(shown[:-1].sum())
+        self._open = int(shown[-1])
 
     def shortfall(self, points: int) -> str:
         """What to say when `points` were read: "" when that is most of it, or nothing at all, which is said
         elsewhere."""
-        numbers = self._numbers + _numbers_on(self._open)
+        numbers = self._numbers + self._open
         if not points or self._lines > _MOST_LINES or numbers < _FEWEST:
             return ""
         if points >= _LEAST * numbers:
@@ -42,12 +60,7 @@ class Coverage:
         return f"of {numbers:,} numbers with decimals on its lines {points:,} were read as metrics"
 
 
-def _shown(line: bytes) -> bytes:
-    """What a line shows at last: what a redraw wrote over was never there."""
-    return line.rstrip(b"\r").rpartition(b"\r")[2]
-
-
-def _numbers_on(line: bytes) -> int:
-    shown = _shown(line)
-    counts = b"." in shown and not any(sign in shown for sign in _PASSED_OVER)
-    return len(_NUMBER.findall(shown)) if counts else 0
+def numbers_on(piece: bytes) -> int:
+    """How many numbers a piece holds that may be measures."""
+    counts = b"." in piece and not any(sign in piece for sign in _PASSED_OVER)
+    return len(_NUMBER.findall(piece)) if counts else 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hrmdoc.readers.log.coverage import Coverage
 from hrmdoc.readers.log.dispatch import Dispatcher
+from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
 from hrmdoc.readers.log.lines.launches import Launches
@@ -19,7 +20,7 @@ from hrmdoc.readers.log.repeats.lanes import Lanes
 from hrmdoc.readers.log.repeats.layout import hangs_on_digits, layout_of
 from hrmdoc.readers.log.repeats.rows import SUB
 from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
-from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
+from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Event, Record
@@ -104,7 +105,6 @@ class TextSession:
         yield from sink.drain()
 
     def _read(self, block: Block) -> None:
-        self._coverage.see(block.data)
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)
@@ -125,6 +125,7 @@ class TextSession:
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""
+        self._coverage.see(block)
         kinds = self._scanner.kinds(block.data, block.ends)
         kinds[self._scanner.asked(block.data, block.ends)] |= scan.WANTED
         following = 0
@@ -139,21 +140,31 @@ class TextSession:
     def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> int:
         """Reads pieces one by one, whatever they hold, as long as something open asks for them; gives the
         first that it leaves."""
-        reach = _SHORTEST
+        reach, inside = _SHORTEST, self._inside()
         while first < stop:
             come_to = min(stop, first + reach)
             for row, start, end, line in block.of(np.arange(first, come_to)):
                 if not self._open:
                     return row
-                self._line(block.data[start:end], line, int(kinds[row]), row)
+                raw, kind = block.data[start:end], int(kinds[row])
+                if inside is not None and not kind & ~scan.METRIC and inside.take(cleaned(raw)):
+                    continue
+                self._line(raw, line, kind, row)
+                inside = self._inside()
             first, reach = come_to, 2 * reach
         return stop
+
+    def _inside(self) -> State | None:
+        """What the next line without a prefix goes on with, where that is one thing alone."""
+        cursor = self._cursors.get(self._rank)
+        return None if cursor is None else cursor.inside
 
     def _alike(self, block: Block) -> None:
         """Reads pieces by their shapes; where shapes hardly repeat, or how they are read keeps changing, not
         so the next blocks, the longer the more often."""
         outlines = Outlines(self._shapes, block, self._clocks)
         kinds = outlines.kinds(self._scanner)
+        self._coverage.see(block, outlines.decimals())
 
         def alone(row: int) -> None:
             at, start, end, line = next(block.of(np.array([row])))
@@ -168,7 +179,7 @@ class TextSession:
                 row = self._follow(block, kinds, row, count)
                 continue
             come_to = self._stretch(block, outlines, kinds, row, min(count, row + self._reach))
-            self._reach = min(max(2 * (come_to - row), 2 * _SHORTEST), _LONGEST)
+            self._reach = min(max(2 * (come_to - row), _SHORTEST), _LONGEST)
             row, stretches = come_to, stretches + 1
         self._lanes = None
         unlike = 2 * len(outlines.new) > count or 8 * stretches > count
@@ -207,9 +218,9 @@ class TextSession:
     def _fill(lanes: Lanes, rows: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Brings lines into lanes where most of them can be read by column; gives those that are read one by
         one."""
-        alone = rows
-        if len(rows) >= _SHORTEST and _PART * np.count_nonzero(seen) < len(rows):
-            alone = np.sort(np.concatenate((rows[seen], lanes.fill(rows[~seen]))))
+        alone, others = rows, rows[~seen]
+        if len(rows) > _SHORTEST and _PART * (np.count_nonzero(seen) + lanes.unfit(others)) < len(rows):
+            alone = np.sort(np.concatenate((rows[seen], lanes.fill(others))))
         if _PART * len(alone) < len(rows):
             return alone
         lanes.clear()
@@ -225,6 +236,7 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
+        shape.used += 1
         self._come(row, cursor.rank)
         message = Line(text, Mark(line, time, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
@@ -287,6 +299,8 @@ class TextSession:
         """The line shows how others of its shape are read."""
         if not shape.learns or message.world_size or hangs_on_digits(raw):
             return
+        if b"%|" in raw and not isinstance(recipe.again.many, ManyRedraws):
+            return  # how far a bar is drawn has a meaning for other formats
         found = layout_of(raw, text, message, recipe.again)
         if found is not None:
             shape.learn(*found, recipe)

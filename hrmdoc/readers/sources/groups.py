@@ -51,6 +51,8 @@ class RunGroup(Struct, frozen=True):
 
     def resumes(self, reported: Iterable[Event] = ()) -> list[Event]:
         """Where its parts begin, but for what a log of the run has `reported` already."""
+        if not self.before:
+            return []  # and a log may report a thousand checkpoints
         known = [event.step for event in reported if event.kind == "resume" and event.step is not None]
         return [
             Event("resume", self.folder, step=step, detail=f"goes on where {older} ended")

@@ -247,3 +247,14 @@ def test_boxes_of_spinning_up_and_of_baselines_tell_their_steps(read: Any) -> No
     assert points(run, "AverageEpRet") == [(100, 51.5), (200, 52.5)]
     box = edge + "| EpRewMean           | 5{0}.5    |\n| TimestepsSoFar      | {0}00      |\n" + edge
     assert points(read("".join(map(box.format, (1, 2)))), "EpRewMean") == [(100, 51.5), (200, 52.5)]
+
+
+def test_what_a_signature_asks_for_is_kept_inside_a_box(read: Any) -> None:
+    from hrmdoc.text.literals import Literals
+
+    edge = "-" * 40 + "\n"
+    box = edge + "| time/ | |\n|    total_timesteps | {0} |\n| loss | {0}.5 |\n| note | {1} |\n" + edge
+    log = "".join(box.format(at, 77 if at == 5 else 1) for at in range(1, 9))
+    run = read(log, wanted=Literals([b"| note | 77"]))
+    assert [line.line for line in run.lines] == [29]
+    assert points(run, "loss") == [(at, at + 0.5) for at in range(1, 9)]

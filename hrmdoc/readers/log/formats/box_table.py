@@ -40,6 +40,26 @@ class _Box(State):
         """Whether a box is."""
         return self.rows is not None
 
+    def take(self, text: str) -> bool:
+        """Takes a row in; False where the line is none, or the box is full."""
+        row = _ROW.match(text) if _may_be_row(text) else None
+        if row is None or len(self.rows or ()) >= _MOST_ROWS:
+            return False
+        self.add(row.group(1).strip(), row.group(2))
+        return True
+
+    def add(self, name: str, value: str | None) -> None:
+        """One more row, or the name of the section of those below it."""
+        rows = self.rows = self.rows or {}
+        if value is None:
+            self.section = name if name.endswith("/") else ""
+        else:
+            rows[self.section + name] = number(value)
+
+
+def _may_be_row(text: str) -> bool:
+    return text.startswith("|") and len(text) < _LONGEST
+
 
 class BoxTable(Format):
     """A box ends with its lower edge."""
@@ -49,15 +69,11 @@ class BoxTable(Format):
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A row, under the section above it, or the edge."""
         box, text = cursor.of(_Box), line.text
-        row = _ROW.match(text) if text.startswith("|") and len(text) < _LONGEST else None
+        row = _ROW.match(text) if _may_be_row(text) else None
         if row is None:
             return self._end(cursor, box, line) if box.rows is not None else None
-        rows = box.rows = {} if box.rows is None else box.rows
-        name, value = row.group(1).strip(), row.group(2)
-        if value is None:
-            box.section = name if name.endswith("/") else ""
-        elif len(rows) < _MOST_ROWS:
-            rows[box.section + name] = number(value)
+        if row.group(2) is None or len(box.rows or ()) < _MOST_ROWS:
+            box.add(row.group(1).strip(), row.group(2))
         else:
             self.log.leave_out("rows of too long a box", line.mark)
         return Reading()

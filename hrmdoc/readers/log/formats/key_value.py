@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
-from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from hrmdoc.readers.log.grammar.numbers import gaps_of, spans_of, split_numbers
+from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
@@ -106,11 +107,16 @@ class KeyValue(Format):
             self.log.facts.add("run.counts", "episodes", "run", line.mark)
         reading = self._read(plan, cursor, numbers, line)
         if reading is not None and plan.measures and not plan.numbered and text is line.text:
-            spans = spans_of(text, numbers)
-            reading.again = (
-                None if spans is None else Again(partial(self._read, plan), spans, many=Measured(plan))
-            )
+            reading.again = self._again(plan, text, numbers)
         return reading
+
+    def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
+        """How lines of other numbers are read."""
+        spans = spans_of(text, numbers)
+        if spans is None:
+            return None
+        free = gaps_of(text, spans) if plan.free and plainer(text) == text else []
+        return Again(partial(self._read, plan), spans, free, many=Measured(plan))
 
     def often(self, rank: int | None, plan: Plan) -> bool:
         """Whether lines of a plan have come often enough to be believed."""

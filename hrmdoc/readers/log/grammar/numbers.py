@@ -31,8 +31,7 @@ _NUMBER_OR_WORD = patterns.lazy(
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 _GROUP = re.compile(r",(?:\d|\Z)")
-_MAY_BEGIN = ("+", "-", ".")
-_MAY_GO_ON = frozenset("0123456789.eE+-")
+_MAY_GO_ON = frozenset("0123456789.eE")
 
 
 def split_numbers(text: str) -> list[str]:
@@ -48,13 +47,13 @@ def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
     """Where the numbers of a text stand; None where other digits in their places might be cut in another way.
 
     A number of digits alone, which nothing before or after it could belong to, is one number however many
-    digits it has.
+    digits it has. A sign before or behind it that is not its own stays so: what parts them are no digits.
     """
     parts = split_numbers(text)
     gaps = parts[::2]
     if parts[1::2] != numbers or not all(map(_PLAIN.fullmatch, numbers)):
         return None
-    if any(gap[-1:] in _MAY_BEGIN for gap in gaps[:-1] if gap):
+    if any(gap.endswith(".") for gap in gaps[:-1]):
         return None
     if not all(gap and gap[0] not in _MAY_GO_ON and not _GROUP.match(gap) for gap in gaps[1:-1]):
         return None
@@ -65,3 +64,9 @@ def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
         spans.append((at + len(gap), at + len(gap) + len(number)))
         at = spans[-1][1]
     return spans
+
+
+def gaps_of(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where what is between the numbers of a text stands, shape [spans + 1]."""
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    return list(zip([0, *ends], [*starts, len(text)], strict=True))

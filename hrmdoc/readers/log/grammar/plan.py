@@ -49,6 +49,7 @@ class Plan(Struct, frozen=True):
         pure: so it is, and one of them is a result.
         labels: positions of the numbers that belong to names; `with_labels` puts them there.
         numbered: they are there: the plan is of this line alone.
+        free: digits between the numbers have no meaning.
     """
 
     counters: tuple[Counter, ...]
@@ -63,6 +64,7 @@ class Plan(Struct, frozen=True):
     pure: bool
     labels: tuple[int, ...] = ()
     numbered: bool = False
+    free: bool = False
 
 
 def with_labels(plan: Plan, numbers: list[str]) -> Plan:

@@ -6,6 +6,10 @@ few templates for ever, so the understanding is kept by template and a line cost
 
 from __future__ import annotations
 
+import re
+
+from msgspec.structs import replace
+
 from hrmdoc.readers.log.grammar.builder import plan_of
 from hrmdoc.readers.log.grammar.numbers import split_numbers
 from hrmdoc.readers.log.grammar.plainer import plainer
@@ -13,6 +17,7 @@ from hrmdoc.readers.log.grammar.plan import Plan, with_labels
 from hrmdoc.readers.log.grammar.values import position_of, values_of
 
 _MOST_PLANS = 4096
+_DIGITS = re.compile("[0-9]+")
 MOST_NUMBERS = 1000
 """A line that holds more is data."""
 
@@ -23,6 +28,7 @@ class Plans:
 
     def __init__(self) -> None:
         self._plans: dict[tuple[str, ...], Plan] = {}
+        self._digitless: dict[tuple[str, ...], Plan | None] = {}
         self._labelled: dict[tuple[Plan, tuple[str, ...]], Plan] = {}
 
     def read(self, text: str, logger: str = "") -> tuple[Plan, list[str]] | None:
@@ -62,5 +68,24 @@ class Plans:
         if plan is None:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = plan_of(gaps, logger)
+            plan = self._plans[key] = self._built(gaps, logger)
         return plan
+
+    def _built(self, gaps: tuple[str, ...], logger: str) -> Plan:
+        """The plan of a new template. Where digits that belong to words (`epoch25, iter10, loss: `) have no
+        part in it, it is that of all templates that differ in them alone."""
+        zeros = tuple(_DIGITS.sub("0", gap) for gap in gaps)
+        if zeros == gaps:
+            return plan_of(gaps, logger)
+        key = (*zeros, logger)
+        if key not in self._digitless:
+            if len(self._digitless) >= _MOST_PLANS:
+                self._digitless.clear()
+            plan, *others = (plan_of(some, logger) for some in (gaps, zeros, _nines(zeros)))
+            alike = all(other == plan for other in others)
+            self._digitless[key] = replace(plan, free=True) if alike else None
+        return self._digitless[key] or plan_of(gaps, logger)
+
+
+def _nines(gaps: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(gap.replace("0", "99") for gap in gaps)

@@ -16,7 +16,6 @@ from hrmdoc.readers.log.formats.key_value import Measured
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Ints
 from hrmdoc.readers.log.repeats.lane import read_many
-from hrmdoc.readers.log.repeats.layout import Layout
 from hrmdoc.readers.log.repeats.numbers import Numbers, forms_of
 from hrmdoc.readers.log.repeats.prepare import prepare
 from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
@@ -85,6 +84,13 @@ class Lanes:
         self._cursors, self._rank, self._clocks, self._alone = cursors, rank, clocks, alone
         self._lanes: dict[int | None, Lane] = {}
 
+    def unfit(self, rows: Ints) -> int:
+        """How many of some pieces are of shapes that `fill` would leave whatever their numbers are."""
+        counts = np.bincount(self._outlines.number[rows])
+        numbers = np.flatnonzero(counts)
+        every = zip(numbers.tolist(), counts[numbers].tolist(), strict=True)
+        return sum(count for number, count in every if not _fits(self._outlines.numbered(number), count))
+
     def fill(self, rows: Ints) -> Ints:
         """Takes in those of some pieces that can be read by column; gives the others."""
         self._lanes = {}
@@ -103,12 +109,12 @@ class Lanes:
     def _sorted_in(self, shape: Shape, rows: Ints) -> Ints:
         """Brings lines of one shape into the lanes; gives those that are left."""
         layout = shape.layout
-        if layout is None or len(rows) < _FEW or not any(r.again.many for r in shape.recipes.values()):
+        if layout is None or not _fits(shape, len(rows)):
             return rows
         base = self._outlines.first[rows]
         if not layout.fixed:
             recipe = shape.recipes.get(())
-            return rows if recipe is None else self._alike(layout, recipe, rows, base)
+            return rows if recipe is None else self._alike(shape, recipe, rows, base)
         places: dict[tuple[str, ...], list[int]] = {}
         for place, key in enumerate(self._outlines.keys(base, layout)):
             places.setdefault(key, []).append(place)
@@ -116,14 +122,14 @@ class Lanes:
         for key, at in places.items():
             own = np.array(at, np.int64)
             recipe = shape.recipes.get(key)
-            left.append(rows[own] if recipe is None else self._alike(layout, recipe, rows[own], base[own]))
+            left.append(rows[own] if recipe is None else self._alike(shape, recipe, rows[own], base[own]))
         return joined(left)
 
-    def _alike(self, layout: Layout, recipe: Recipe, rows: Ints, base: Ints) -> Ints:
+    def _alike(self, shape: Shape, recipe: Recipe, rows: Ints, base: Ints) -> Ints:
         """The same for lines that are read alike."""
-        many = recipe.again.many
+        many, layout = recipe.again.many, shape.layout
         outlines, block = self._outlines, self._block
-        if many is None or len(rows) < _FEW:
+        if many is None or layout is None or len(rows) < _FEW:
             return rows
         runs = max([0, *(last + 1 for _, last, _, _ in layout.numbers)])
         own = slice(int(base[0]), int(base[0]) + runs)
@@ -150,6 +156,7 @@ class Lanes:
             fit &= ~own_rank | self._fits(rank, recipe, every)
             if (chosen := fit & own_rank).any():
                 self._lanes[rank].every.append(every.of(chosen))
+        shape.used += int(np.count_nonzero(fit))
         return rows[~fit]
 
     def _fits(self, rank: int | None, recipe: Recipe, every: Rows) -> Bools:
@@ -196,3 +203,8 @@ class Lanes:
     def clear(self) -> None:
         """Leaves all lines."""
         self._lanes = {}
+
+
+def _fits(shape: Shape, count: int) -> bool:
+    """Whether so many lines of a shape may be read by column."""
+    return count >= _FEW and shape.layout is not None and any(r.again.many for r in shape.recipes.values())

@@ -1,13 +1,15 @@
 """Lines that differ in nothing but their digits: found at once in a block, and read again as the first was.
 
-The outline of a line has a zero for each digit, and no more than three for a number. Logs repeat a few
-outlines for ever. What a format learned from the first line of one, it reads from the numbers of the others
-alone, and these are taken from the whole block by column. A line that needs a look of its own gets it.
+The outline of a line has a zero for each digit, and no more than three for a number; of a progress bar, how
+far it is drawn is left out. Logs repeat a few outlines for ever. What a format learned from the first line of
+one, it reads from the numbers of the others alone, and these are taken from the whole block by column. A line
+that needs a look of its own gets it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +18,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from hrmdoc.readers.log.coverage import numbers_on
 from hrmdoc.readers.log.formats.base import Again
 from hrmdoc.readers.log.lines.clocks import with_fraction
 from hrmdoc.readers.log.lines.scan import OUTLINE, WANTED
@@ -32,8 +35,13 @@ _MOST_SHAPES = 16_384
 _MOST_RECIPES = 256
 _MOST_LAYOUTS = 16
 """A shape whose numbers stand elsewhere so often is not learned any more."""
+_FAIR_TRIAL = 64
+"""Recipes that a shape may have before more lines must have been read by them."""
 LONGEST = 4096
 """Bytes of a line whose outline is kept."""
+
+_DRAWN = re.compile(rb"%\|[ #\x80-\xe3\xea-\xff]+\|")
+"""What tqdm draws; no word that is looked for can stand there, nor a digit."""
 
 Ints = NDArray[np.int64]
 
@@ -49,13 +57,13 @@ class Shape(Struct):
     """What is known of an outline.
 
     Attributes:
-        kinds: what its lines may be about by their words without digits, see `scan`.
+        used: how many lines were read by a recipe.
     """
 
     number: int
-    kinds: int = -1
     layout: Layout | None = None
     layouts: int = 0
+    used: int = 0
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
 
     def learn(self, layout: Layout, key: tuple[str, ...], recipe: Recipe) -> None:
@@ -70,8 +78,9 @@ class Shape(Struct):
 
     @property
     def learns(self) -> bool:
-        """Whether it is worth learning more of it."""
-        return self.layouts < _MOST_LAYOUTS
+        """Whether it is worth learning more of it: not where the digits that must be the same hardly ever
+        are."""
+        return self.layouts < _MOST_LAYOUTS and len(self.recipes) <= max(_FAIR_TRIAL, self.used)
 
 
 class Taken(NamedTuple):
@@ -102,11 +111,11 @@ class Outlines:
         more = digit.copy()
         more[:3] = False
         more[3:] &= digit[2:-1] & digit[1:-2] & digit[:-3]
-        kept = np.flatnonzero(~more)
-        outline = np.frombuffer(data.translate(OUTLINE), np.uint8).take(kept).tobytes()
+        outline = np.frombuffer(data.translate(OUTLINE), np.uint8)[~more].tobytes()
+        if b"%|" in outline:
+            outline = _DRAWN.sub(b"%||", outline)
         self._shapes = shapes
         self.number, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
-        self._used, self._back = np.unique(self.number, return_inverse=True)
         edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
         if len(digit) and digit[0]:
             edges = np.concatenate(([0], edges))
@@ -121,6 +130,10 @@ class Outlines:
         """The shape of a piece."""
         return self._shapes.every[int(self.number[row])]
 
+    def numbered(self, number: int) -> Shape:
+        """The shape of that number."""
+        return self._shapes.every[number]
+
     def kinds(self, scanner: Scanner) -> NDArray[np.uint8]:
         """What each piece may hold: as the first one of its shape, and by the words with digits on it; shape
         [pieces]."""
@@ -129,13 +142,17 @@ class Outlines:
             rows = np.array(self.new, np.int64)
             pieces = [block.data[start:end] + b"\n" for _, start, end, _ in block.of(rows)]
             kinds = scanner.lettered(b"".join(pieces), np.cumsum(list(map(len, pieces))) - 1)
-            for row, kind in zip(self.new, kinds.tolist(), strict=True):
-                self.shape(row).kinds = kind
-        every = self._shapes.every
-        found = np.array([every[number].kinds for number in self._used.tolist()], np.uint8)[self._back]
+            numbers = self.number[rows]
+            self._shapes.kinds[numbers] = kinds
+            self._shapes.decimals[numbers] = list(map(numbers_on, pieces))
+        found = self._shapes.kinds[self.number]
         np.bitwise_or.at(found, *scanner.numbered(block.data, block.ends))
         found[scanner.asked(block.data, block.ends)] |= WANTED
         return found
+
+    def decimals(self) -> Ints:
+        """How many numbers each piece holds that may be measures, shape [pieces]."""
+        return self._shapes.decimals[self.number]
 
     def speaks(self, kinds: NDArray[np.uint8], first: int, stop: int) -> NDArray[np.bool_]:
         """Which pieces of a stretch may give something, by what each may hold; shape [stop - first]."""
@@ -256,12 +273,16 @@ class Shapes:
 
     Attributes:
         every: the shapes by their numbers.
+        kinds: what the lines of each may be about by their words without digits, see `scan`.
+        decimals: how many numbers a line of each holds, see `coverage`.
         nothing: for each number, lines about no more and no less than this give nothing and change nothing;
             -1 where none is known to.
     """
 
     def __init__(self) -> None:
         self.every: list[Shape] = []
+        self.kinds: NDArray[np.uint8] = np.zeros(64, np.uint8)
+        self.decimals: Ints = np.zeros(64, np.int64)
         self.nothing: Ints = np.full(64, -1, np.int64)
         self._known: dict[bytes, int] = {}
 
@@ -285,5 +306,8 @@ class Shapes:
                     known[outlines[row]] = number
             numbers[row] = number
         if len(self.every) > len(self.nothing):
-            self.nothing = np.concatenate((self.nothing, np.full(len(self.every), -1, np.int64)))
+            more = len(self.every)
+            self.kinds = np.concatenate((self.kinds, np.zeros(more, np.uint8)))
+            self.decimals = np.concatenate((self.decimals, np.zeros(more, np.int64)))
+            self.nothing = np.concatenate((self.nothing, np.full(more, -1, np.int64)))
         return numbers, new

@@ -56,6 +56,12 @@ class State(Struct):
         """Whether the next line is wanted even if no word on it is known."""
         return False
 
+    def take(self, text: str) -> bool:
+        """Takes a line in that goes on with what is open and that no format asked before would take, where
+        nothing else is open; False, and nothing has happened, where it must be read as any other."""
+        del text
+        return False
+
     @property
     def mode(self) -> Hashable:
         """What changes how a single line is read, such as the columns of a table above it; false when
@@ -128,6 +134,12 @@ class Cursor(Struct):
     def open(self) -> bool:
         """Whether something that goes over several lines has not ended."""
         return True in [state.open for state in self.opening]
+
+    @property
+    def inside(self) -> State | None:
+        """What is open, where that is one thing alone."""
+        opened = [state for state in self.opening if state.open]
+        return opened[0] if len(opened) == 1 else None
 
     @property
     def measures(self) -> bool:

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from hrmdoc.readers.log.formats.base import Again
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from hrmdoc.readers.log.grammar.template import Plans
+from hrmdoc.readers.log.lines.clocks import Clocks
+from hrmdoc.readers.log.lines.stream import Splitter
+from hrmdoc.readers.log.repeats.layout import Layout
+from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
 from tests.readers.log.lines.test_stream import everything
 from tests.readers.log.metrics import points
 from tests.readers.log.test_formats import LINES
@@ -57,6 +63,9 @@ MESSAGES = st.sampled_from(
         "world size: {0}",
         "using fp{1} for {0}",
         "exit code {1}: step {2} loss 0.{0}",
+        "epoch{0}, iter{1}, loss: 0.{2}",
+        "epoch{1}, top{0} acc: 0.{2}, loss{0} 1.{2}",
+        "I | {1:02d}-10 | step={2}, loss=-1.{1}, energy=-1.{2}+0.{1}j",
         "ValueError: bad value {0}",
         "{0} val 3.{1}",
     ]
@@ -140,6 +149,59 @@ def test_numbers_whose_places_are_known_stand_there_with_any_digits(
         re.sub(r"\d+", "98765", part) if at % 2 else part for at, part in enumerate(split_numbers(line))
     )
     assert split_numbers(wider)[::2] == split_numbers(line)[::2]
+
+
+@given(st.lists(st.tuples(GAPS, NUMBERS), min_size=1, max_size=6))
+def test_numbers_whose_places_are_known_stand_there_with_any_digits_between_them(
+    parts: list[tuple[str, str]],
+) -> None:
+    def bare(gaps: list[str]) -> list[str]:
+        return [re.sub(r"\d+", "0", gap) for gap in gaps]
+
+    line = "step5" + "".join(gap + number for gap, number in parts) + " of 12k"
+    known = split_numbers(line)
+    if spans_of(line, known[1::2]) is None:
+        return
+    other = re.sub(r"\d+", lambda run: "7" * len(run[0]) if len(run[0]) < 3 else "98765", line)
+    assert bare(split_numbers(other)[::2]) == bare(known[::2])
+
+
+def test_a_sign_that_is_of_no_number_keeps_its_neighbours_in_their_places() -> None:
+    text = "energy=-1.4065+0.0002j, loss 3"
+    assert spans_of(text, split_numbers(text)[1::2]) == [(7, 14), (15, 21), (29, 30)]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "free"),
+    [
+        (("epoch25, iter10, loss: ", ""), True),
+        (("-10 step=", ", loss=", "-0.0002j"), True),
+        (("acc1 ", " lr ", ""), False),
+        (("epoch25, top5 acc: ", ""), False),
+        (("val2 loss3: ", ""), False),
+    ],
+)
+def test_digits_of_words_have_a_meaning_where_they_stand_in_names(gaps: tuple[str, ...], free: bool) -> None:
+    assert Plans().of(gaps).free is free
+
+
+def test_how_far_a_bar_is_drawn_makes_no_other_shape() -> None:
+    drawn = ["", "#", "#####", "█", "███▌", "███ ", "5loss", "loss", "损失"]
+    log = "".join(f"  4%|{bar:<10}| 1/9 [00:01<00:02, 1.5it/s, loss=0.5]\n" for bar in drawn)
+    (block,) = Splitter().feed(log.encode())
+    number = Outlines(Shapes(), block, Clocks(lambda _: 0.0)).number.tolist()
+    assert number == [0, 0, 0, 0, 0, 0, 1, 2, 3]
+
+
+def test_a_shape_whose_fixed_digits_never_come_again_is_not_learned_for_ever() -> None:
+    again, layout = Again(lambda *_: None, []), Layout((), (), (0,), None, None, None, None)
+    shape, learned = Shape(0), 0
+    while shape.learns and learned < 1000:
+        shape.learn(layout, (str(learned),), Recipe(again, ()))
+        learned += 1
+    assert learned < 100
+    shape.used = 500
+    assert shape.learns
 
 
 def test_a_number_that_its_surroundings_could_go_on_has_no_known_place() -> None:
