@@ -92,18 +92,20 @@ class RoleMap:
         changed = here != self._here or taken != self._taken
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
-        alone = self._by_others(metrics, by_reward or _trains_by_reward(known))
+        alone = self._by_others(metrics, by_reward or _trains_by_reward(known), episodic=episodic)
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True
         return False
 
-    def _by_others(self, metrics: Mapping[str, int], by_reward: bool) -> dict[str, RoleGuess]:
+    def _by_others(
+        self, metrics: Mapping[str, int], by_reward: bool, *, episodic: bool
+    ) -> dict[str, RoleGuess]:
         """What the other metrics of the run tell of those whose names do not."""
         unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
         strange = out_of_place(unstated, by_reward)
         unstated |= dict.fromkeys(strange)
-        rewarded = {} if "rl.reward" in self._taken else only_reward(unstated)
+        rewarded = {} if "rl.reward" in self._taken else only_reward(unstated, episodic=episodic)
         taken = self._taken | ({"rl.reward"} if rewarded else set())
         losses = only_losses(unstated, self._families, taken)
         alone = {name: RoleGuess(None) for name in strange}
