@@ -178,14 +178,15 @@ class Watch:
             waker.close()
         yield self.finish()
 
-    def poll(self, until: Callable[[], bool] = lambda: False) -> None:
+    def poll(self, until: Callable[[], bool] = lambda: False, *, patient: bool = False) -> None:
         """Takes in what was written since the last call; waits for nothing.
 
         Args:
             until: asked now and then; what was not read once it is true is left to the next call.
+            patient: lines that say nothing new are held back, at most until the next examination.
         """
         self._moved = self._has_moved() or self._moved
-        self._take_in(until)
+        self._take_in(until, patient=patient)
 
     @property
     def behind(self) -> bool:
@@ -196,15 +197,20 @@ class Watch:
         """Adds what its caller knows of the run, from any thread."""
         self._noted.extend(facts)
 
-    def _take_in(self, until: Callable[[], bool] = lambda: False) -> None:
-        self._grew = self._follower.poll(until)
+    def _take_in(self, until: Callable[[], bool] = lambda: False, *, patient: bool = False) -> None:
+        before = self._follower.held
+        self._grew = self._follower.poll(until, patient=patient)
+        self._note_all(held=self._follower.held > before)
+
+    def _note_all(self, *, held: bool = False) -> None:
+        """Takes in what others than the files say. `held`: lines came that will be read later."""
         while self._noted:
             self.session.run.add(self._noted.popleft())
         run = self.session.run
         run.extend(fact for fact in self._config if run.fact(fact.key, fact.scope) != fact)
         if self._monitoring is not None:
             self._monitoring.take()
-        self.pulse.feel()
+        self.pulse.feel(held=held)
 
     def urgency(self) -> Urgency:
         """How much the run is in need of an examination."""
@@ -215,9 +221,17 @@ class Watch:
         new = grown and self._novelty.found()
         return self._pace.urgency(self._steady(), run.version, self._points if grown else 0, new=new)
 
+    @property
+    def restless(self) -> bool:
+        """Whether something was new about the run when its urgency was asked for, which was not examined
+        yet."""
+        return self._pace.new
+
     def examine(self, *, treat: bool = True) -> Update:
         """Examines the run as it was read so far. `treat`: and does what the policy allows; else it is for
         the caller to `treat`."""
+        self._follower.release()
+        self._note_all()
         started, began = self._steady(), time.process_time()
         update = self._examine(moved=self._moved, treat=treat)
         self._moved = False

@@ -37,6 +37,9 @@ TURN_S = 0.3
 """Seconds after which a turn ends, although more is to be done."""
 IDLE_S = 3600.0
 """Seconds of silence after which every rule has spoken; the run is put aside until it is written again."""
+HOLD_S = 20.0
+"""Seconds for which lines may be held back that are like those before them, and for which none is after
+something was new."""
 READ_S = 0.1
 """Seconds for which one run is read at a time; what is left waits until others were read."""
 
@@ -194,9 +197,9 @@ class FleetWatch:
         else:
             yield from self._look_at(entry)
 
-    def _poll_within(self, watch: Watch) -> None:
+    def _poll_within(self, watch: Watch, *, patient: bool = False) -> None:
         until = self._steady() + READ_S
-        watch.poll(lambda: self._steady() > until)
+        watch.poll(lambda: self._steady() > until, patient=patient)
 
     def _watch(self, entry: Entry) -> Watch:
         options = dict(self._options)
@@ -221,7 +224,10 @@ class FleetWatch:
     def _poll(self, entry: Entry) -> Iterator[News]:
         watch = entry.watch
         assert watch is not None
-        self._poll_within(watch)
+        now = self._steady()
+        patient = entry.calm <= now < entry.taken + HOLD_S
+        entry.taken = entry.taken if patient else now
+        self._poll_within(watch, patient=patient)
         if watch.gone:
             self._waiting.pop(entry.name, None)
             entry.set_aside("gone")
@@ -231,6 +237,8 @@ class FleetWatch:
             entry.polled = self._steady()  # soon, and after those who wait longer
             return
         urgency = Urgency.NEW if watch.over else watch.urgency()
+        if watch.restless or urgency is Urgency.NEW:
+            entry.calm = now + HOLD_S
         if urgency:
             self._waiting[entry.name] = urgency, entry
         else:
