@@ -124,6 +124,11 @@ class Follower:
         return bool(self._files) and all(file.gone for file in self._files.values())
 
     @property
+    def rotated(self) -> bool:
+        """Whether something was read that does not lie in these files any more."""
+        return any(file.rotated for file in self._files.values())
+
+    @property
     def held(self) -> int:
         """How many bytes are held back."""
         return sum(file.held for file in self._files.values())

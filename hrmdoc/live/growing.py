@@ -39,6 +39,7 @@ class Growing:
     Attributes:
         begin: its first bytes.
         renamed: logs that were read to their end by another name: inode -> first bytes.
+        rotated: something was read that does not lie in this file any more.
     """
 
     def __init__(self, source: Source, run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
@@ -47,6 +48,7 @@ class Growing:
         self.inode = 0
         self.begin = b""
         self.renamed: dict[int, bytes] = {}
+        self.rotated = False
         self._run, self._wanted = run, wanted
         self._session = readers.open_source(source, wanted)
         self._offset = 0
@@ -151,6 +153,7 @@ class Growing:
             self._run.forget(self.source.logger or self.source.path, self.source.path)
         else:
             self._read_renamed()
+            self.rotated = True
             self.begin = b""  # what was emptied in place goes on, and takes no point of before back
             self._end()
         self._open_anew()

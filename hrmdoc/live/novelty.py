@@ -37,7 +37,7 @@ class Novelty:
         self._counts, self._matched = self._counted(), self._matches()
         for key, series in self._run.series.items():
             band = self._bands.get(key)
-            if band is None or band.seen != len(series) or band.marked != band.seen:
+            if band is None or band.seen != series.came or band.marked != band.seen:
                 self._bands[key] = _Known(series)
 
     def found(self) -> bool:
@@ -59,7 +59,7 @@ class Novelty:
         found = False
         for key, series in self._run.series.items():
             band = self._bands.get(key)
-            if band is None or len(series) != band.seen:
+            if band is None or series.came != band.seen:
                 found = found or band is None or band.is_left_by(series)
         return found
 
@@ -70,14 +70,15 @@ class _Known:
     __slots__ = ("_band", "_step", "marked", "seen")
 
     def __init__(self, series: Series) -> None:
-        self.marked = self.seen = n = len(series)
+        self.marked = self.seen = series.came
+        n = len(series)
         self._step = int(series.steps[-1]) if n else 0
         self._band = Band(series.values[max(0, n - TAIL) :].tolist())
 
     def is_left_by(self, series: Series) -> bool:
         """Whether a point that came since leaves it, or the steps fell back."""
-        seen, self.seen = self.seen, len(series)
+        seen, self.seen = self.seen, series.came
         if self.seen < seen or (step := int(series.steps[-1])) < self._step:
             return True
         self._step = step
-        return self._band.is_left_by(series.values[seen:].tolist())
+        return self._band.is_left_by(series.values[max(0, len(series) + seen - self.seen) :].tolist())

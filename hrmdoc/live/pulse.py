@@ -83,7 +83,7 @@ class Pulse:
             mark: tuple[object, ...] = (run.points, run.line_count, len(run.events))
             where: Iterable[str] = self._files()
         else:
-            mark, where = (series.key, len(series)), series.files
+            mark, where = (series.key, series.came), series.files
         if mark == self._progress:
             return
         first, self._progress = self._progress is None, mark
@@ -91,7 +91,7 @@ class Pulse:
         if first and self._steady() - self._moved > _LONG_GONE_S:
             self._moved = math.nan
         if series is not None and not first:
-            self._arrivals.append((self._moved, len(series)))
+            self._arrivals.append((self._moved, series.came))
 
     def _written(self, files: Iterable[str]) -> float:
         """When the newest of these files was last written, on the steady clock."""
