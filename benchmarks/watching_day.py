@@ -4,8 +4,8 @@
 
 A row a second is written to every run, JSON lines and text logs, in looks of a minute by a clock that is
 stood in for, and the watch runs in this process. As many points of a run are kept as if there were `--as` of
-them, for which the last line extrapolates what each run takes. Some fall ill in the last hour and must be
-told.
+them: what `held` differs by between two numbers of runs is what each of them takes. Some fall ill in the last
+hour and must be told.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ def watch(root: Path, number: int, hours: float, as_many: int) -> None:
         time.sleep(1)
         now += LOOK_S
         told |= _told(fleet)
-    each = (_held() - begun) / number
     print(f"told of {len(told)}, ill were {len(ill)}; at most {most:.0f} MB, {begun:.0f} MB without runs")
-    print(f"{1000 * each:.0f} KB a run: {begun + each * as_many:.0f} MB for {as_many:,} runs")
     fleet.finish()
 
 
