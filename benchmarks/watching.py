@@ -50,6 +50,10 @@ class Runs:
         """One more line of a run."""
         self.files[name].write(self._line(name, loss))
 
+    def write_many(self, name: str, count: int, loss: float | None = None) -> None:
+        """Some more lines of a run."""
+        self.files[name].write(b"".join(self._line(name, loss) for _ in range(count)))
+
     def say(self, name: str, line: str) -> None:
         """A line of text."""
         self.files[name].write(line.encode() + b"\n")

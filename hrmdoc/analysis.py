@@ -267,6 +267,13 @@ class AnalysisSession:
         """How many symptoms have log lines that match so far, and how many lines those are."""
         return self._examination.match_lines()
 
+    def rest(self, points: int, lines: int) -> None:
+        """Keeps the last points of each series and the last log lines alone. A run of which that is left is
+        read on and not diagnosed: for that it is read again, by another session."""
+        self._examination.match_lines()
+        self._examination.rest(self.run.forget_old(points, lines))
+        self._seen, self._diagnosis = (), None
+
     def understand(self) -> None:
         """Gives the metrics of a run that has ended the roles that its framework gives their names; no rule
         is looked at."""

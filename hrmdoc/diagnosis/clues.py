@@ -74,16 +74,18 @@ def weights(causes: Sequence[Cause], clues: Sequence[Clue]) -> FloatArray:
 
     What an unknown fault leaves untouched is unknown: `*` speaks of what shows only.
     """
-    table = np.zeros((len(causes), len(clues)))
     columns = {symptom.id: column for column, clue in enumerate(clues) for symptom in clue.symptoms}
-    shows = np.array([clue.shows for clue in clues], np.bool_)
-    for row, cause in enumerate(causes):
-        table[row, shows] = cause.produces.get(EVERY_SYMPTOM, 0.0)
+    shows = [clue.shows for clue in clues]
+    table = []
+    for cause in causes:
+        every = cause.produces.get(EVERY_SYMPTOM, 0.0)
+        row = [every * shown for shown in shows]
         for symptom_id, w in cause.produces.items():
             column = columns.get(symptom_id)
             if column is not None:
-                table[row, column] = max(table[row, column], w)
-    return table
+                row[column] = max(row[column], w)
+        table.append(row)
+    return np.array(table, np.float64).reshape(len(causes), len(clues))
 
 
 def gather(symptoms: Iterable[Symptom], book: Rulebook) -> Clues:

@@ -31,6 +31,10 @@ _SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 
 
+MOST_MATCHES = 100
+"""Lines of a symptom that are kept of a run that is not to be examined any more."""
+
+
 class Situation(Struct, frozen=True):
     """What kind of run this is, as far as the records tell: canonical facts, framework, kind, and why."""
 
@@ -65,7 +69,6 @@ class Examination:
         self.situation = Situation()
         self.closed = False
         self._families = roles.Families(book.families.values())
-        self._tables = roles.Tables(book.frameworks.values())
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
         self._plan = plan_of(book, disabled)
@@ -126,7 +129,7 @@ class Examination:
             roles.settle(self.run, framework, by_reward=roles.by_settings(known) is not None)
             roles.classify(self.run, self._families)
             self._named = seen
-        self._tables.leave_out(self.run)
+        self._plan.tables.leave_out(self.run)
         return self._canonical
 
     def _named_by(self) -> tuple[object, ...]:
@@ -166,6 +169,15 @@ class Examination:
             return True
         harmless = ended_well if rule.alarms == "outcome" else learned
         return harmless(scene, finding.role)
+
+    def rest(self, gone: int) -> None:
+        """Lets go what was found in a run of which old points and its first `gone` lines are no longer
+        there: it is not to be examined any more. What came since is matched on."""
+        self._lines_taken -= gone
+        self._matches = {name: found[-MOST_MATCHES:] for name, found in self._matches.items()}
+        self._nodes.clear()
+        self._unseen.clear()
+        self._findings.clear()
 
     def match_lines(self) -> tuple[int, int]:
         """Takes in the log lines that came since the last call: how many symptoms have matches now, and how

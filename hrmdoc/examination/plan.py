@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from hrmdoc.roles import Tables
 from hrmdoc.rulebook import Applies, Rulebook, SymptomRule, When
 from hrmdoc.rulebook.relations import groups, in_order
 from hrmdoc.rulebook.thresholds import is_fixed, varied
@@ -34,6 +35,7 @@ class Plan:
     Attributes:
         rules: in the rulebook's order.
         groups: their members.
+        tables: what tells tables of runs from curves.
     """
 
     def __init__(self, book: Rulebook, disabled: frozenset[str]) -> None:
@@ -41,6 +43,7 @@ class Plan:
         self.rules = [
             rule for rule in book.symptoms.values() if rule.id not in disabled and rule.status != "deprecated"
         ]
+        self.tables = Tables(book.frameworks.values())
         self.groups = {**book.formerly, **groups(self.rules)}
         self._in_order = in_order(self.rules)
         self._planned: dict[tuple[str, str], list[Planned]] = {}

@@ -93,11 +93,12 @@ class Follower:
         for folder in self.folders - self._stamps.keys():
             self._stamps[folder] = 0
 
-    def poll(self, until: Callable[[], bool] = lambda: False) -> bool:
+    def poll(self, until: Callable[[], bool] = lambda: False, *, patient: bool = False) -> bool:
         """Reads what is new; whether there was anything.
 
         Args:
             until: asked after each block; nothing more is read once it is true, until the next call.
+            patient: lines that are like those before them are held back.
 
         Raises:
             InputError: a path that the user named does not exist.
@@ -109,7 +110,7 @@ class Follower:
                 self.find()
         before = self._run.version
         for file in self._files.values():
-            file.read(until)
+            file.read(until, patient=patient)
         return self._run.version != before
 
     @property
@@ -121,6 +122,21 @@ class Follower:
     def gone(self) -> bool:
         """Whether none of its files is there any more."""
         return bool(self._files) and all(file.gone for file in self._files.values())
+
+    @property
+    def rotated(self) -> bool:
+        """Whether something was read that does not lie in these files any more."""
+        return any(file.rotated for file in self._files.values())
+
+    @property
+    def held(self) -> int:
+        """How many bytes are held back."""
+        return sum(file.held for file in self._files.values())
+
+    def release(self) -> None:
+        """Takes in what is held back."""
+        for file in self._files.values():
+            file.release()
 
     def close(self) -> None:
         """The run has ended: what was held back is taken in."""

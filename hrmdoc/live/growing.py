@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from hrmdoc import readers
+from hrmdoc.live.glance import Glance
 from hrmdoc.readers import Source
 from hrmdoc.record.records import Damage
 from hrmdoc.record.run import Run
@@ -38,6 +39,7 @@ class Growing:
     Attributes:
         begin: its first bytes.
         renamed: logs that were read to their end by another name: inode -> first bytes.
+        rotated: something was read that does not lie in this file any more.
     """
 
     def __init__(self, source: Source, run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
@@ -46,12 +48,15 @@ class Growing:
         self.inode = 0
         self.begin = b""
         self.renamed: dict[int, bytes] = {}
+        self.rotated = False
         self._run, self._wanted = run, wanted
         self._session = readers.open_source(source, wanted)
         self._offset = 0
         self._stamp: tuple[int, ...] = ()
         self._gone = self._behind = False
         self._noted: set[str] = set()
+        self._glance: Glance | None = None
+        self._may_hold = not self.whole and not source.codec
 
     @property
     def gone(self) -> bool:
@@ -63,13 +68,32 @@ class Growing:
         """Whether the last read left something for the next one."""
         return self._behind and not self._gone
 
-    def read(self, until: Callable[[], bool] = _never) -> None:
+    @property
+    def held(self) -> int:
+        """How many bytes are held back."""
+        return 0 if self._glance is None else self._glance.size
+
+    def read(self, until: Callable[[], bool] = _never, *, patient: bool = False) -> None:
         """Takes in what is new.
 
         Args:
             until: asked after each block; a log is not read on once it is true, until the next call. What is
                 read as a whole, is.
+            patient: lines that are like those before them are held back, see `hrmdoc.live.glance`.
         """
+        if patient and self._may_hold and self._glance is None:
+            self._glance = Glance()
+        self._look(until)
+        if not patient:
+            self.release()
+
+    def release(self) -> None:
+        """Takes in what is held back."""
+        if self._glance is not None and (held := self._glance.release()):
+            self._feed(held)
+
+    def _look(self, until: Callable[[], bool]) -> None:
+        """Takes in, or holds back, what is new in the file."""
         path = self.source.path
         try:
             status = os.stat(path)
@@ -115,6 +139,11 @@ class Growing:
 
     def close(self) -> None:
         """The run has ended: what was held back is taken in."""
+        self._end()
+
+    def _end(self) -> None:
+        """The lines of this file are over."""
+        self.release()
         self._run.extend(self._session.close())
 
     def _restart(self) -> None:
@@ -124,10 +153,10 @@ class Growing:
             self._run.forget(self.source.logger or self.source.path, self.source.path)
         else:
             self._read_renamed()
+            self.rotated = True
             self.begin = b""  # what was emptied in place goes on, and takes no point of before back
-            self._run.extend(self._session.close())
-        self._session = readers.open_source(self.source, self._wanted)
-        self._offset = 0
+            self._end()
+        self._open_anew()
 
     def _read_renamed(self) -> None:
         """Reads what was appended to a log between the last read and its rotation, where it still lies in the
@@ -158,9 +187,8 @@ class Growing:
         self._behind = False
         while block := file.read(BLOCK):
             self._offset += len(block)
-            before = self._session.lines
-            self._run.extend(self._session.feed(block))
-            self._run.line_count += self._session.lines - before
+            if self._glance is None or not self._glance.holds(block):
+                self._feed(block if self._glance is None else self._glance.release() + block)
             if len(block) == BLOCK and until():
                 self._behind = True
                 return
@@ -169,13 +197,31 @@ class Growing:
         """The file was written anew in place, as a table is whose header got another column: its points are
         read again."""
         self._run.forget(self.source.logger or self.source.path, self.source.path)
+        self._open_anew()
+
+    def _open_anew(self) -> None:
         self._session = readers.open_source(self.source, self._wanted)
         self._offset = 0
+        self._glance = None
+
+    def _feed(self, data: bytes) -> None:
+        """Reads bytes."""
+        run, session = self._run, self._session
+        before, others = session.lines, _others(run)
+        run.extend(session.feed(data))
+        run.line_count += session.lines - before
+        if self._glance is not None:
+            self._glance.take(data, plain=_others(run) == others)
 
     def _note(self, what: str) -> None:
         if what not in self._noted:
             self._noted.add(what)
             self._run.add(Damage(self.source.path, None, what))
+
+
+def _others(run: Run) -> tuple[int, ...]:
+    """How much there is of a run beside points."""
+    return len(run.lines), len(run.events), len(run.damages), len(run.facts), run.stated
 
 
 def open_regular(path: str) -> BinaryIO:

@@ -148,7 +148,7 @@ class IncidentLog:
             since_s = self._back.setdefault(name, now)
             return not 0 <= now - since_s < HOLD_S * 2 ** min(self._returned[name], MOST_DOUBLED)
         series = analysis.run.progress
-        progress = analysis.run.line_count if series is None else len(series)
+        progress = analysis.run.line_count if series is None else series.came
         patience = max(max(part.patience, part.leave_patience) for part in rule.when.walk())
         since = self._gone.setdefault(name, progress)
         needed = max(HOLD, 2 * patience, since // SHARE) << min(self._returned[name], MOST_DOUBLED)

@@ -9,21 +9,11 @@ what they find: the ordinary examinations see every point.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-import numpy as np
-
-from hrmdoc.record.records import FloatArray
+from hrmdoc.live.band import TAIL, Band
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series, SeriesKey
-
-TAIL = 64
-"""Points before the last examination that say what is usual: some minutes of most runs."""
-MARGIN = 0.5
-"""Of the range of the tail, by which a point may leave it: of normal noise one point in a million does."""
-SLACK = 1e-3
-"""And by this share of its magnitude, where the tail is constant."""
 
 
 class Novelty:
@@ -36,7 +26,7 @@ class Novelty:
 
     def __init__(self, run: Run, matches: Callable[[], tuple[int, int]]) -> None:
         self._run, self._matches = run, matches
-        self._bands: dict[SeriesKey, _Band] = {}
+        self._bands: dict[SeriesKey, _Known] = {}
         self._counts: tuple[int, ...] = ()
         self._matched = (0, 0)
         self._found = True
@@ -47,8 +37,8 @@ class Novelty:
         self._counts, self._matched = self._counted(), self._matches()
         for key, series in self._run.series.items():
             band = self._bands.get(key)
-            if band is None or band.seen != len(series) or band.marked != band.seen:
-                self._bands[key] = _Band(series)
+            if band is None or band.seen != series.came or band.marked != band.seen:
+                self._bands[key] = _Known(series)
 
     def found(self) -> bool:
         """Whether anything is of another kind; true until the next `mark` once it was."""
@@ -69,55 +59,26 @@ class Novelty:
         found = False
         for key, series in self._run.series.items():
             band = self._bands.get(key)
-            if band is None or len(series) != band.seen:
+            if band is None or series.came != band.seen:
                 found = found or band is None or band.is_left_by(series)
         return found
 
 
-class _Band:
-    """What is usual of one series: the range of its last points, and how they drift."""
+class _Known:
+    """What is usual of one series, and how far it was looked at."""
 
-    __slots__ = ("drift", "high", "last", "low", "marked", "moves", "seen", "step", "zeros")
+    __slots__ = ("_band", "_step", "marked", "seen")
 
     def __init__(self, series: Series) -> None:
-        self.marked = self.seen = n = len(series)
-        tail = series.values[max(0, n - TAIL) :]
-        finite = tail[np.isfinite(tail)]
-        self.step = int(series.steps[-1]) if n else 0
-        self.low = self.high = self.drift = 0.0
-        if len(finite) < max(1, len(tail)):
-            self.low, self.high = -math.inf, math.inf  # it is not finite already: nothing is new about that
-        elif n:
-            self._measure(finite)
-        self.zeros = bool((finite == 0).any())
-        self.last = float(tail[-1]) if n else math.nan
-        self.moves = (
-            1 < len(finite) == len(set(finite.tolist()))
-        )  # of rounded ones some are the same by chance
-
-    def _measure(self, tail: FloatArray) -> None:
-        low, high = float(tail.min()), float(tail.max())
-        half = len(tail) // 2
-        if half:
-            self.drift = float(tail[half:].mean() - tail[:half].mean()) / half
-        room = MARGIN * (high - low) + SLACK * max(abs(low), abs(high))
-        self.low, self.high = low - room, high + room
+        self.marked = self.seen = series.came
+        n = len(series)
+        self._step = int(series.steps[-1]) if n else 0
+        self._band = Band(series.values[max(0, n - TAIL) :].tolist())
 
     def is_left_by(self, series: Series) -> bool:
         """Whether a point that came since leaves it, or the steps fell back."""
-        seen, self.seen = self.seen, len(series)
-        if self.seen < seen or (step := int(series.steps[-1])) < self.step:
+        seen, self.seen = self.seen, series.came
+        if self.seen < seen or (step := int(series.steps[-1])) < self._step:
             return True
-        self.step = step
-        if math.isinf(self.high):
-            return False
-        drift, at = self.drift, seen - self.marked
-        for value in series.values[seen:].tolist():
-            at += 1
-            stands, self.last = self.moves and value == self.last, value
-            low, high = (
-                (self.low, self.high + drift * at) if drift > 0 else (self.low + drift * at, self.high)
-            )
-            if stands or not low <= value <= high or (value == 0.0 and not self.zeros):
-                return True
-        return False
+        self._step = step
+        return self._band.is_left_by(series.values[max(0, len(series) + seen - self.seen) :].tolist())

@@ -37,6 +37,7 @@ class Pace:
 
     Attributes:
         version: of the run when it was examined last.
+        new: something was new about it since.
     """
 
     def __init__(self) -> None:
@@ -45,7 +46,7 @@ class Pace:
         self._pause = 0.0
         self._futile = 0
         self.version, self._points = -1, 0
-        self._new = False
+        self.new = False
 
     def examined(self, now: float, cost: float, version: int, points: int, *, changed: bool) -> None:
         """Takes in that the run was examined.
@@ -62,9 +63,9 @@ class Pace:
         if changed:
             self._futile, self._pause = 0, self._soon
         else:
-            self._futile = min(FUTILE, self._futile + 1) if self._new else max(0, self._futile - 1)
+            self._futile = min(FUTILE, self._futile + 1) if self.new else max(0, self._futile - 1)
             self._pause = min(self.ordinary, 2 * max(self._pause, self._soon))
-        self._new = False
+        self.new = False
 
     def urgency(self, now: float, version: int, points: int, *, new: bool) -> Urgency:
         """How urgent it is now.
@@ -75,15 +76,15 @@ class Pace:
         since = now - self._examined
         if version == self.version:
             return Urgency.ORDINARY if since >= max(QUIET_S, self._cost / SHARE) else Urgency.NONE
-        if new and not self._new:
-            self._new = True
+        if new and not self.new:
+            self.new = True
             self._pause = min(self._pause, self._soon * 2**self._futile)
         pause = self._pause
         if points >= GROWN * self._points:
             pause = min(pause, max(LEAST_S, YOUNG * self._cost))
         if since < pause:
             return Urgency.NONE
-        if self._new:
+        if self.new:
             return Urgency.NEW
         return Urgency.CLOSE if self._pause < self.ordinary else Urgency.ORDINARY
 

@@ -52,18 +52,21 @@ class Pulse:
         self._moved = math.nan
         self._beat: object = None
         self._beaten = math.nan
-        self._felt = -math.inf
+        self._felt, self._held = -math.inf, math.nan
         self._version = -1
         self._arrivals: deque[tuple[float, int]] = deque(maxlen=_ARRIVALS)
 
-    def feel(self) -> None:
-        """Takes in what was read since the last call."""
+    def feel(self, *, held: bool = False) -> None:
+        """Takes in what was read since the last call. `held`: something came that will be read later."""
+        if held:
+            self._held = self._felt
         if self._version != self._run.version:
             self._version = self._run.version
-            self._feel_progress()
+            came, self._held = self._felt if math.isnan(self._held) else self._held, math.nan
+            self._feel_progress(came)
             stated = self._run.fact("heartbeat.time")
             if stated is not None and stated.value != self._beat:
-                self._beaten = max(self._felt, self._written([stated.file]))
+                self._beaten = max(came, self._written([stated.file]))
                 self._beat = stated.value
         self._felt = self._steady()
 
@@ -73,21 +76,22 @@ class Pulse:
         beats = [beat for beat in (self._beaten, self._named()) if math.isfinite(beat)]
         return Tick(now - self._moved, self._usual(), now - max(beats, default=math.nan))
 
-    def _feel_progress(self) -> None:
+    def _feel_progress(self, came: float) -> None:
+        """Whether there is more than before, of which the newest came after a moment."""
         run, series = self._run, self._run.progress
         if series is None:
             mark: tuple[object, ...] = (run.points, run.line_count, len(run.events))
             where: Iterable[str] = self._files()
         else:
-            mark, where = (series.key, len(series)), series.files
+            mark, where = (series.key, series.came), series.files
         if mark == self._progress:
             return
         first, self._progress = self._progress is None, mark
-        self._moved = max(self._felt, self._written(where))
+        self._moved = max(came, self._written(where))
         if first and self._steady() - self._moved > _LONG_GONE_S:
             self._moved = math.nan
         if series is not None and not first:
-            self._arrivals.append((self._moved, len(series)))
+            self._arrivals.append((self._moved, series.came))
 
     def _written(self, files: Iterable[str]) -> float:
         """When the newest of these files was last written, on the steady clock."""

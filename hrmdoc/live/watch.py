@@ -32,6 +32,8 @@ from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import Fact, Tick
 from hrmdoc.settings import Settings
 
+TAIL, MOST_LINES = 256, 100
+"""Points of a series and lines that are kept of a run that rests: what is usual of it shows by those."""
 SETTLE_S = 1.0
 """Seconds that a warning must last before it is reported."""
 
@@ -48,6 +50,9 @@ class Update:
 
 class Watch:
     """Follows one run.
+
+    Attributes:
+        resting: what is known of the run was let go, see `rest`.
 
     Args:
         path: a file or folder; a link such as `runs/latest` is followed when it moves, of a folder with
@@ -102,6 +107,7 @@ class Watch:
         self._remember = remember
         self._acts = act
         self._measure, self._pid = measure, pid
+        self.resting = False
         self._stop = self._ended = self._moved = self._grew = False
         self._end_facts: list[Fact] = []
         self._noted: deque[Fact] = deque()
@@ -110,12 +116,8 @@ class Watch:
     def _admit(self) -> None:
         """Starts over with the run that the path names now."""
         self._real = Path(os.path.realpath(self.path))  # where links lead in a circle, resolve() raises
-        self.session = AnalysisSession(self.path, **self._options)
-        self._follower = Follower(
-            [str(self._real), *self._also], self.session.run, self.session.matcher.wanted, self._group
-        )
-        self._follower.find()
-        self.session.other_runs = self._follower.other_runs
+        self.session, self._follower = self._reading()
+        self.resting = False
         self._followed = followed = Path(self._follower.folder or self._real)
         self._heartbeats = self._beats or self._named_heartbeats(followed)
         beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
@@ -128,6 +130,15 @@ class Watch:
         self._monitoring = self._measuring(followed)
         record = self.folder / "actions.jsonl" if self.folder else None
         self._treatment = Treatment(self.session.settings.policy, followed, record) if self._acts else None
+
+    def _reading(self) -> tuple[AnalysisSession, Follower]:
+        """A session, and who reads the files into it from their beginning."""
+        session = AnalysisSession(self.path, **self._options)
+        paths = [str(self._real), *self._also]
+        follower = Follower(paths, session.run, session.matcher.wanted, self._group)
+        follower.find()
+        session.other_runs = follower.other_runs
+        return session, follower
 
     def _measuring(self, followed: Path) -> Monitoring | None:
         """What is measured is kept for `analyze`, also by `hrmdoc run`, which keeps no incidents."""
@@ -178,14 +189,15 @@ class Watch:
             waker.close()
         yield self.finish()
 
-    def poll(self, until: Callable[[], bool] = lambda: False) -> None:
+    def poll(self, until: Callable[[], bool] = lambda: False, *, patient: bool = False) -> None:
         """Takes in what was written since the last call; waits for nothing.
 
         Args:
             until: asked now and then; what was not read once it is true is left to the next call.
+            patient: lines that say nothing new are held back, at most until the next examination.
         """
         self._moved = self._has_moved() or self._moved
-        self._take_in(until)
+        self._take_in(until, patient=patient)
 
     @property
     def behind(self) -> bool:
@@ -196,15 +208,20 @@ class Watch:
         """Adds what its caller knows of the run, from any thread."""
         self._noted.extend(facts)
 
-    def _take_in(self, until: Callable[[], bool] = lambda: False) -> None:
-        self._grew = self._follower.poll(until)
+    def _take_in(self, until: Callable[[], bool] = lambda: False, *, patient: bool = False) -> None:
+        before = self._follower.held
+        self._grew = self._follower.poll(until, patient=patient)
+        self._note_all(held=self._follower.held > before)
+
+    def _note_all(self, *, held: bool = False) -> None:
+        """Takes in what others than the files say. `held`: lines came that will be read later."""
         while self._noted:
             self.session.run.add(self._noted.popleft())
         run = self.session.run
         run.extend(fact for fact in self._config if run.fact(fact.key, fact.scope) != fact)
         if self._monitoring is not None:
             self._monitoring.take()
-        self.pulse.feel()
+        self.pulse.feel(held=held)
 
     def urgency(self) -> Urgency:
         """How much the run is in need of an examination."""
@@ -215,9 +232,17 @@ class Watch:
         new = grown and self._novelty.found()
         return self._pace.urgency(self._steady(), run.version, self._points if grown else 0, new=new)
 
+    @property
+    def restless(self) -> bool:
+        """Whether something was new about the run when its urgency was asked for, which was not examined
+        yet."""
+        return self._pace.new
+
     def examine(self, *, treat: bool = True) -> Update:
         """Examines the run as it was read so far. `treat`: and does what the policy allows; else it is for
         the caller to `treat`."""
+        self._follower.release()
+        self._note_all()
         started, began = self._steady(), time.process_time()
         update = self._examine(moved=self._moved, treat=treat)
         self._moved = False
@@ -261,8 +286,32 @@ class Watch:
 
     @property
     def _points(self) -> int:
-        """Points of the longest series."""
-        return max(map(len, self.session.run.series.values()), default=0)
+        """Points of the longest series, those that were let go counted."""
+        return max((series.came for series in self.session.run.series.values()), default=0)
+
+    def rest(self, points: int) -> None:
+        """Lets go what is known of a run that has more than so many points, all series together: its last
+        ones alone are kept, and it is read again from its files whenever it is examined. So a verdict is that
+        of `analyze` all the same; a run whose log was rotated, which its files hold no more, is kept."""
+        run = self.session.run
+        if self.resting or (run.points > points and not self._follower.rotated):
+            self.resting = True
+            kept = max(map(len, run.series.values()), default=0)
+            if kept > 4 * TAIL or len(run.lines) > 4 * MOST_LINES:
+                self.session.rest(TAIL, MOST_LINES)
+
+    def _awake(self, *, closed: bool) -> AnalysisSession:
+        """A session that knows the whole run."""
+        if not self.resting:
+            return self.session
+        session, follower = self._reading()
+        follower.poll()
+        if closed:
+            follower.close()
+        run, known = session.run, self.session.run
+        run.extend(fact for place, fact in known.facts.items() if place not in run.facts)
+        run.measured.update(known.measured)
+        return session
 
     def regroup(self, group: RunGroup) -> None:
         """The files of the run, as the caller found them anew."""
@@ -298,11 +347,11 @@ class Watch:
         return True
 
     def _examine(self, *, closed: bool = False, moved: bool = False, treat: bool = True) -> Update:
-        now = self._now()
+        now, session = self._now(), self._awake(closed=closed)
         if self._treatment is not None:  # who acts has to know what room there is for a checkpoint
-            self.session.run.extend(free_space(self.session.run, self._followed))
-        self.session.run.clock = Tick() if self._ended else self.pulse.tick()
-        analysis = self.session.diagnose(closed=closed, prescriptions=closed)
+            session.run.extend(free_space(session.run, self._followed))
+        session.run.clock = Tick() if self._ended else self.pulse.tick()
+        analysis = session.diagnose(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):
             from hrmdoc.reports.as_json import dumps

@@ -64,6 +64,15 @@ class Positions:
         whole._extend(points)
         return whole
 
+    def last(self, count: int, size: int) -> Positions:
+        """The last ones of the first `size`, as others."""
+        own, rows = Positions(), slice(size - count, size)
+        own._steps.extend(0, self.steps(size)[rows].copy())
+        own._times.extend(0, self.times(size)[rows].copy())
+        own._lines.extend(0, self.lines(size)[rows].copy())
+        own.size = count
+        return own
+
     def _goes_on(self, size: int, points: Points) -> bool:
         """Whether behind the first `size` positions stand those of `points`, and no others."""
         last = self._last

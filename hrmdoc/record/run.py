@@ -123,6 +123,20 @@ class Run(Struct, eq=False):
             )
         self._beside = series.extend(points, self._beside)
 
+    def forget_old(self, points: int, lines: int) -> int:
+        """Lets all points of each series go but the last ones, and all lines but the last ones; the number of
+        lines that went."""
+        shared: dict[tuple[int, int], Positions] = {}
+        for series in self.series.values():
+            if len(series) > points:
+                if series.stands not in shared:
+                    shared[series.stands] = series.last_positions(points)
+                series.keep_last(points, shared[series.stands])
+        gone = max(0, len(self.lines) - lines)
+        del self.lines[:gone]
+        self._best_of = (-1, -1)
+        return gone
+
     def measure(self, points: Points) -> None:
         """Takes in what the watcher measured; the metric is named by its role."""
         self.version += 1

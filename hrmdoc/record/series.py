@@ -52,6 +52,7 @@ class Series:
     __slots__ = (
         "_begins",
         "_data",
+        "_dropped",
         "_positions",
         "_size",
         "axis",
@@ -71,7 +72,7 @@ class Series:
         self.files: list[str] = []
         self._begins: list[int] = []
         """Which point is the first of each file."""
-        self._size = 0
+        self._size = self._dropped = 0
         self._data = Column(np.float64)
         self._positions = Positions()
 
@@ -96,6 +97,28 @@ class Series:
             self._begins.append(size)
         self._size = size + n
         return self._positions
+
+    @property
+    def came(self) -> int:
+        """How many points came, those that were let go counted."""
+        return self._size + self._dropped
+
+    @property
+    def stands(self) -> tuple[int, int]:
+        """The same for series whose points stand at the same places, and for no others."""
+        return id(self._positions), self._size
+
+    def last_positions(self, count: int) -> Positions:
+        """Where the last points stand."""
+        return self._positions.last(count, self._size)
+
+    def keep_last(self, count: int, positions: Positions) -> None:
+        """Lets all points go but the last ones, which stand at `positions`."""
+        gone, values = self._size - count, self.values[self._size - count :].copy()
+        self._begins = [max(0, begin - gone) for begin in self._begins]
+        self._size, self._dropped, self._positions = count, self._dropped + gone, positions
+        self._data = Column(np.float64)
+        self._data.extend(0, values)
 
     @property
     def steps(self) -> IntArray:
@@ -158,7 +181,7 @@ class _Others:
         for one in found:
             first, last = self._spans.get(one.axis, (int(one.steps[0]), int(one.steps[-1])))
             self._spans[one.axis] = min(first, int(one.steps[0])), max(last, int(one.steps[-1]))
-            self._longest[one.axis] = max(len(one), self._longest.get(one.axis, 0))
+            self._longest[one.axis] = max(one.came, self._longest.get(one.axis, 0))
             begins = one.place(0)[1]
             if begins is not None and len(one) >= _FEWEST_OF_A_RUN:
                 latest = self._latest.setdefault(tuple(one.files), [])
@@ -172,13 +195,13 @@ class _Others:
         A state file is only as new as its checkpoint, an event file only as new as its last flush: the
         printed log may be ahead.
         """
-        if any(2 * len(series) < most for axis, most in self._longest.items() if axis != series.axis):
+        if any(2 * series.came < most for axis, most in self._longest.items() if axis != series.axis):
             return True
         first, last = int(series.steps[0]), int(series.steps[-1])
         slack = 2 * max(1.0, (last - first) / max(1, len(series) - 1))
         earliest, newest = self._spans[series.axis]
         ahead = newest > last + slack or earliest < first - slack
-        return ahead or _FAR_DENSER * len(series) < self._longest[series.axis]
+        return ahead or _FAR_DENSER * series.came < self._longest[series.axis]
 
     def follow(self, series: Series) -> bool:
         """Whether one begins in the same file where `series` has ended, as the run behind it does."""
@@ -205,7 +228,7 @@ def best_first(found: Sequence[Series]) -> list[Series]:
             series.role.guessed,
             others.tell_more(series),
             -series.precision,
-            -len(series),
+            -series.came,
             part,
             series.key.metric,
             series.key.source,

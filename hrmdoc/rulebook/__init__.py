@@ -62,6 +62,16 @@ def good_signs(book: Rulebook) -> frozenset[str]:
     """Info symptoms that only benign causes produce, such as `learns-well`: no findings, but reasons to take
     others lightly. A setting that such a cause excuses, and shows now and then, remains a finding; what it
     mostly shows, or a message that is always harmless, is none."""
+    if not _newest or _newest[0][0] is not book:
+        _newest[:] = [(book, _good_signs(book))]
+    return _newest[0][1]
+
+
+_newest: list[tuple[Rulebook, frozenset[str]]] = []
+"""The rulebook that was asked last, of all runs that follow one another with it."""
+
+
+def _good_signs(book: Rulebook) -> frozenset[str]:
     messages = {signature.symptom for signature in book.signatures.values()}
     by_benign = {
         symptom

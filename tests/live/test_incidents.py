@@ -26,7 +26,7 @@ def analysis(state: State, severity: str = "warning", step: int = 5, points: int
         symptoms=[symptom],
         severity=lambda one: one.severity,
         diagnosis=SimpleNamespace(hypotheses=()),
-        run=SimpleNamespace(path="", progress=range(points), is_measured=lambda _: False),
+        run=SimpleNamespace(path="", progress=SimpleNamespace(came=points), is_measured=lambda _: False),
         book=SimpleNamespace(symptoms={"loss-plateau": RULE}),
     )
 

@@ -122,6 +122,22 @@ def test_the_usual_pause_is_the_median_of_those_that_were_watched_by_the_point(t
     assert watched.pulse.tick().usual == pytest.approx(2.0)
 
 
+def test_what_was_held_back_came_when_it_was_written(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    watched.later(1.0, 1)
+    watched.now += 5.0
+    watched.write()
+    watched.pulse.feel(held=True)
+    for _ in range(3):
+        watched.later(5.0)
+    watched.train()
+    watched.pulse.feel()
+    assert watched.pulse.tick().quiet == pytest.approx(15.0)
+    watched.train()
+    watched.later(1.0)
+    assert watched.pulse.tick().quiet == pytest.approx(1.0)
+
+
 def test_a_heartbeat_is_as_old_as_its_file_until_it_says_another_time(tmp_path: Path) -> None:
     watched = Watched(tmp_path, age=7.0)
     watched.run.add(Fact("heartbeat.time", 1.0, "run", str(watched.log)))

@@ -30,6 +30,8 @@ class Entry:
         why: why it cannot be read.
         examined: when it was examined last, on the steady clock.
         polled: when it is to be read next.
+        taken: when all that was written was taken in last; since then usual lines are held back.
+        calm: until then nothing is held back, since something was new about it.
         stamp: size and time of its files when it was put aside.
         behind: since when it is read and not examined, since more is there than was read; NaN: not so.
         ended: whether it was told that it ended; what a logger writes behind that is told of no more.
@@ -48,6 +50,8 @@ class Entry:
     why: str = ""
     examined: float = float("-inf")
     polled: float = 0.0
+    taken: float = float("-inf")
+    calm: float = float("-inf")
     stamp: tuple[tuple[int, int], ...] = ()
     behind: float = math.nan
     ended: bool = False

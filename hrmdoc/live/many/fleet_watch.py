@@ -37,6 +37,12 @@ TURN_S = 0.3
 """Seconds after which a turn ends, although more is to be done."""
 IDLE_S = 3600.0
 """Seconds of silence after which every rule has spoken; the run is put aside until it is written again."""
+POINTS = 20_000_000
+"""Points that are kept of all runs that are followed, each as many: some 300 MB. A run that has more rests:
+it is read again whenever it is examined."""
+HOLD_S = 20.0
+"""Seconds for which lines may be held back that are like those before them, and for which none is after
+something was new."""
 READ_S = 0.1
 """Seconds for which one run is read at a time; what is left waits until others were read."""
 
@@ -80,6 +86,7 @@ class FleetWatch:
         self._purse = Purse(steady)
         self._beaten = steady()
         self._waiting: dict[str, tuple[Urgency, Entry]] = {}
+        self._points_each = POINTS
 
     def turn(self) -> Iterator[News]:
         """One round over what is due; ends soon, and waits for nothing."""
@@ -194,9 +201,9 @@ class FleetWatch:
         else:
             yield from self._look_at(entry)
 
-    def _poll_within(self, watch: Watch) -> None:
+    def _poll_within(self, watch: Watch, *, patient: bool = False) -> None:
         until = self._steady() + READ_S
-        watch.poll(lambda: self._steady() > until)
+        watch.poll(lambda: self._steady() > until, patient=patient)
 
     def _watch(self, entry: Entry) -> Watch:
         options = dict(self._options)
@@ -210,7 +217,9 @@ class FleetWatch:
         """Reads what is due to be read, and notes what is to be examined."""
         now = self._steady()
         until = now + TURN_S
-        followed = [one for one in self.entries.values() if one.is_followed and one.polled <= now]
+        every = [one for one in self.entries.values() if one.is_followed]
+        followed = [one for one in every if one.polled <= now]
+        self._points_each = POINTS // max(1, len(every))
         pause = self._poll_s or min(POLL_S, POLL_EACH_S * len(self.entries))
         for entry in sorted(followed, key=lambda one: one.polled):  # none waits where a turn is too short
             if self._steady() > until:
@@ -221,7 +230,12 @@ class FleetWatch:
     def _poll(self, entry: Entry) -> Iterator[News]:
         watch = entry.watch
         assert watch is not None
-        self._poll_within(watch)
+        now = self._steady()
+        patient = entry.calm <= now < entry.taken + HOLD_S
+        entry.taken = entry.taken if patient else now
+        self._poll_within(watch, patient=patient)
+        if not patient:
+            watch.rest(self._points_each)
         if watch.gone:
             self._waiting.pop(entry.name, None)
             entry.set_aside("gone")
@@ -231,6 +245,8 @@ class FleetWatch:
             entry.polled = self._steady()  # soon, and after those who wait longer
             return
         urgency = Urgency.NEW if watch.over else watch.urgency()
+        if watch.restless or urgency is Urgency.NEW:
+            entry.calm = now + HOLD_S
         if urgency:
             self._waiting[entry.name] = urgency, entry
         else:

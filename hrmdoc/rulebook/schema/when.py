@@ -39,6 +39,9 @@ class SilenceWhen(Struct, forbid_unknown_fields=True, frozen=True):
     start: float = 1800.0
 
 
+_FORMS = ("detector", "lines", "check", "event", "silence", "all", "any", "absent")
+
+
 class When(Struct, forbid_unknown_fields=True, frozen=True):
     """What makes a symptom present: exactly one of `detector`, `lines`, `check`, `event`, `silence`, `all`,
     `any`, `absent`.
@@ -69,11 +72,20 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
 
     def form(self) -> str:
         """Which one of the forms this is."""
-        forms = ("detector", "lines", "check", "event", "silence", "all", "any", "absent")
-        used = [name for name in forms if getattr(self, name) is not None]
+        forms = (
+            self.detector,
+            self.lines,
+            self.check,
+            self.event,
+            self.silence,
+            self.all,
+            self.any,
+            self.absent,
+        )
+        used = [name for name, form in zip(_FORMS, forms, strict=True) if form is not None]
         if len(used) != 1:
             raise ValueError(
-                f"`when` needs exactly one of {', '.join(forms)}, found {', '.join(used) or 'none'}"
+                f"`when` needs exactly one of {', '.join(_FORMS)}, found {', '.join(used) or 'none'}"
             )
         return used[0]
 

@@ -14,13 +14,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hrmdoc.analysis import Prepared
 from hrmdoc.beats import Sign
 from hrmdoc.cli.main import main
-from hrmdoc.live import growing
+from hrmdoc.live import growing, pace
 from hrmdoc.live.many import beats as many_beats
 from hrmdoc.live.many import finder, fleet_watch, roster
 from hrmdoc.live.many.beats import Beats
@@ -135,10 +136,10 @@ def test_a_run_that_breaks_the_reader_costs_its_own_row_alone(
 ) -> None:
     poll = Watch.poll
 
-    def breaks(watch: Watch, until: Callable[[], bool] = lambda: False) -> None:
+    def breaks(watch: Watch, *arguments: Any, **options: Any) -> None:
         if watch.path.endswith("bad"):
             raise RuntimeError("a fault")
-        poll(watch, until)
+        poll(watch, *arguments, **options)
 
     monkeypatch.setattr(Watch, "poll", breaks)
     root = made(tmp_path / "runs", "a", "bad")
@@ -262,16 +263,42 @@ def test_where_a_turn_is_too_short_for_all_none_waits_forever(
     read: list[str] = []
     poll = Watch.poll
 
-    def noted(watch: Watch, until: Callable[[], bool] = lambda: False) -> None:
+    def noted(watch: Watch, *arguments: Any, **options: Any) -> None:
         read.append(Path(watch.path).name)
         time.sleep(0.002)
-        poll(watch, until)
+        poll(watch, *arguments, **options)
 
     monkeypatch.setattr(Watch, "poll", noted)
     monkeypatch.setattr(fleet_watch, "TURN_S", 0.001)
     for _ in range(6):
         list(fleet.turn())
     assert set(read) == {"a", "b", "c"}
+
+
+def test_usual_rows_are_read_some_at_a_time_and_an_unusual_one_at_once(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "MOST_S", 1e6)
+    monkeypatch.setattr(pace, "LEAST_S", 1e6)  # an ordinary examination takes in what is held
+    root, now = made(tmp_path / "runs", "a"), [0.0]
+    fleet = FleetWatch(str(root), prepared, {"remember": False}, poll_s=1.0, steady=lambda: now[0])
+    settled(fleet)
+
+    def later(first: int, last: int, loss: float | None = None, *, seconds: float = 1.5) -> int:
+        add(root / "a", rows(first, last, loss))
+        now[0] += seconds
+        list(fleet.turn())
+        watch = fleet.entries["a"].watch
+        assert watch is not None
+        return watch.session.run.points // 2
+
+    for at in range(40, 60, 2):  # it learns what is usual
+        later(at, at + 2)
+    read = later(60, 62, seconds=30.0)
+    assert read == 62
+    assert [later(at, at + 2) for at in range(62, 70, 2)] == [62] * 4
+    assert later(70, 71, NAN) == 71
+    assert [later(at, at + 2) for at in range(71, 79, 2)] == [73, 75, 77, 79]
 
 
 def test_a_file_that_was_empty_when_it_was_found_is_followed_once_it_grows(

@@ -166,9 +166,7 @@ class Scanner:
         self._literals = _joined(words)
         self._numbered, self._numbered_kinds = _numbered(words)
         self._others = None if joined else wanted
-        self._kinds = np.array([WANTED] * len(self._literals.words) + list(_FOLDED.values()), np.uint8)
-        both = (*self._literals.words, *_FOLDED)
-        self._lettered = np.where([_DIGIT.search(word) is None for word in both], self._kinds, np.uint8(0))
+        self._kinds, self._lettered = _kinds_of(self._literals.words)
 
     def kinds(self, data: bytes, ends: NDArray[np.int64]) -> NDArray[np.uint8]:
         """What each piece may hold, as a sum of the kinds above, shape [pieces]; but for `asked`.
@@ -224,6 +222,14 @@ def _closes(data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64]) -> 
 def _joined(words: tuple[bytes, ...]) -> Literals:
     """One search for all logs of a run."""
     return Literals(words, _FOLDED)
+
+
+@lru_cache(maxsize=4)
+def _kinds_of(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """What each word is, those that signatures ask for first; and the same but for words with digits."""
+    kinds = np.array([WANTED] * len(words) + list(_FOLDED.values()), np.uint8)
+    lettered = [_DIGIT.search(word) is None for word in (*words, *_FOLDED)]
+    return kinds, np.where(lettered, kinds, np.uint8(0))
 
 
 @lru_cache(maxsize=4)
