@@ -124,6 +124,11 @@ def test_a_framework_comes_with_its_reason(run: Run, framework: str | None, reas
     assert detect(run, BOOK) == (framework, reason)
 
 
+def test_a_rulebook_without_frameworks_names_none() -> None:
+    assert detect(run_of("a"), Rulebook()) == (None, "no framework left a mark")
+    assert detect(run_of("a", stated="unheard"), Rulebook()) == ("unheard", "run.json names it")
+
+
 def test_of_many_marks_three_are_told() -> None:
     run = run_of("a")
     run.extend([Fact("b", 1, "config"), Fact("c", 1, "version"), Line("a word", "a.log", 1)])
