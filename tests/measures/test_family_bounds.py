@@ -183,6 +183,7 @@ def test_of_several_series_the_strongest_is_shown_whatever_its_name_and_order() 
     assert shown("reward_fell", ("a", steady), ("b", weak), ("c", strong)) == "c"
     assert shown("reward_fell", ("a", strong), ("b", weak), ("c", steady)) == "a"
     assert shown("below_floor", ("a", x(-1.0, 3)), ("b", x(-2.0, 3))) == "b"
+    assert shown("below_floor", ("a", x(-1.0, 3)), ("b", x(-1.0, 3))) == "a"
     assert shown("below_floor", ("a", x(-2.0, 3)), ("b", x(-1.0, 3))) == "a"
 
 
