@@ -213,6 +213,7 @@ def test_a_remedy_suits_by_kind_framework_fit_and_what_shows(tmp_path: Path) -> 
     fits = (Fit("c.d > 1", "unknown"), Fit("a.b > 1", "a.b is too low"))
     assert misfit(remedy("x", fits=fits), situation, shown) == "a.b is too low"
     assert misfit(remedy("x", fits=(Fit("a.b >= 1", "no"),)), situation, shown) == ""
+    assert misfit(remedy("x", fits=(Fit("known(c.d)", "c.d is open"),)), situation, shown) == "c.d is open"
     given = analysis(tmp_path, cause("a", "lower", "gone", "trl", "clip"))
     given.book.remedies["trl"] = remedy("trl", *LOWER.changes, frameworks=("trl",))
     fit = suited(cause("a", "lower", "gone", "trl", "clip"), given.situation, given.diagnosis, given.book)
@@ -240,6 +241,9 @@ def test_a_config_is_not_patched_again_before_a_run_has_seen_the_patch(
     if again:
         check_rerun(given, patch)
         return
+    unsure = analysis(tmp_path, cause("rate", "lower", probability=0.4))
+    unsure.run = given.run
+    assert refused(unsure)[0].startswith("lower was written already")
     with pytest.raises(PatchError) as error:
         check_rerun(given, patch)
     assert error.value.what == "lower was written already, and no run has shown its effect yet"

@@ -84,3 +84,34 @@ def test_a_text_that_is_no_utf_8_is_refused_with_its_line(tmp_path: Path) -> Non
     path.write_bytes("a: 1".encode("utf-16"))
     with pytest.raises(PatchError, match="UTF-16"):
         files.read(path)
+
+
+def test_a_file_that_may_not_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("lr: 1\n")
+    files.check_writable(path)
+    path.chmod(0o444)
+    what, hint = "the file is read-only", "make it writable, or use the overrides"
+    assert told(lambda: files.check_writable(path)) == (what, str(path), None, hint)
+    path.chmod(0o644)
+    monkeypatch.setattr("os.access", lambda place, _: place != tmp_path)
+    what, hint = "the folder is read-only", "copy the config elsewhere, or use the overrides"
+    assert told(lambda: files.check_writable(path)) == (what, str(path), None, hint)
+    monkeypatch.setattr("os.access", lambda place, _: place == tmp_path)
+    assert told(lambda: files.check_writable(path))[0] == "the file is read-only"
+
+
+def test_a_link_that_leads_out_of_its_folder_or_to_itself_is_named(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "real.yaml").write_text("lr: 1\n")
+    far, loop = tmp_path / "in" / "far.yaml", tmp_path / "loop.yaml"
+    far.symlink_to("../real.yaml")
+    loop.symlink_to("loop.yaml")
+    files.check_link(tmp_path / "real.yaml")
+    assert told(lambda: files.check_link(far)) == (
+        f"is a link to {tmp_path / 'real.yaml'}, outside its folder",
+        str(far),
+        None,
+        "name the file itself to change it",
+    )
+    assert told(lambda: files.check_link(loop))[:2] == ("is a link that leads to itself", str(loop))
