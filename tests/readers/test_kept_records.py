@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hrmdoc import readers
 from hrmdoc.record.records import Damage, Event, Fact, Line, Points, Record
 from tests.fuzz import harness
 
@@ -78,6 +79,27 @@ def test_a_reader_makes_of_its_file_what_it_did(
 def test_files_of_nearly_all_readers_are_kept() -> None:
     assert len(SEEDS) > 15
     assert {one.partition(", ")[0] for one in kept()} == set(SEEDS)
+
+
+def test_files_that_are_written_anew_are_read_anew() -> None:
+    modules = {name: readers.reader(name) for name in readers.names()}
+    anew = {name for name, module in modules.items() if module.WHOLE}
+    assert anew == {
+        "configs",
+        "flight_recorder",
+        "hf_state",
+        "json_history",
+        "mlflow",
+        "notebook",
+        "optuna",
+        "prometheus",
+        "run_json",
+        "slurm",
+        "torchrun",
+        "trackio",
+    }
+    assert {name for name in anew if hasattr(modules[name], "runs")} == {"mlflow", "optuna", "trackio"}
+    assert all(module.TITLE for module in modules.values())
 
 
 def written() -> str:
