@@ -85,6 +85,12 @@ def test_what_a_run_before_showed_is_over_with_it_and_the_new_one_waits_for_its_
     assert (second.values["first"], second.values["duration"], second.values["of_last_run"]) == (9.0, 6, True)
 
 
+def test_every_run_of_a_file_is_judged_with_the_parameters_of_the_rule() -> None:
+    halved = {**LEVEL, "with": {"unit": 2.0}}
+    assert found(halved, run_of([1] * 8 + [9] * 8, steps=AGAIN)).state == "absent"
+    assert found(halved, run_of([1] * 8 + [12] * 8, steps=AGAIN)).state == "present"
+
+
 def test_scores_are_those_of_the_phases_that_a_rule_speaks_of() -> None:
     when, run = convert(LEVEL, When), run_of([9, 9, 1, 1, 1, 1, 9, 1, 1, 9])
     facts = {"schedule.warmup_steps": 10, "run.total_steps": 100}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
@@ -69,18 +68,10 @@ SHARE = {"above": None, "below": None, "near": None, "above_median": None}
 """Of the detector of that name, which expressions have a function of."""
 
 
-def defaults(call: Any) -> dict[str, Any]:
-    return {
-        name: one.default
-        for name, one in inspect.signature(call).parameters.items()
-        if one.default is not inspect.Parameter.empty
-    }
-
-
 def test_a_rule_that_leaves_a_parameter_out_gets_the_default_that_it_always_got() -> None:
     stated = {name: {one.name: one.default for one in measures.parameters(name)} for name in measures.names()}
     assert {name: stated[name] for name in sorted(stated) if stated[name]} == DEFAULTS
-    of_points = defaults(measures.make("share", {"above": 1.0}).__init__)  # type: ignore[misc]
+    of_points = {one.name: one.default for one in measures.parameters("share", detector=True)}
     assert of_points == SHARE | {"tolerance": 0.005, "window": 20, "unit": 1.0}
 
 
