@@ -57,11 +57,7 @@ def explanation(name: str, book: Rulebook) -> str | None:
         pages.append(_remedy(book.remedies[name], book, _page))
     if name in book.signatures:
         pages.append(_signature(book.signatures[name], book, _page))
-    if not pages and name in measures.names():
-        detector = [None] if name in measures.detector_names() else []
-        function = [one for one in measures.all_functions().values() if one.name == name]
-        pages = [_measure(name, book, one) for one in (*detector, *function)]
-    return "\n\n".join("\n".join(page) for page in pages) or None
+    return "\n\n".join("\n".join(page) for page in pages or _measures(name, book)) or None
 
 
 def entry(sort: Sort, name: str, book: Rulebook) -> str:
@@ -183,6 +179,14 @@ def _signature(signature: Signature, book: Rulebook, page: Quote) -> Iterator[st
 def _last_line(signature: Signature) -> str:
     """The line of its first example that says what went wrong."""
     return signature.shown()[0].splitlines()[-1]
+
+
+def _measures(name: str, book: Rulebook) -> Iterator[Iterator[str]]:
+    """The detector and the function of that name, as far as there are such."""
+    if name in measures.detector_names():
+        yield _measure(name, book, None)
+    if (function := measures.all_functions().get(name)) is not None:
+        yield _measure(name, book, function)
 
 
 def _measure(name: str, book: Rulebook, function: measures.Function | None) -> Iterator[str]:

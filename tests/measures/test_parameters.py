@@ -167,6 +167,10 @@ def test_functions_are_asked_of_as_many_points_as_they_need() -> None:
     assert {name for name, points in curves.items() if points == 5} == set(waiting)
     assert {name for name, points in curves.items() if points == 6} == {"kept", "risen", "since_best"}
     assert curves["classes_if_twice"] == 8
+
+
+def test_functions_say_what_they_lack_and_what_they_answer_where_nothing_is_logged() -> None:
+    functions = measures.all_functions()
     assert {name for name, one in functions.items() if one.absent == 0} == {"count", "finite", "timed"}
     lacking = {name: one.lacks for name, one in functions.items() if one.lacks != "more points"}
     assert lacking == {
@@ -176,6 +180,10 @@ def test_functions_are_asked_of_as_many_points_as_they_need() -> None:
         "seconds_below": "times",
         "seconds_until": "time",
     }
+
+
+def test_functions_are_given_the_families_that_they_speak_of() -> None:
+    functions = measures.all_functions()
     families = {name: set(one.families) for name, one in functions.items() if one.families}
     nets = {"both_won", "discriminator_won", "generator_unopposed"}
     assert {name for name, of in families.items() if of == {"loss", "error", ""}} == nets
