@@ -37,7 +37,10 @@ def list_rules(folder: Path | None, *, as_json: bool) -> int:
     rows += [("remedy", r.id, r.risk, r.title) for r in book.remedies.values()]
     rows += [("signature", s.id, s.role, s.symptom) for s in book.signatures.values()]
     for kind, measured in (("detector", measures.detector_names()), ("function", measures.all_functions())):
-        rows += [(kind, name, "", measures.describe(name).splitlines()[0]) for name in measured]
+        rows += [
+            (kind, name, "", measures.describe(name, detector=kind == "detector").splitlines()[0])
+            for name in measured
+        ]
     if as_json:
         click.echo(
             json.dumps(

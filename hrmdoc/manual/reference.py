@@ -78,6 +78,8 @@ def measures_page(book: Rulebook) -> str:
         if text:
             first, _, rest = text.partition("\n")
             parts.append(
-                heading(2, first.removeprefix("# "), name.replace("_", "-")) + "\n" + settled(prose(rest))
+                heading(2, first.removeprefix("# "), name.replace("_", "-"))
+                + "\n"
+                + settled(prose(rest.replace("\n# ", "\n## ")))  # the second of one name
             )
     return "\n\n".join(parts) + "\n"

@@ -47,8 +47,8 @@ class Parameter(Struct, frozen=True):
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every measure, detectors before functions."""
-    return (*detector_names(), *all_functions())
+    """Every measure, detectors before functions; a name may be that of one of each."""
+    return tuple(dict.fromkeys((*detector_names(), *all_functions())))
 
 
 @cache
@@ -97,8 +97,9 @@ def _class(name: str) -> type[Detector]:
     return found
 
 
-def _call(name: str) -> Callable[..., Any]:
-    return all_functions()[name].call if name in all_functions() else _class(name)
+def _call(name: str, detector: bool) -> Callable[..., Any]:
+    function = None if detector else all_functions().get(name)
+    return _class(name) if function is None else function.call
 
 
 @cache
@@ -107,28 +108,36 @@ def _hints(cls: type[Detector]) -> Mapping[str, Any]:
     return {name: hint for name, hint in get_type_hints(cls.__init__).items() if name != "return"}
 
 
-def describe(name: str) -> str:
+def describe(name: str, *, detector: bool = False) -> str:
     """What the measure is: the first paragraphs of its docstring.
+
+    Args:
+        name: one of `names()`.
+        detector: the detector is meant, also where a function bears its name.
 
     Raises:
         RuleError: no measure has that name.
     """
-    return (inspect.getdoc(_call(name)) or "").split("\n\nArgs:")[0]
+    return (inspect.getdoc(_call(name, detector)) or "").split("\n\nArgs:")[0]
 
 
 @cache
-def parameters(name: str) -> tuple[Parameter, ...]:
+def parameters(name: str, *, detector: bool = False) -> tuple[Parameter, ...]:
     """The parameters of a measure with type, default and meaning; what a function is asked about is none.
+
+    Args:
+        name: one of `names()`.
+        detector: the detector is meant, also where a function bears its name.
 
     Raises:
         RuleError: no measure has that name.
     """
-    call = _call(name)
+    call = _call(name, detector)
     texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(call) or "", re.MULTILINE))
     return tuple(
         Parameter(key, str(item.annotation), item.default, re.sub(r"\s+", " ", texts.get(key, "")))
         for key, item in inspect.signature(call).parameters.items()
-        if name not in all_functions() or item.default is not inspect.Parameter.empty
+        if inspect.isclass(call) or item.default is not inspect.Parameter.empty
     )
 
 

@@ -57,9 +57,7 @@ def explanation(name: str, book: Rulebook) -> str | None:
         pages.append(_remedy(book.remedies[name], book, _page))
     if name in book.signatures:
         pages.append(_signature(book.signatures[name], book, _page))
-    if not pages and name in measures.names():
-        pages.append(_measure(name, book))
-    return "\n\n".join("\n".join(page) for page in pages) or None
+    return "\n\n".join("\n".join(page) for page in pages or _measures(name, book)) or None
 
 
 def entry(sort: Sort, name: str, book: Rulebook) -> str:
@@ -183,22 +181,29 @@ def _last_line(signature: Signature) -> str:
     return signature.shown()[0].splitlines()[-1]
 
 
-def _measure(name: str, book: Rulebook) -> Iterator[str]:
-    function = measures.all_functions().get(name)
+def _measures(name: str, book: Rulebook) -> Iterator[Iterator[str]]:
+    """The detector and the function of that name, as far as there are such."""
+    if name in measures.detector_names():
+        yield _measure(name, book, None)
+    if (function := measures.all_functions().get(name)) is not None:
+        yield _measure(name, book, function)
+
+
+def _measure(name: str, book: Rulebook, function: measures.Function | None) -> Iterator[str]:
+    """A function, or the detector of that name where there is none."""
     kind = "detector · a score for every point, judged by the thresholds of a rule"
     if function is not None:
         kind = f"function of expressions · one answer, asked of {_asked_of(function)}{_onset_of(function)}"
-    yield f"# {name}\n\n{kind}\n\n{measures.describe(name)}\n"
+    yield f"# {name}\n\n{kind}\n\n{measures.describe(name, detector=function is None)}\n"
     yield from _listed(
         "Parameters",
         (
             f"`{one.name}` ({one.type}, default {one.default!r}): {one.text}"
-            for one in measures.parameters(name)
+            for one in measures.parameters(name, detector=function is None)
         ),
     )
-    users = [
-        rule.id for rule in book.symptoms.values() if any(_uses(part, name) for part in rule.when.walk())
-    ]
+    uses = _watches if function is None else _calls
+    users = [rule.id for rule in book.symptoms.values() if any(uses(part, name) for part in rule.when.walk())]
     yield from _listed("Symptoms that use it", (f"`{user}`" for user in users))
 
 
@@ -221,12 +226,16 @@ def _onset_of(function: measures.Function) -> str:
     return " · weighs the curve as a whole, so that a check with it cannot tell since when it holds"
 
 
-def _uses(when: When, name: str) -> bool:
-    return when.detector == name or bool(when.check and name in compile_expression(when.check).calls)
+def _watches(when: When, name: str) -> bool:
+    return when.detector == name
+
+
+def _calls(when: When, name: str) -> bool:
+    return bool(when.check and name in compile_expression(when.check).calls)
 
 
 def _first_paragraph(detector: str) -> str:
-    return measures.describe(detector).partition("\n\n")[0]
+    return measures.describe(detector, detector=True).partition("\n\n")[0]
 
 
 def _listed(title: str, items: Iterable[str]) -> Iterator[str]:

@@ -43,7 +43,8 @@ def _most_marked(run: Run, book: Rulebook) -> tuple[str, list[str]]:
     """The framework of which the run shows the most markers, and those; "" where it shows none of any."""
     evidence = _Evidence(run)
     counted = [(one.id, [m for m in one.markers if evidence.holds(m)]) for one in book.frameworks.values()]
-    name, found = max(counted, key=lambda pair: (len(pair[1]), pair[0] not in _BASES, pair[0]))
+    most = max(counted, key=lambda pair: (len(pair[1]), pair[0] not in _BASES, pair[0]), default=("", []))
+    name, found = most
     return (name, found) if found else ("", [])
 
 

@@ -157,8 +157,8 @@ def test_values_of_the_wrong_shape_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", measures.detector_names())
 def test_every_detector_and_each_of_its_parameters_is_described(name: str) -> None:
-    assert measures.describe(name)
-    for parameter in measures.parameters(name):
+    assert measures.describe(name, detector=True)
+    for parameter in measures.parameters(name, detector=True):
         assert parameter.text, f"{name}: {parameter.name} has no words"
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.examination.cases.notation import series_from
 from hrmdoc.examination.outcome import says
 from hrmdoc.examination.scene import Scene
-from hrmdoc.measures.outcome import Outcome, outcome
+from hrmdoc.measures.outcome import Goal, Outcome, outcome
 from hrmdoc.record.run import Run
 
 
@@ -116,3 +117,30 @@ def test_levels_thrown_above_the_start_and_levels_wasted_are_shares_of_the_run()
     wasted = outcome(values)
     assert wasted is not None
     assert wasted.wasted == pytest.approx(2 / 18)
+
+
+@pytest.mark.parametrize(
+    ("notation", "goal", "levels", "shares"),
+    [  # opening, best, end, noise; since, thrown, wasted
+        ("60-1x30 31+1x30", "max", (-56.5, -59.5, -57.5, 0.0), (0.0, 0.65, 0.9167)),
+        ("3 2 1 0 0 0", "min", (3.0, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0)),
+        ("0 2 2 2 3 2 1", "min", (0.0, 0.0, 1.0, 0.6053), (1.0, 1.0, 0.7143)),
+        ("100-2x48", "min", (99.0, 7.0, 11.0, 0.0), (0.0, 0.0, 0.0)),
+        ("99-2x47", "min", (99.0, 7.0, 11.0, 0.0), (0.0, 0.0, 0.0)),
+        ("0+1x24", "max", (0.0, -23.0, -22.0, 0.0), (0.0, 0.0, 0.0)),
+        ("9x4 60-1x56", "min", (33.0, 5.5, 7.5, 0.0), (0.0, 0.0, 0.625)),
+        ("60-1~0.3x56 99x5", "min", (58.66, 6.279, 99.0, 0.3182), (0.1304, 0.0, 0.125)),
+        ("9 5 1 9 17 18 17 1 1", "min", (9.0, 1.0, 1.0, 4.237), (0.75, 0.0, 0.3333)),
+        ("9 5 1 9 9 9 18 17 17", "min", (9.0, 1.0, 17.0, 4.842), (0.75, 0.3333, 0.3333)),
+        ("60-1~2x60 30x4", "min", (58.64, -0.2177, 30.0, 1.833), (0.08696, 0.0, 0.08333)),
+        ("5x40 1~0.1x40 1x60 9x8", "min", (5.0, 0.9338, 9.0, 0.0), (0.6522, 0.0, 0.04167)),
+    ],
+)
+def test_levels_and_shares_of_a_course_are_those_of_its_stretches(
+    notation: str, goal: Goal, levels: tuple[float, ...], shares: tuple[float, ...]
+) -> None:
+    judged = outcome(series_from(notation, seed=notation), goal)
+    assert judged is not None
+    found = (judged.opening, judged.best, judged.end, judged.noise)
+    assert found == pytest.approx(levels, rel=1e-3, abs=1e-9)
+    assert (judged.since, judged.thrown, judged.wasted) == pytest.approx(shares, rel=1e-3)

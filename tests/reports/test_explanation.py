@@ -80,6 +80,20 @@ def test_a_detector_tells_what_it_measures_each_parameter_and_who_uses_it(name: 
     assert "**Symptoms that use it**" in text
 
 
+def test_a_detector_and_a_function_of_one_name_are_both_explained_each_with_its_own() -> None:
+    text = explanation("share", BOOK) or ""
+    detector, _, function = text.partition("\n# share\n")
+    assert measures.describe("share", detector=True) in detector
+    assert "* `tolerance` (float, default 0.005): relative tolerance of `near`.\n" in detector
+    assert "* `clipping-saturated`" in detector
+    assert measures.describe("share") in function
+    assert "* `points` (float, default 1): the median of so many of the last ones.\n" in function
+    assert "* `loss-above-guess`" in function
+    assert "`loss-above-guess`" not in detector
+    assert "* `share`: Share of the last `window` points" in (explanation("grad-norm-unstable", BOOK) or "")
+    assert len(measures.names()) == len(set(measures.names()))
+
+
 def test_a_symptom_says_what_its_detectors_measure_each_once() -> None:
     level = When(detector="level", role="lr", enter=1.0)
     rule = SymptomRule(

@@ -17,8 +17,6 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 
-FEWEST = 8
-"""Points from which a later part can be told from an earlier one."""
 BEYOND = 100.0
 """So many times all that the first half came to, no term of a healthy loss grows."""
 LARGE = 10.0

@@ -146,6 +146,7 @@ class _Inflate:
             raise InputError(f"the {self._codec} data is damaged: {error}") from error
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
+        data = data if self._inside else data.lstrip(b"\0")  # padding may begin in an earlier piece
         while data:
             self._inside = True
             for piece in self._member(data):
