@@ -57,7 +57,7 @@ def _verdict(result: Result) -> str:
 def _said(finding: Finding) -> str:
     place = finding.file + (f":{finding.line}" if finding.line else "")
     parts = [f"**{markdown_safe(finding.title)}** ({markdown_safe(finding.id)})"]
-    parts += [markdown_safe(finding.evidence)] if finding.evidence else []
+    parts += [markdown_safe(finding.detail)] if finding.detail else []
     parts += [markdown_safe(place)] if place else []
     parts += ["by now over"] if finding.over else []
     parts += [f"known: {markdown_safe(finding.known)}"] if finding.known else []

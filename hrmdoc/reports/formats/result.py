@@ -47,8 +47,13 @@ class Finding:
 
     @property
     def said(self) -> str:
-        """Title and evidence in one line."""
-        return f"{self.title}: {self.evidence}" if self.evidence else self.title
+        """Title and evidence in one line; once where the evidence says no more than the title."""
+        return f"{self.title}: {self.detail}" if self.detail else self.title
+
+    @property
+    def detail(self) -> str:
+        """What the evidence says beyond the title."""
+        return "" if self.evidence == self.title else self.evidence
 
     def fails(self, fail_on: str) -> bool:
         """Whether it is at or above the severity from which on a check fails."""
@@ -144,11 +149,13 @@ def _symptoms(document: Mapping[str, Any], path: str, good: Set[str]) -> Iterato
 def _unread(document: Mapping[str, Any]) -> Iterator[Finding]:
     """Places that could not be read: a warning where they kept hrmdoc from an answer."""
     severity = "warning" if document["verdict"] in ("no_data", "incomplete") else "info"
+    some = document["run"]["points"] or document["run"]["lines"]
+    title = "Part of the input could not be read" if some else "The input could not be read"
     for one in document["input_errors"]:
         file = local(one["file"])
         yield Finding(
             UNREAD,
-            "Part of the input could not be read",
+            title,
             severity,
             one["what"],
             file,

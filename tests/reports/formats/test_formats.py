@@ -185,8 +185,28 @@ def test_good_signs_are_no_findings() -> None:
         "resolved": False, "acknowledged": None, "metric": "", "source": {"file": "", "line": None},
     }  # fmt: skip
     document = {
-        "run": {"path": "a.log"}, "verdict": "healthy", "symptoms": [symptom], "hypotheses": [],
-        "not_evaluated": [], "input_errors": [],
+        "run": {"path": "a.log", "points": 9, "lines": 0}, "verdict": "healthy", "symptoms": [symptom],
+        "hypotheses": [], "not_evaluated": [], "input_errors": [],
     }  # fmt: skip
     assert [one.id for one in of_document(document).findings] == ["learns-well"]
     assert of_document(document, {"learns-well"}).findings == ()
+
+
+def test_a_finding_whose_evidence_is_its_title_is_said_once() -> None:
+    same = Finding("seed-missing", "No seed is set", "warning", "No seed is set", "config.yaml")
+    result = replace(RUN, headline="", findings=(same,), remedy="")
+    assert sarif(result)["results"][0]["message"]["text"] == same.title
+    assert ET.fromstring(render("junit", [result])).find(".//failure").get("message") == same.title  # type: ignore[union-attr]
+    assert json.loads(render("gitlab", [result]))[0]["description"] == same.title
+    assert render("github", [result]).count(f"::{same.title}\n") == 1
+    assert render("markdown", [result]).count(same.title) == 1
+
+
+@pytest.mark.parametrize(("points", "said"), [(0, "The input"), (5, "Part of the input")])
+def test_an_input_of_which_nothing_was_read_is_no_part_of_one(points: int, said: str) -> None:
+    document = {
+        "run": {"path": "a.log", "points": points, "lines": 0}, "verdict": "no_data", "symptoms": [],
+        "hypotheses": [], "not_evaluated": [],
+        "input_errors": [{"file": "a.log", "line": None, "what": "is empty"}],
+    }  # fmt: skip
+    assert of_document(document).findings[0].title == f"{said} could not be read"
