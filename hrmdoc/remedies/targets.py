@@ -25,6 +25,8 @@ _STATE_NAMES = frozenset(
     "adapter_config.json wandb-metadata.json wandb-summary.json".split()
 )
 _STATE_OF_TRAINING = b'"log_history"'
+_OWN_DOCUMENT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"hrmdoc\.')
+"""How hrmdoc's own documents begin, whatever they were named: a diagnosis repeats the settings of its run."""
 _MODEL_CONFIG = re.compile(rb'"(?:architectures|model_type|transformers_version)"\s*:')
 _STARTED = re.compile(rb'"(?:command|config_source)"\s*:')
 _HEAD = 1 << 16
@@ -109,13 +111,16 @@ def _dumped(path: Path, record: Path) -> bool:
 
 
 def is_state(path: Path) -> bool:
-    """Whether the file is the state of a training or describes a model: it holds no settings to change."""
+    """Whether the file is the state of a training, describes a model, or is what hrmdoc said of a run: it holds
+    no settings to change."""
     if path.name in _STATE_NAMES:
         return True
     if path.suffix.lower() != ".json":
         return False
     head = _head(path)
-    return _STATE_OF_TRAINING in head or (path.name == "config.json" and bool(_MODEL_CONFIG.search(head)))
+    if _STATE_OF_TRAINING in head or _OWN_DOCUMENT.match(head):
+        return True
+    return path.name == "config.json" and bool(_MODEL_CONFIG.search(head))
 
 
 def _head(path: Path) -> bytes:

@@ -266,6 +266,25 @@ def test_what_a_run_only_recorded_is_not_patched_and_the_words_for_the_command_a
     assert (run / "config.yaml").read_text() == dumped
 
 
+@pytest.mark.parametrize("name", ["diagnosis.json", "of-yesterday.json"])
+def test_what_hrmdoc_itself_wrote_of_a_run_is_no_config_of_it(
+    name: str, hrmdoc: Command, apart: Path
+) -> None:
+    run = apart / "kept"
+    run.mkdir()
+    record = {"schema": "hrmdoc.run/1", "framework": "hf-trainer", "config": {"learning_rate": 10.0}}
+    (run / "run.json").write_text(json.dumps({**record, "command": ["python", "train.py"]}))
+    rows = [{"step": n, "loss": 1 + n / 9 if n < 60 else None, "learning_rate": 10.0} for n in range(90)]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = hrmdoc("analyze", "--json", run).out
+    assert "10.0" in said
+    (run / name).write_text(said)
+    done = hrmdoc("apply", run, "--write", "--all")
+    assert done.status == 2
+    assert "no config file found" in done.err
+    assert (run / name).read_text() == said
+
+
 def test_a_model_config_of_a_checkpoint_is_no_training_config(hrmdoc: Command, apart: Path) -> None:
     checkpoint = apart / "out" / "checkpoint-60"
     checkpoint.mkdir(parents=True)
