@@ -95,7 +95,7 @@ def _incident_lines(incident: Incident, status: str) -> list[str]:
     where = "" if incident.step is None else f" at step {incident.step}"
     if status == "resolved":
         return [harmless(f"over: {incident.title}{where}")]
-    said = [f"{incident.title}{where}", incident.evidence]
+    said = [f"{incident.title}{where}", *([incident.evidence] if incident.evidence != incident.title else [])]
     if incident.cause not in ("", "unknown") and incident.probability >= LIKELY:
         said.append(
             f"probably {incident.cause} ({incident.probability:.0%}): hrmdoc explain {incident.cause}"

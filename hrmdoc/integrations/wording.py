@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from hrmdoc.text.titled import titled
+
 if TYPE_CHECKING:
     from hrmdoc.live.incidents import Incident
 
@@ -21,8 +23,9 @@ def line_of(incident: Incident) -> str:
     place = "" if incident.step is None else f" at step {incident.step}"
     if not incident.is_open:
         return f"hrmdoc: {incident.symptom} is over{place}"
-    said = f"hrmdoc: {incident.severity}{place}: {incident.title or incident.symptom}: {incident.evidence}"
-    return f"{said}; {blamed(incident)} (hrmdoc explain {incident.cause or incident.symptom})"
+    said = titled(incident.title or incident.symptom, incident.evidence)
+    explained = f"hrmdoc explain {incident.cause or incident.symptom}"
+    return f"hrmdoc: {incident.severity}{place}: {said}; {blamed(incident)} ({explained})"
 
 
 def blamed(incident: Incident) -> str:

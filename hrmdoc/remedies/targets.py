@@ -111,8 +111,8 @@ def _dumped(path: Path, record: Path) -> bool:
 
 
 def is_state(path: Path) -> bool:
-    """Whether the file is the state of a training, describes a model, or is what hrmdoc said of a run: it holds
-    no settings to change."""
+    """Whether the file is the state of a training, describes a model, or is what hrmdoc said of a run: none
+    holds settings to change."""
     if path.name in _STATE_NAMES:
         return True
     if path.suffix.lower() != ".json":

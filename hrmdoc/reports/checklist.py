@@ -97,8 +97,9 @@ def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: se
     console.print()
     put(console, headline, lead=Text(f" {ICONS[severity]} ", style=COLOURS[severity]))
     where = place(symptom.file, symptom.line)
-    if symptom.evidence or where:
-        put(console, Text(safe(symptom.evidence)).append(f"  {where}".rstrip(), style="dim"), lead="   ")
+    evidence = safe(symptom.evidence) if symptom.evidence != symptom.title else ""
+    if evidence or where:
+        put(console, Text(evidence).append(f"  {where}" if evidence else where, style="dim"), lead="   ")
     remedy = _remedy(analysis, symptom)
     if remedy is not None and remedy.remedy.id not in offered:
         offered.add(remedy.remedy.id)

@@ -24,6 +24,7 @@ from hrmdoc.reports.layout import safe
 from hrmdoc.reports.ledger import Ledger, ledger
 from hrmdoc.reports.sparkline import sparkline
 from hrmdoc.reports.terminal_curves import CURVES
+from hrmdoc.text.titled import titled
 
 if TYPE_CHECKING:
     from hrmdoc.reports.charts import Charts
@@ -132,9 +133,7 @@ def _timeline(analysis: Analysis) -> Iterable[Happening]:
         if severity == "info":
             continue
         at = math.nan if symptom.first_time is None else symptom.first_time
-        words = (
-            f"{symptom.title or symptom.id}: {safe(symptom.evidence)}" if symptom.evidence else symptom.title
-        )
+        words = titled(symptom.title or symptom.id, safe(symptom.evidence))
         yield Happening(
             _order(at, symptom.first_step),
             _step(symptom.first_step, symptom.unit),

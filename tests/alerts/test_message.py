@@ -30,6 +30,13 @@ def test_a_text_says_what_where_how_bad_why_and_where_to_look() -> None:
     ]
 
 
+def test_evidence_that_is_the_title_is_said_once() -> None:
+    assert message(NAN.title).text.splitlines()[1:3] == [
+        "The loss is NaN at step 40",
+        "probably bad-data-batch (63%): hrmdoc explain bad-data-batch",
+    ]
+
+
 @pytest.mark.parametrize(
     "call", ["@channel", "@here", "@everyone", "<!here>", "<!channel|x>", "<@U012AB3CD>", "<@&8>", "<#C1|x>"]
 )

@@ -43,6 +43,11 @@ def test_after_a_clean_preflight_the_next_command_fits_the_program(hrmdoc: Comma
     assert "Next: hrmdoc run -- COMMAND" in hrmdoc("preflight", "hf.yaml").out
 
 
+def test_what_has_no_numbers_to_tell_is_said_once(hrmdoc: Command, apart: Path) -> None:
+    (apart / "hf.yaml").write_text("learning_rate: 0.01\nbatch_size: 8\n")
+    assert hrmdoc("preflight", "hf.yaml").out.count("No seed is set") == 1
+
+
 def test_preflight_speaks_json_by_the_schema(hrmdoc: Command, apart: Path) -> None:
     (apart / "c.yaml").write_text(CONFIG)
     schema = json.loads((data_dir("reports") / "diagnosis.schema.json").read_text())

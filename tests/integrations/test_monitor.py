@@ -19,6 +19,7 @@ import pytest
 
 import hrmdoc
 from hrmdoc.integrations.boards import TensorBoard, markdown
+from hrmdoc.integrations.wording import line_of
 from hrmdoc.live.incidents import Incident
 
 
@@ -408,3 +409,8 @@ def test_names_made_up_at_every_step_are_examined_up_to_a_number(monkeypatch: py
     assert monitor.analysis is not None
     assert len(monitor.analysis.run.series) == 40
     assert sum(damage.left_out for damage in monitor.analysis.run.damages) == 21
+
+
+def test_an_incident_without_numbers_is_logged_once_by_its_title() -> None:
+    spike = Incident("loss-spike", "opened", "warning", "Loss spike", "Loss spike", 2, 0.0)
+    assert line_of(spike).count("Loss spike") == 1

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import hrmdoc
 from hrmdoc.analysis import Analysis
@@ -150,3 +151,10 @@ def test_curves_of_a_healthy_run_stand_side_by_side(healed: Analysis) -> None:
     page = review.html([healed])
     assert '<div class="side drawn">' in page
     assert "<h2>No fault" in page
+
+
+def test_a_finding_without_numbers_is_told_once_in_the_course_of_events(folder: Path) -> None:
+    found = hrmdoc.analyze(write_run(folder / "wordless", lr=0.8, sick_from=200))
+    spike = next(one for one in found.present if one.id == "loss-spike")
+    found = structs.replace(found, symptoms=[structs.replace(spike, evidence=spike.title)])
+    assert [one.what for one in review.chapter(found).timeline if spike.title in one.what] == [spike.title]

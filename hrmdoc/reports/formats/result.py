@@ -14,6 +14,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import PROBABLE, SICK
 from hrmdoc.text.redact import redact
+from hrmdoc.text.titled import titled
 
 SEVERITIES = ("info", "warning", "critical")
 UNREAD = "input-not-read"
@@ -48,7 +49,7 @@ class Finding:
     @property
     def said(self) -> str:
         """Title and evidence in one line; once where the evidence says no more than the title."""
-        return f"{self.title}: {self.detail}" if self.detail else self.title
+        return titled(self.title, self.evidence)
 
     @property
     def detail(self) -> str:
