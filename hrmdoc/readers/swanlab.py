@@ -1,15 +1,18 @@
-"""SwanLab: the log of a run (`run-<id>.swanlab`) that its local and offline modes keep.
+"""SwanLab: the log of a run (`run-<id>.swanlab`, `backup.swanlab`) that its local and offline modes keep.
 
-A record is a protocol-buffer message `swanlab.record.v1.Record`; metrics, console lines, start and end are
-decoded. Field numbers after the messages of swanlab 0.10.
+A record is a protocol-buffer message `swanlab.record.v1.Record`, or a document of JSON as older versions write
+it; metrics, console lines, start and end are decoded. Field numbers after the messages of swanlab 0.10, names
+after those of 0.6.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from hrmdoc.readers.events import wire
 from hrmdoc.readers.events.wire import BYTES, FIXED64, VARINT, Field
@@ -52,14 +55,17 @@ class _Session(FramedSession):
         yield from self._rows.rest()
 
     def _message(self, data: bytes) -> Iterator[Record]:
+        if data.startswith(b"{"):  # no field of a message has the number and the kind that this stands for
+            yield from self._document(orjson.loads(data))
+            return
         for field in wire.fields(data):
             if field.kind != BYTES:
                 continue
             inside = {one.number: one for one in wire.fields(data, field.start, field.end)}
             if field.number == _SCALAR:
                 self._scalar(data, inside)
-            elif field.number == _LOG:
-                yield from self._line(data, inside)
+            elif field.number == _LOG and 1 in inside and inside[1].kind == BYTES:
+                yield from self._lines(wire.text(data, inside[1]))
             elif field.number == _START:
                 yield Event("start", self._context.path, self._begin)
             elif field.number == _FINISH:
@@ -78,10 +84,26 @@ class _Session(FramedSession):
             row["_timestamp"] = next((one.value for one in time if one.number == 1), None)
         self._rows.add(row, self._begin)
 
-    def _line(self, data: bytes, inside: dict[int, Field]) -> Iterator[Line]:
-        if 1 not in inside or inside[1].kind != BYTES:
+    def _document(self, document: Mapping[str, Any]) -> Iterator[Record]:
+        """One record of JSON: `model_type` says what `data` is."""
+        kind, data = document.get("model_type"), document.get("data")
+        if not isinstance(data, dict):
             return
-        for line in wire.text(data, inside[1]).split("\n"):
+        if kind == "Scalar" and isinstance(metric := data.get("metric"), dict):
+            step = data.get("step")
+            self._step = step if isinstance(step, int) else self._step
+            row = {"step": self._step, str(data.get("key")): metric.get("data")}
+            self._rows.add({**row, "_timestamp": metric.get("create_time")}, self._begin)
+        elif kind == "Log":
+            yield from self._lines(str(data.get("message")))
+        elif kind == "Header":
+            yield Event("start", self._context.path, self._begin)
+        elif kind == "Footer":
+            state = "finished" if data.get("success") else "crashed"
+            yield Event("end", self._context.path, self._begin, self._step, detail=state)
+
+    def _lines(self, text: str) -> Iterator[Line]:
+        for line in text.split("\n"):
             if line and any(True for _ in self._context.wanted(line.encode("utf-8", "replace"))):
                 yield Line(line, self._context.path, self._begin, rank=self._context.rank, step=self._step)
 

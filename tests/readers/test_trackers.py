@@ -71,6 +71,15 @@ def test_a_run_of_swanlab_says_how_it_ended(tmp_path: Path) -> None:
     assert [one.detail for one in found if isinstance(one, Event) and one.kind == "end"] == ["crashed"]
 
 
+def test_the_records_of_json_of_an_older_swanlab_say_the_same(tmp_path: Path) -> None:
+    new = read("swanlab", tmp_path / "run-a.swanlab", trackers.swanlab())
+    old = read("swanlab", tmp_path / "backup.swanlab", trackers.swanlab_of_json())
+    assert curves(old) == curves(new)
+    assert [one.text for one in old if isinstance(one, Line)] == ["RuntimeError: CUDA out of memory"]
+    assert [one.detail for one in old if isinstance(one, Event) and one.kind == "end"] == ["crashed"]
+    assert not [one for one in old if isinstance(one, Damage)]
+
+
 def test_a_trial_of_optuna_is_a_run_and_is_named(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     first = curves(read("optuna", path, trackers.optuna("MAXIMIZE"), part="trial 0"))

@@ -176,7 +176,26 @@ def swanlab() -> bytes:
         messages.append(_field(13, 2, _field(1, 2, b"train/loss") + _field(2, 0, bytes([n])) + time + value))
     messages.append(_field(16, 2, _field(1, 2, b"RuntimeError: CUDA out of memory")))
     messages.append(_field(11, 2, _field(1, 0, b"\x02")))
-    log = b":SWL\xd6\xe1\x02"
+    return _framed(b"\x02", messages)
+
+
+def swanlab_of_json() -> bytes:
+    """The same as swanlab 0.6 writes it."""
+    at = "2023-11-14T22:13:{:02d}.171403+00:00"
+    documents: list[tuple[str, dict[str, object]]] = [("Header", {"create_time": at.format(0)})]
+    for n, loss in enumerate(LOSSES):
+        said = loss if math.isfinite(loss) else "NaN"
+        metric = {"index": n, "data": said, "create_time": at.format(n)}
+        documents.append(("Scalar", {"metric": metric, "key": "train/loss", "step": n, "epoch": n + 1}))
+    documents.append(("Log", {"message": "RuntimeError: CUDA out of memory", "level": "INFO"}))
+    documents.append(("Footer", {"success": False, "create_time": at.format(59)}))
+    return _framed(
+        b"\0", [json.dumps({"model_type": kind, "data": data}).encode() + b"\n" for kind, data in documents]
+    )
+
+
+def _framed(version: bytes, messages: list[bytes]) -> bytes:
+    log = b":SWL\xd6\xe1" + version
     for message in messages:
         framed = b"\x01" + message
         log += zlib.crc32(framed).to_bytes(4, "little") + len(message).to_bytes(2, "little") + framed
