@@ -1,8 +1,8 @@
 """SwanLab: the log of a run (`run-<id>.swanlab`, `backup.swanlab`) that its local and offline modes keep.
 
-A record is a protocol-buffer message `swanlab.record.v1.Record`, or a document of JSON as older versions write
-it; metrics, console lines, start and end are decoded. Field numbers after the messages of swanlab 0.10, names
-after those of 0.6.
+A record is a protocol-buffer message `swanlab.record.v1.Record`, or a document of JSON, as older versions
+write it; metrics, console lines, start and end are decoded. Field numbers after the messages of swanlab 0.10,
+names after those of 0.6.
 """
 
 from __future__ import annotations
