@@ -4,7 +4,7 @@ nanoGPT and others."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hrmdoc.errors import InputError
@@ -47,6 +47,10 @@ _CODE = patterns.lazy(
 )
 _NOISE = patterns.lazy(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
 
+_WANDB = patterns.lazy(rb"^(?:wandb_version:|_wandb:)", re.MULTILINE)
+_IN_ENTRY = patterns.lazy(r"\.(?:desc|sort|value(?:\..*)?)$")
+"""What an entry of a tracker's record of settings holds."""
+
 
 def sniff(path: Path, head: bytes) -> float:
     """By its name, or by two keys that training configs have."""
@@ -81,7 +85,8 @@ def _read(context: Context, blob: bytes) -> Iterator[Record]:
 
 
 def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
-    """Dotted key, value and line of every leaf. W&B's `key: {desc, value}` is taken as `key: value`.
+    """Dotted key, value and line of every leaf. W&B's `key: {desc, value}` is taken as `key: value`, so is
+    SwanLab's `key: {desc, sort, value}`.
 
     Raises:
         InputError: the file is no valid YAML, JSON or Python.
@@ -97,15 +102,20 @@ def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
         )
         return
     found = json_leaves(blob, path) if path.lower().endswith(".json") else yaml_leaves(blob, path)
-    if (
-        b"\nwandb_version:" not in blob
-        and not blob.startswith(b"wandb_version:")
-        and b"\n_wandb:" not in blob
-    ):
-        yield from found
-        return
+    if not _WANDB.search(blob):
+        found = list(found)
+        if not _all_described(found):
+            yield from found
+            return
+        found = [one for one in found if not one[0].endswith(".sort") or ".value." in one[0]]
     for key, value, line in found:
         yield _unwrapped(key), value, line
+
+
+def _all_described(found: Sequence[Leaf]) -> bool:
+    """Whether every entry is one of SwanLab's, which has a description, a place and a value."""
+    described = {key.removesuffix(".desc") for key, _, _ in found if key.endswith(".desc")}
+    return bool(described) and all(_IN_ENTRY.sub("", key) in described for key, _, _ in found)
 
 
 def _unwrapped(key: str) -> str:

@@ -59,6 +59,20 @@ def test_the_wrapped_values_of_wandb_are_unwrapped() -> None:
     }
 
 
+def test_the_described_values_of_swanlab_are_unwrapped() -> None:
+    text = "lr:\n  desc: ''\n  sort: 0\n  value: 0.1\n"
+    text += "arch:\n  desc: ''\n  sort: 1\n  value:\n    hidden_size: 8\n"
+    assert {key: value for key, (value, _) in facts(read(configs, "config.yaml", text)).items()} == {
+        "lr": 0.1,
+        "arch.hidden_size": 8,
+    }
+
+
+def test_a_description_of_the_users_own_unwraps_nothing() -> None:
+    text = "lr:\n  desc: mine\n  value: 0.1\nseed: 1\n"
+    assert set(facts(read(configs, "config.yaml", text))) == {"lr.value", "seed"}
+
+
 def test_a_broken_config_is_reported_with_its_line() -> None:
     (damage,) = read(configs, "config.yaml", "lr: 1\n  x: [1,\n")
     assert isinstance(damage, Damage)
