@@ -102,13 +102,13 @@ def leaves(blob: bytes, path: str) -> Iterator[Leaf]:
         )
         return
     found = json_leaves(blob, path) if path.lower().endswith(".json") else yaml_leaves(blob, path)
+    entries = list(found)
     if not _WANDB.search(blob):
-        found = list(found)
-        if not _all_described(found):
-            yield from found
+        if not _all_described(entries):
+            yield from entries
             return
-        found = [one for one in found if not one[0].endswith(".sort") or ".value." in one[0]]
-    for key, value, line in found:
+        entries = [one for one in entries if not one[0].endswith(".sort") or ".value." in one[0]]
+    for key, value, line in entries:
         yield _unwrapped(key), value, line
 
 
