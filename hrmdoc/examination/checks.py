@@ -104,6 +104,7 @@ def with_numbers(finding: Finding, series: Series) -> Finding:
     numbers = {
         "first": float(series.values[0]),
         "last": float(series.values[-1]),
+        "now": float(series.values[-1]),
         "best": float(finite.min()) if len(finite) else math.nan,
         "highest": float(finite.max()) if len(finite) else math.nan,
         "points": len(series),

@@ -12,7 +12,7 @@ from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import SymptomRule
 from hrmdoc.text.clean import clean, duration
 
-_OF_SERIES = frozenset({"first", "last", "best", "highest", "points"})
+_OF_SERIES = frozenset({"first", "last", "now", "best", "highest", "points"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""
 _HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 

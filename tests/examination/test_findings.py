@@ -32,6 +32,7 @@ def test_an_episode_that_lasts_says_where_it_began_how_high_it_is_and_for_how_lo
             "recent": 7.0,
             "first": 1.0,
             "last": 7.0,
+            "now": 7.0,
             "reached": 7.0,
             "unit": "step",
             "best": 1.0,
@@ -150,6 +151,7 @@ def test_a_check_says_what_it_was_asked_of_and_since_when_it_holds() -> None:
         values={
             "first": 1.0,
             "last": 7.0,
+            "now": 7.0,
             "best": 1.0,
             "highest": 7.0,
             "points": 5,

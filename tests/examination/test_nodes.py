@@ -170,7 +170,7 @@ def test_a_check_on_a_series_says_what_its_sentence_needs() -> None:
     run.add(Points("train.loss", np.arange(3), np.array([3.0, 1.0, 2.0]), np.zeros(3), "a.log"))
     found = build(When(check="count(lr) == 0 and last(train.loss) > 1"), "x").evaluate(Scene(run))
     assert (found.metric, found.role) == ("train.loss", "train.loss")
-    assert found.values == {"first": 3.0, "last": 2.0, "best": 1.0, "highest": 3.0, "points": 3}
+    assert found.values == {"first": 3.0, "last": 2.0, "now": 2.0, "best": 1.0, "highest": 3.0, "points": 3}
 
 
 def test_a_check_began_where_its_condition_came_true_for_good() -> None:
@@ -282,10 +282,10 @@ def test_a_role_is_not_compared_with_itself() -> None:
 def test_an_episode_is_described_by_the_values_where_it_opened_was_strongest_and_ended() -> None:
     found = build(level("above", 5.0, 4.0), "x").evaluate(scene([1, 6, 9, 7, 2, 3]))
     assert (found.state, found.first_step, found.last_step, found.count) == ("resolved", 1, 4, 1)
-    told = {name: found.values[name] for name in ("value", "peak", "first", "last", "reached", "best")}
-    assert told == {"value": 6.0, "peak": 9.0, "first": 1.0, "last": 3.0, "reached": 9.0, "best": 1.0}
+    told = {name: found.values[name] for name in ("value", "peak", "first", "last", "now", "best")}
+    assert told == {"value": 6.0, "peak": 9.0, "first": 1.0, "last": 7.0, "now": 3.0, "best": 1.0}
     assert (found.values["highest"], found.values["duration"], found.values["points"]) == (9.0, 4, 6)
-    assert found.values["of_last_run"] is True
+    assert (found.values["reached"], found.values["of_last_run"]) == (9.0, True)
 
 
 def test_events_are_described_by_the_first_and_the_last_of_those_that_count() -> None:

@@ -38,9 +38,9 @@ def plain(codec: str, blob: bytes, size: int = 50) -> bytes:
     ("codec", "packed"),
     [
         ("", TEXT),
-        ("gzip", gzip.compress(TEXT)),
-        ("gzip", gzip.compress(TEXT[:16]) + gzip.compress(TEXT[16:])),
-        ("gzip", gzip.compress(TEXT) + b"\0" * 20),
+        ("gzip", gzip.compress(TEXT, mtime=0)),
+        ("gzip", gzip.compress(TEXT[:16], mtime=0) + gzip.compress(TEXT[16:], mtime=0)),
+        ("gzip", gzip.compress(TEXT, mtime=0) + b"\0" * 20),
         ("xz", lzma.compress(TEXT)),
         ("bz2", bz2.compress(TEXT)),
         ("utf-16-le", b"\xff\xfe" + TEXT.decode().encode("utf-16-le")),
