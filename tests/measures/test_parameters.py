@@ -165,7 +165,12 @@ def test_functions_are_asked_of_as_many_points_as_they_need() -> None:
         "same_as",
     )
     assert {name for name, points in curves.items() if points == 5} == set(waiting)
-    assert {name for name, points in curves.items() if points == 6} == {"kept", "risen", "since_best"}
+    assert {name for name, points in curves.items() if points == 6} == {
+        "kept",
+        "risen",
+        "since_best",
+        "squandered",
+    }
     assert curves["classes_if_twice"] == 8
 
 
@@ -176,6 +181,7 @@ def test_functions_say_what_they_lack_and_what_they_answer_where_nothing_is_logg
     assert lacking == {
         "first_step": "steps",
         "jitter": "more digits",
+        "per_epoch": "points of whole epochs",
         "seconds_above": "times",
         "seconds_below": "times",
         "seconds_until": "time",
