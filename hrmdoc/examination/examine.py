@@ -213,7 +213,7 @@ class Examination:
         if series is None or any(self.run.events.of("resume", "restart")):
             return self.run
         falls = rewinds(series.steps)
-        for index in falls.resumed:
+        for index in (one for one in falls.resumed if series.steps[one] > series.steps[0]):
             file, line = series.place(index)
             detail = f"the step counter fell back to {int(series.steps[index])}"
             event = Event(

@@ -11,6 +11,7 @@ import numpy as np
 
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.record.records import Event
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import EventWhen, SilenceWhen
 
 
@@ -29,7 +30,7 @@ class EventNode:
         for event in filter(self._is_meant, scene.run.events.of(*kinds)):
             count += 1
             recent.append(event)
-        if len(recent) < self._when.at_least or not self._near(recent):
+        if len(recent) < self._when.at_least or not self._near(recent, scene.run.progress):
             return Finding("absent", count=count)
         first = recent[0]
         return Finding(
@@ -47,10 +48,12 @@ class EventNode:
     def _is_meant(self, event: Event) -> bool:
         return self._pattern is None or bool(self._pattern.search(event.detail))
 
-    def _near(self, events: Iterable[Event]) -> bool:
-        """Whether they fall into as little progress as is asked for."""
+    def _near(self, events: Iterable[Event], progress: Series | None) -> bool:
+        """Whether they fall into as little progress as is asked for; where epochs are counted, into one."""
         steps = [event.step for event in events if event.step is not None]
         within = self._when.within_steps
+        if within is not None and progress is not None and progress.axis == "epoch":
+            within = 0
         return within is None or (len(steps) > 1 and max(steps) - min(steps) <= within)
 
 

@@ -28,8 +28,9 @@ class Timeless(Exception):  # noqa: N818
 def onset(expression: Expression, scene: Scene, asked: Sequence[Series]) -> tuple[int | None, float | None]:
     """Step and time from which the expression has held without a break until now.
 
-    None where a function of it cannot tell (see `Function.course`), or where the series that it asks about
-    count different things, so that no step cuts them all at the same moment.
+    None where a function of it cannot tell (see `Function.course`), where the series that it asks about
+    count different things, so that no step cuts them all at the same moment, or where what is known of the
+    run as a whole decides from its first point on.
 
     Args:
         expression: one that holds now.
@@ -40,13 +41,14 @@ def onset(expression: Expression, scene: Scene, asked: Sequence[Series]) -> tupl
     longest = max(asked, key=len)
     begin = max(scene.falls(longest).fresh, default=0)
     courses = scene.once(("courses", id(longest)), lambda: Courses(scene, rising(longest.steps[begin:])))
+    courses.whole = False
     try:
         first = _since(expression.text, scene, courses)
     except Timeless:
         return None, None
     finally:
         courses.forget()
-    if first is None:
+    if first is None or (first == 0 and courses.whole):
         return None, None
     time = float(longest.times[begin + first])
     return int(courses.moments[first]), time if math.isfinite(time) else None
@@ -72,6 +74,8 @@ class Courses:
     def __init__(self, scene: Scene, moments: IntArray) -> None:
         self._scene = scene
         self.moments = moments
+        self.whole = False
+        """Whether something was asked of the run as a whole, which has no moments."""
         self._questions = Questions(scene)
         self._behind: dict[str, Behind | None] = {}
         self._answers: dict[tuple[Any, ...], float] = {}
@@ -91,6 +95,7 @@ class Courses:
         if function.subject == "symptom":
             return self._of_symptoms(self.moments[span], function, arguments)
         if function.subject in ("run", "families", "ranks"):
+            self.whole |= function.subject != "ranks"
             if (name, *arguments) not in self._answers:
                 answer = self._answer(partial(self._questions.ask, function, *arguments))
                 self._answers[name, *arguments] = answer

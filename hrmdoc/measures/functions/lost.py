@@ -12,6 +12,8 @@ JUDGED = frozenset({"train.loss", "eval.loss", "rl.policy_loss", "rl.value_loss"
 """Roles whose losses are judged one by one."""
 FEWEST = 3
 """Values at the end that are no numbers."""
+LONG = 20
+"""Values by which a term that was a number is told from one that is logged now and then."""
 SOUND = 0.8
 """Share of the values before them that are: a column that is filled now and then is not lost."""
 
@@ -20,14 +22,17 @@ SOUND = 0.8
 def lost_for_good(run: Run) -> Series | None:
     """A loss that ends as no number, or never was one, where no less than half of the losses do; of a log
     that names no loss, a series of no known kind that went from numbers to none for good, where half of those
-    that move do.
+    that move do. A term that was a number at `LONG` points and more is lost whatever becomes of the others.
 
-    Nothing is said of a run one of whose losses is known to be the whole: that one is looked at by itself.
+    Losses that are known to be the whole are looked at by themselves; of a run that has one, terms alone.
     """
     series = list(run.series.values())
+    losses = [one for one in series if one.nature.family == "loss"]
+    terms = [one for one in losses if one.role.role not in JUDGED]
+    if torn := [one for one in terms if len(one.finite) >= LONG and _lost(one, ever=True)]:
+        return max(torn, key=len)
     if any(one.role.role in JUDGED for one in series):
         return None
-    losses = [one for one in series if one.nature.family == "loss"]
     told = losses or [one for one in series if not one.nature.family and _moves(one)]
     lost = [one for one in told if _lost(one, ever=not losses)]
     return max(lost, key=len, default=None) if 2 * len(lost) >= len(told) else None
