@@ -183,7 +183,7 @@ def reward_never_gained(members: Sequence[Member]) -> Series | None:
         judged = outcome(one.values, "max")
         if judged is None or judged.noise == 0.0 or judged.end < judged.opening:
             continue
-        if judged.gain < HARDLY * abs(judged.opening) and len(np.unique(one.values)) >= VARIED:
+        if judged.gain < HARDLY * abs(judged.opening) and len({*one.values.tolist()}) >= VARIED:
             return one.series
     return None
 

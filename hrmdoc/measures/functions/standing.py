@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-
-import numpy as np
 
 from hrmdoc.measures.function import Member, function
 from hrmdoc.record.records import FloatArray
@@ -55,7 +54,7 @@ def _shares(values: FloatArray) -> FloatArray:
 
 
 def _moves(values: FloatArray) -> bool:
-    return len(np.unique(values[-FEWEST:])) > 2
+    return len({*values[-FEWEST:].tolist()}) > 2  # np.unique would load numpy.ma
 
 
 def _settled(values: FloatArray) -> bool:
@@ -65,8 +64,7 @@ def _settled(values: FloatArray) -> bool:
 
 def _stands(values: FloatArray) -> bool:
     """Whether one number is what nearly all evaluations gave, or all of the last third."""
-    found, counts = np.unique(values, return_counts=True)
-    usual, count = float(found[counts.argmax()]), int(counts.max())
+    usual, count = min(Counter(values.tolist()).most_common(), key=lambda pair: (-pair[1], pair[0]))
     if usual == round(usual, 3) or not 0.0 < usual < CEILING:
         return False
     if count == len(values):

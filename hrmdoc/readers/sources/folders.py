@@ -51,11 +51,18 @@ def owned(sources: Sequence[Source]) -> dict[str, str]:
         for depth in range(1, len(parts)):
             children["/".join(parts[: depth - 1])]["/".join(parts[:depth])].append(source)
         direct["/".join(parts[:-1])].append(source)
-    for parent in sorted(children, key=lambda name: name.count("/"), reverse=True):
+    parents = sorted(children, key=lambda name: name.count("/"), reverse=True)
+    for parent in parents:
         for child, inside in _runs_of(parent, children[parent], direct[parent], states).items():
             for source in inside:
                 owner.setdefault(source.path, child)
-    return owner or _tasks(sources)
+    if owner := owner or _tasks(sources):
+        return owner
+    rivals = (_rivals(children[parent], direct[parent]) for parent in parents)
+    found = next(
+        filter(None, rivals), {}
+    )  # what names do not tell, the innermost folders do by what they hold
+    return {source.path: child for child, inside in found.items() for source in inside}
 
 
 def _runs_of(
@@ -65,8 +72,6 @@ def _runs_of(
     runs = {child: inside for child, inside in children.items() if _is_run(parent, child, inside)}
     if len(runs) < 2:
         runs = _alike(children, direct)
-    if len(runs) < 2:
-        runs = _rivals(children, direct)
     apart = len(runs) > 1 and not is_one_trainer(parent, states) and not _one_logger(runs.values())
     return runs if apart else {}
 
@@ -134,7 +139,8 @@ def _rivals(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dic
     found = {
         child: records
         for child, sources in inside.items()
-        if (records := [one for one in sources if one.reader in _RECORDS])
+        if child
+        and (records := [one for one in sources if one.reader in _RECORDS])
         and not names.is_torchrun_part(sources[0].path)
         and not _PART.fullmatch(names_of[child])
         and (not _PIECE.fullmatch(names_of[child]) or (names_of[child].isdigit() and not ranks))

@@ -96,7 +96,7 @@ def test_counts_behind_metrics_do_not_hide_them(read: Any) -> None:
 
 def test_a_log_says_that_it_counts_episodes(read: Any) -> None:
     games = read("".join(f"Episode {n}00\tAverage Score: {n}.57\n" for n in range(1, 5)))
-    assert points(games, "Average Score") == [(100 * n, n + 0.57) for n in range(1, 5)]
+    assert points(games, "Average Score") == [(100 * n, float(f"{n}.57")) for n in range(1, 5)]
     assert games.facts["run", "run.counts"].value == "episodes"
     epochs = read("".join(f"Epoch {n}\tAverage Score: {n}.57\n" for n in range(1, 5)))
     assert ("run", "run.counts") not in epochs.facts
