@@ -134,19 +134,24 @@ def _alike(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dict
 def _rivals(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dict[str, list[Source]]:
     """Children whose records tell different courses of the same metric, such as `resnet/a.log` beside
     `vit/b.log`, or folders that are numbered from another number than a rank's 0."""
-    names_of = {child: child.rpartition("/")[2] for child in inside}
-    ranks = "0" in names_of.values()
+    ranks = any(child.rpartition("/")[2] == "0" for child in inside)
     found = {
         child: records
         for child, sources in inside.items()
-        if child
-        and (records := [one for one in sources if one.reader in _RECORDS])
-        and not names.is_torchrun_part(sources[0].path)
-        and not _PART.fullmatch(names_of[child])
-        and (not _PIECE.fullmatch(names_of[child]) or (names_of[child].isdigit() and not ranks))
+        if (records := [one for one in sources if one.reader in _RECORDS])
+        and _may_be_run(child, sources, ranks)
     }
     beside = any(source.reader in _RECORDS for source in direct)
     return {child: inside[child] for child in found} if not beside and are_rivals(found.values()) else {}
+
+
+def _may_be_run(child: str, sources: Sequence[Source], ranks: bool) -> bool:
+    """Whether nothing in its name says that a folder holds a part of a run; `ranks`: folders that are numbered
+    are numbered from 0."""
+    name = child.rpartition("/")[2]
+    if not child or names.is_torchrun_part(sources[0].path) or _PART.fullmatch(name):
+        return False
+    return not _PIECE.fullmatch(name) or (name.isdigit() and not ranks)
 
 
 def _shapes(child: str, sources: Sequence[Source]) -> set[tuple[str, str]]:
