@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hrmdoc.measures.function import function
@@ -27,12 +29,21 @@ def lost_for_good(run: Run) -> Series | None:
     Losses that are known to be the whole are looked at by themselves; of a run that has one, terms alone.
     """
     series = list(run.series.values())
-    losses = [one for one in series if one.nature.family == "loss"]
-    terms = [one for one in losses if one.role.role not in JUDGED]
-    if torn := [one for one in terms if len(one.finite) >= LONG and _lost(one, ever=True)]:
-        return max(torn, key=len)
+    return _torn(series) or _lost_together(series)
+
+
+def _torn(series: Sequence[Series]) -> Series | None:
+    """The longest term that was a number for long."""
+    terms = (one for one in series if one.nature.family == "loss" and one.role.role not in JUDGED)
+    torn = (one for one in terms if len(one.finite) >= LONG and _lost(one, ever=True))
+    return max(torn, key=len, default=None)
+
+
+def _lost_together(series: Sequence[Series]) -> Series | None:
+    """The longest of those that are lost, where they are half of what a run logs that names no loss."""
     if any(one.role.role in JUDGED for one in series):
         return None
+    losses = [one for one in series if one.nature.family == "loss"]
     told = losses or [one for one in series if not one.nature.family and _moves(one)]
     lost = [one for one in told if _lost(one, ever=not losses)]
     return max(lost, key=len, default=None) if 2 * len(lost) >= len(told) else None

@@ -146,7 +146,7 @@ def _rivals(inside: Mapping[str, list[Source]], direct: Sequence[Source]) -> dic
 
 
 def _may_be_run(child: str, sources: Sequence[Source], ranks: bool) -> bool:
-    """Whether nothing in its name says that a folder holds a part of a run; `ranks`: folders that are numbered
+    """Whether nothing in its name says that a folder holds a part of a run; `ranks`: those that are numbered
     are numbered from 0."""
     name = child.rpartition("/")[2]
     if not child or names.is_torchrun_part(sources[0].path) or _PART.fullmatch(name):
