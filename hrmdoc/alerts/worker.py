@@ -92,8 +92,8 @@ class Worker:
 
     def work(self, *, flush: bool = False) -> bool:
         """What the thread does again and again; whether nothing is left that could be sent."""
-        now = self._now()
         with self._guard:
+            now = self._now()  # not before: messages go out in the order of their times
             for ledger in self._ledgers.values():
                 ledger.tick(now, self.outbox.put, flush=flush)
         sent = self.outbox.send_due(now, self._deliver, at_once=flush)
