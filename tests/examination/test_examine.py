@@ -36,6 +36,20 @@ def test_falls_to_the_same_checkpoint_again_and_again_are_a_crash_loop(tmp_path:
     assert "crash-loop" in _present(log)
 
 
+def test_short_folds_that_begin_again_at_their_first_epoch_are_no_crash_loop(tmp_path: Path) -> None:
+    fold = [f"Epoch {epoch} loss: {1.0 / epoch:.4f}" for epoch in range(1, 6)]
+    log = tmp_path / "folds.log"
+    log.write_text("\n".join(line for k in range(1, 6) for line in (f"Fold {k}/5", *fold)) + "\n")
+    assert "crash-loop" not in _found(log)
+
+
+def test_a_run_that_goes_on_by_an_epoch_at_each_resume_is_no_crash_loop(tmp_path: Path) -> None:
+    epochs = [*range(8), *(epoch for begun in (3, 4, 5, 6) for epoch in range(begun, 8))]
+    table = tmp_path / "metrics.csv"
+    table.write_text("epoch,loss\n" + "".join(f"{epoch},{2.0 - epoch / 10}\n" for epoch in epochs))
+    assert "crash-loop" not in _found(table)
+
+
 def test_evidence_counts_in_the_unit_of_its_curve(tmp_path: Path) -> None:
     rows = [f"{epoch},{1 / (epoch + 1)},{0.5 + 0.05 * abs(epoch - 4)}" for epoch in range(16)]
     table = tmp_path / "log.csv"

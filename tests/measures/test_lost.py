@@ -33,6 +33,8 @@ def run_of(columns: dict[str, list[float]], *, named: bool = True) -> Run:
         ({"loss_x": LOST, "loss_y": FINE, "loss_z": FINE}, None),
         ({"loss_x": [math.nan] * 3}, "loss_x"),
         ({"loss_x": [0.9, 0.8, 0.7, math.nan, math.nan]}, None),
+        # one that was a number for long is lost whatever becomes of the others
+        ({"loss_x": [*FINE * 4, *[math.nan] * 4], "loss_y": FINE * 5, "loss_z": FINE * 5}, "loss_x"),
         # losses tell, whatever else there is
         ({"loss_x": FINE, "loss_y": FINE, "col3": LOST}, None),
         # a column without a name must have been a number
