@@ -21,6 +21,7 @@ from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.diagnosis.run_state import RunState, run_state, says_too_little
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
+from hrmdoc.examination.course import LOG_RATIO
 from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
@@ -267,6 +268,10 @@ class AnalysisSession:
         """How many symptoms have log lines that match so far, and how many lines those are."""
         return self._examination.match_lines()
 
+    def course(self) -> dict[str, float]:
+        """The course of the run as it was last diagnosed, in a few numbers (`hrmdoc.examination.course`)."""
+        return self._examination.course()
+
     def rest(self, points: int, lines: int) -> None:
         """Keeps the last points of each series and the last log lines alone. A run of which that is left is
         read on and not diagnosed: for that it is read again, by another session."""
@@ -317,7 +322,7 @@ class AnalysisSession:
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
-        asked = tuple(situation.facts.get(name) for name in facts_asked(self.book))
+        asked = tuple(situation.facts.get(name) for name in (*facts_asked(self.book), LOG_RATIO))
         seen = (
             situation.kind,
             framework,

@@ -36,7 +36,8 @@ class Acknowledgement(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Threshold(Struct, forbid_unknown_fields=True, frozen=True):
-    """Another threshold for one symptom."""
+    """Another threshold for one symptom. One whose severity is stated keeps it, whatever the course of
+    the run speaks for."""
 
     enter: float | None = None
     leave: float | None = None
@@ -227,7 +228,10 @@ def adjusted(book: Rulebook, settings: Settings) -> Rulebook:
         if when is None:
             hint = "severity can be changed; `hrmdoc explain` says what it looks for"
             raise ConfigError(f"{name} is not judged by a threshold", file=settings.origin or None, hint=hint)
-        symptoms[name] = msgspec.structs.replace(rule, when=when, severity=severity, variants=variants)
+        weighed = rule.weighed and threshold.severity is None
+        symptoms[name] = msgspec.structs.replace(
+            rule, when=when, severity=severity, variants=variants, weighed=weighed
+        )
     return msgspec.structs.replace(book, symptoms=symptoms)
 
 

@@ -14,7 +14,7 @@ from hrmdoc.diagnosis.clues import gather
 from hrmdoc.diagnosis.hypotheses import Evidence, Hypothesis, evidence_for, hypothesis, worth_naming
 from hrmdoc.diagnosis.network import infer, leave_one_out
 from hrmdoc.diagnosis.next_check import next_check
-from hrmdoc.diagnosis.severities import Verdict, arguable, effective, joined, verdict
+from hrmdoc.diagnosis.severities import Verdict, arguable, doubted, effective, joined, verdict
 from hrmdoc.examination.symptom import LADDER
 from hrmdoc.rulebook import good_signs
 
@@ -44,6 +44,7 @@ class Diagnosis(Struct, frozen=True):
         verdict: the highest effective severity; `no_data` when not one symptom could be evaluated.
         symptoms: as given.
         severities: effective severity of every symptom that is or was present.
+        doubted: warnings that became information since the course of the run speaks against a fault.
         hypotheses: most probable first.
         healthy: probability that no cause at all is at work.
         truncated: upper estimate of the probability that more than three causes are at work together.
@@ -57,6 +58,7 @@ class Diagnosis(Struct, frozen=True):
     healthy: float
     truncated: float
     next_check: str
+    doubted: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         """One line: the verdict and the ranked causes."""
@@ -92,6 +94,8 @@ def diagnose(
     severities, excused = effective(symptoms, causes, posterior, book)
     alone = severities
     severities = alone | joined(clues, causes, observed.present, posterior, {*excused, *signs}, alone, book)
+    outweighed = doubted(symptoms, severities, facts or {}, book)
+    severities |= outweighed
     findings = np.array([any(s.id not in signs for s in clue.symptoms) for clue in clues.shown], np.bool_)
     leading_by = alone if {*alone.values()} - {"info"} else severities
     named = worth_naming(causes, observed.present[:, findings], posterior, leading_by)
@@ -112,6 +116,7 @@ def diagnose(
         verdict=verdict(symptoms, severities, signs),
         symptoms=symptoms,
         severities=severities,
+        doubted=frozenset(outweighed),
         hypotheses=hypotheses,
         healthy=posterior.empty,
         truncated=posterior.truncated,

@@ -8,6 +8,7 @@ import numpy as np
 
 from hrmdoc.diagnosis.clues import Clue, Clues, leak_of, weights
 from hrmdoc.diagnosis.network import FloatArray, Posterior, benign_share
+from hrmdoc.examination.course import LOG_RATIO
 from hrmdoc.examination.symptom import LADDER
 from hrmdoc.rulebook import EVERY_SYMPTOM
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hrmdoc.examination.symptom import Symptom
+    from hrmdoc.record.records import Value
     from hrmdoc.rulebook import Cause, Rulebook, Severity
 
 Verdict = Literal["healthy", "info", "warning", "critical", "no_data"]
@@ -123,6 +125,24 @@ def _is_hint(symptom: Symptom, severities: Mapping[str, Severity], book: Ruleboo
         return False
     rule = book.symptoms.get(symptom.id)
     return symptom.severity == "info" or (rule is not None and rule.alarms == "joined")
+
+
+def doubted(
+    symptoms: Sequence[Symptom],
+    severities: Mapping[str, Severity],
+    facts: Mapping[str, Value],
+    book: Rulebook,
+) -> dict[str, Severity]:
+    """Warnings that become information since the course of the run as a whole speaks against a fault: where
+    nothing is critical, and each of them is of a rule that is `weighed`."""
+    ratio = facts.get(LOG_RATIO)
+    if not isinstance(ratio, float) or ratio >= 0:
+        return {}
+    loud = {symptom.id for symptom in symptoms if severities.get(symptom.id, "info") != "info"}
+    weighed = {name for name in loud if name in book.symptoms and book.symptoms[name].weighed}
+    if weighed != loud or any(severities[name] == "critical" for name in loud):
+        return {}
+    return dict.fromkeys(loud, "info")
 
 
 def arguable(cause: Cause) -> bool:

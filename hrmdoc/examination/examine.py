@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hrmdoc import roles
 from hrmdoc.errors import RuleError
 from hrmdoc.examination import ranks
+from hrmdoc.examination.course import COURSE, LOG_RATIO, course, log_ratio
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
@@ -88,22 +89,15 @@ class Examination:
         """
         canonical = self.understand(closed=closed)
         self.situation = self._situate(canonical)
-        scene = Scene(
-            self._with_rewinds(),
-            self.situation.facts,
-            self._matches,
-            self._findings.get,
-            self._plan.groups,
-            closed,
-            {key: fact for key, fact in canonical.items() if fact.file},
-            [self.book.typical["outcome"]] if "outcome" in self.book.typical else (),
-        )
+        scene = self._scene(self._with_rewinds(), canonical)
         self._findings.clear()
         symptoms: dict[str, Symptom] = {}
         for planned in self._plan.of(self.situation.kind, self.situation.framework):
             name = planned.rule.id
             finding = self._findings[name] = self._evaluate(planned, scene)
             symptoms[name] = self._symptom(planned, finding, scene)
+        if any(one.seen and one.severity == "warning" for one in symptoms.values()):
+            self._weigh(scene)
         scene.forget()
         return [symptoms[rule.id] for rule in self._plan.rules]
 
@@ -221,6 +215,29 @@ class Examination:
             )
             self.run.events.append(event)
         return self.run
+
+    def course(self) -> dict[str, float]:
+        """The measures of the course of the run as it was last examined."""
+        return course(self._scene(self.run, self._canonical))
+
+    def _scene(self, run: Run, canonical: Mapping[str, Fact]) -> Scene:
+        return Scene(
+            run,
+            self.situation.facts,
+            self._matches,
+            self._findings.get,
+            self._plan.groups,
+            self.closed,
+            {key: fact for key, fact in canonical.items() if fact.file},
+            [self.book.typical["outcome"]] if "outcome" in self.book.typical else (),
+        )
+
+    def _weigh(self, scene: Scene) -> None:
+        """Adds what experience says of a run with such a course."""
+        experience = self.book.experience.get(COURSE)
+        ratio = None if experience is None else log_ratio(scene, experience)
+        if ratio is not None:
+            self.situation = replace(self.situation, facts={**self.situation.facts, LOG_RATIO: ratio})
 
     def _evaluate(self, planned: Planned, scene: Scene) -> Finding:
         rule, when = planned.rule, planned.when

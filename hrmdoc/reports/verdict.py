@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.examination.course import COURSE, LOG_RATIO
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place, safe
 from hrmdoc.rulebook import EVERY_SYMPTOM
@@ -104,11 +106,21 @@ def _without_fault(analysis: Analysis) -> str:
         return f"{safe(ended.evidence)}; {said}"
     if not odd:
         return said
+    if doubted := [name for name in odd if name in analysis.diagnosis.doubted]:
+        shows = "show" if len(doubted) > 1 else "shows"
+        return f"{', '.join(doubted[:ODDITIES])} {shows}, but {_experience(analysis)}; no alarm"
     more = f" and {len(odd) - ODDITIES} more" if len(odd) > ODDITIES else ""
     return (
         f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: "
         f"{', '.join(odd[:ODDITIES])}{more}"
     )
+
+
+def _experience(analysis: Analysis) -> str:
+    """How often runs with such a course had a fault."""
+    known = analysis.book.experience[COURSE]
+    odds = known.faults / (known.runs - known.faults) * math.exp(analysis.situation.facts[LOG_RATIO])
+    return f"of {known.runs} labelled runs those with such a course had a fault in {odds / (1 + odds):.0%}"
 
 
 def _unfinished(analysis: Analysis) -> Symptom | None:

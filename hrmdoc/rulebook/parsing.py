@@ -13,6 +13,7 @@ from hrmdoc.rulebook import conditions, formerly, relations, wordings
 from hrmdoc.rulebook.rulefile import convert, line_of
 from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
 from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.experience import Experience
 from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.remedies import Remedy
 from hrmdoc.rulebook.schema.signatures import SignatureFile
@@ -44,6 +45,8 @@ def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:
             book.families[parsed.id] = parsed
         elif isinstance(parsed, Typical):
             book.typical[parsed.id] = parsed
+        elif isinstance(parsed, Experience):
+            book.experience[parsed.id] = parsed
         else:
             book.frameworks[parsed.id] = parsed
     return formerly.adopted(msgspec.structs.replace(book, symptoms=dict(sorted(book.symptoms.items()))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from hrmdoc.rulebook.schema.causes import Cause
+from hrmdoc.rulebook.schema.experience import Experience
 from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.frameworks import Framework
 from hrmdoc.rulebook.schema.remedies import Remedy
@@ -12,7 +13,7 @@ from hrmdoc.rulebook.schema.signatures import Signature, SignatureFile
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
 from hrmdoc.rulebook.schema.typical import Typical
 
-RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Family | Typical
+RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Family | Typical | Experience
 FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
     "signatures": SignatureFile,
@@ -21,6 +22,7 @@ FOLDERS: dict[str, type[RuleFile]] = {
     "frameworks": Framework,
     "families": Family,
     "typical": Typical,
+    "experience": Experience,
 }
 
 
@@ -35,4 +37,5 @@ class Rulebook(Struct, frozen=True):
     frameworks: dict[str, Framework] = field(default_factory=dict)
     families: dict[str, Family] = field(default_factory=dict)
     typical: dict[str, Typical] = field(default_factory=dict)
+    experience: dict[str, Experience] = field(default_factory=dict)
     formerly: dict[str, tuple[str, ...]] = field(default_factory=dict)

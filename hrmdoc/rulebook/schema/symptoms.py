@@ -42,6 +42,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     `alarms: outcome`: it is information while the run ends well all the same; `unsolved`: while a score
     stands near its ceiling, or the evaluation has learned; `joined`: while no finding of another
     family stands beside it that is a warning by its own rule, over or not.
+    `weighed`: a warning of it is information where experience with labelled runs speaks against a fault of a
+    run with such a course (`rules/experience/`) and nothing worse shows.
     """
 
     id: str
@@ -51,6 +53,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     status: Status = "stable"
     severity: Severity = "warning"
     alarms: Literal["always", "outcome", "unsolved", "joined"] = "always"
+    weighed: bool = False
     group: str | None = None
     after: tuple[str, ...] = ()
     presupposes: tuple[str, ...] = ()
