@@ -201,16 +201,18 @@ class _Session(LineSession):
     def _learn(self, rows: list[dict[str, Any]], *, alike: bool) -> None:
         """Has the next blocks decoded as these flat rows would be: most are like the blocks before."""
         typed = self._typed
-        if alike and (typed is None or not typed.partial):
-            if typed is None or typed.names != tuple(rows[0]):
-                self._typed = TypedRows(rows[-1])
+        if alike and (typed is None or typed.names == tuple(rows[0])):
+            self._typed = typed or TypedRows(rows[-1])
             return
-        together = dict.fromkeys(typed.names, 0.0) if typed and typed.partial else {}
-        known = len(together)
+        known = dict.fromkeys(typed.names, 0.0) if typed and typed.all_numbers else {}
+        together = {**known}
         for row in rows:
             together.update(row)
-        if len(together) > known and may_be_partial(together):
-            self._typed = TypedRows(together, partial=True)
+        if may_be_partial(together):
+            if typed is None or not typed.partial or len(together) > len(known):
+                self._typed = TypedRows(together, partial=True)
+        elif alike:
+            self._typed = TypedRows(rows[-1])
 
     def _one_by_one(self, block: bytes) -> Iterator[Record]:
         first = self._lines.number

@@ -48,6 +48,7 @@ class TypedRows:
         self.names = tuple(row)
         self.partial = partial
         self._numbers = [type(cell) in (int, float) for cell in row.values()]
+        self.all_numbers = all(self._numbers)
         kinds = [float if number else Any for number in self._numbers]
         absent = {"default": math.nan} if partial else {}
         fields = [
@@ -79,7 +80,7 @@ class TypedRows:
         count = len(rows)
         if count != lines:
             return None
-        if all(self._numbers):
+        if self.all_numbers:
             width = len(self.names)
             flat = np.fromiter(
                 chain.from_iterable(map(msgspec.structs.astuple, rows)), np.float64, width * count
