@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +113,8 @@ def _put(analysis: Analysis, form: str, threshold: str) -> None:
 
 def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
     """One line a run, or what the format has for it; the exit status is that of the worst."""
+    import json
+
     from hrmdoc.fleet.results import of_summary
     from hrmdoc.reports.as_json import dumps_runs
     from hrmdoc.reports.runs_table import Row, show_runs, worst

@@ -4,13 +4,13 @@ well too."""
 from __future__ import annotations
 
 import os
-import re
 import shlex
 
 from rich.console import Console
 from rich.text import Text
 
 from hrmdoc.rulebook import Remedy
+from hrmdoc.text import patterns
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -20,7 +20,7 @@ WIDEST = 110
 NARROWEST = 40
 RISKS = {"safe": "safe to apply", "guarded": "check the diff first", "manual": "by hand"}
 """What the risk of a remedy asks of its reader."""
-_EVENT_FILE = re.compile(r"events\.out\.tfevents\.")
+_EVENT_FILE = patterns.lazy(r"events\.out\.tfevents\.")
 
 
 def asked(remedy: Remedy) -> str:
