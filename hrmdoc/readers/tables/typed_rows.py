@@ -103,12 +103,15 @@ class TypedRows:
         if not lacking.any():
             return [Part(dict(zip(self.names, cells, strict=True)), np.arange(cells.shape[1]))]
         codes = (1 << np.arange(len(cells))) @ lacking
-        firsts = np.unique(codes, return_index=True)[1]
-        if len(firsts) > _MOST_PARTS:
-            return None
-        parts = []
-        for first in np.sort(firsts).tolist():
-            order = np.flatnonzero(codes == codes[first])
+        parts: list[Part] = []
+        left = np.ones(len(codes), np.bool_)
+        while left.any():
+            if len(parts) == _MOST_PARTS:
+                return None
+            first = int(np.argmax(left))
+            own = codes == codes[first]
+            left &= ~own
+            order = np.flatnonzero(own)
             there = np.flatnonzero(~lacking[:, first]).tolist()
             parts.append(Part({self.names[at]: cells[at, order] for at in there}, order))
         return parts
