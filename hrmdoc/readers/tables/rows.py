@@ -145,7 +145,7 @@ class Rows:
         count = len(lines)
         if not count:
             return
-        used = [shape for shape in self._shapes.values() if shape.order or shape.at is not None]
+        used = [shape for shape in self._shapes.values() if shape.used]
         step, epoch, time = np.full((3, count), np.nan)
         columns = [columns_of(shape) for shape in used]
         restarting = np.zeros(count, np.bool_)

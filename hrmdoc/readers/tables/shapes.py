@@ -48,6 +48,11 @@ class Shape:
         self.alike = True
         """Whether all rows have their names in the same order."""
 
+    @property
+    def used(self) -> bool:
+        """Whether there are rows of it in the block at hand."""
+        return bool(self.order) or self.at is not None
+
     def rows_at(self) -> IntArray:
         """Where its rows stand among all, shape [n]."""
         return np.array(self.order, np.int64) if self.at is None else self.at
