@@ -172,6 +172,7 @@ class AnalysisSession:
         self._compared = False
         self._spoken: object = None
         self._seen: tuple[object, ...] = ()
+        self._facts: Mapping[str, Any] = {}
         self._diagnosis: Diagnosis | None = None
         self._examination = Examination(
             self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated
@@ -322,19 +323,19 @@ class AnalysisSession:
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""
-        asked = tuple(situation.facts.get(name) for name in (*facts_asked(self.book), LOG_RATIO))
-        seen = (
-            situation.kind,
-            framework,
-            asked,
-            tuple((s.id, s.state, s.severity, s.count) for s in symptoms),
-        )
-        if self._diagnosis is None or seen != self._seen:
-            self._seen = seen
+        states = tuple((s.id, s.state, s.severity, s.count) for s in symptoms)
+        seen = (situation.kind, framework, states)
+        if self._diagnosis is None or seen != self._seen or self._stated_anew(situation.facts):
+            self._seen, self._facts = seen, situation.facts
             self._diagnosis = diagnose(
                 symptoms, self.book, kind=situation.kind, facts=situation.facts, framework=framework
             )
         return self._diagnosis
+
+    def _stated_anew(self, facts: Mapping[str, Any]) -> bool:
+        """Whether the circumstances of some cause, or what the course speaks for, changed since the last ranking."""
+        known = self._facts
+        return any(facts.get(name) != known.get(name) for name in (LOG_RATIO, *facts_asked(self.book)))
 
 
 def analyze(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,10 @@ import click
 from hrmdoc.cli.shared.forms import chosen, format_option, put, results
 from hrmdoc.cli.shared.options import (
     answered,
-    console,
     fail_on_option,
     note_other_runs,
     one_run_option,
+    page,
     quiet_option,
     run_options,
     stated,
@@ -96,7 +95,7 @@ def command(
     else:
         from hrmdoc.reports.terminal import show
 
-        show(analysis, console(), verbose=verbose, quiet=quiet, config=config)
+        show(analysis, page(), verbose=verbose, quiet=quiet, config=config)
     if restart:
         click.echo(found.line if quiet else f"\n{found.line}")
     return code
@@ -114,6 +113,8 @@ def _put(analysis: Analysis, form: str, threshold: str) -> None:
 
 def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
     """One line a run, or what the format has for it; the exit status is that of the worst."""
+    import json
+
     from hrmdoc.fleet.results import of_summary
     from hrmdoc.reports.as_json import dumps_runs
     from hrmdoc.reports.runs_table import Row, show_runs, worst
@@ -136,5 +137,5 @@ def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
     elif form != "text":
         put(form, [*results(documents), *lost], threshold)
     else:
-        show_runs(rows, console(), quiet=quiet)
+        show_runs(rows, page(), quiet=quiet)
     return code

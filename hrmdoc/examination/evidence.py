@@ -10,14 +10,15 @@ from typing import Any
 from hrmdoc.examination.scene import Finding
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.rulebook import SymptomRule
+from hrmdoc.text import patterns
 from hrmdoc.text.clean import clean, duration
 
 _OF_SERIES = frozenset({"first", "last", "now", "best", "highest", "points"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""
-_HOLE = re.compile(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
+_HOLE = patterns.lazy(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 
-_CLAUSE = re.compile(r"(?<=[,;]) ")
-_BAR = re.compile(r"\d{1,3}%\|[^|]{0,200}\| ?[^\[\]]{0,80}\[[^\[\]]{0,200}\][ \r]?")
+_CLAUSE = patterns.lazy(r"(?<=[,;]) ")
+_BAR = patterns.lazy(r"\d{1,3}%\|[^|]{0,200}\| ?[^\[\]]{0,80}\[[^\[\]]{0,200}\][ \r]?")
 """A progress bar as tqdm draws it."""
 
 

@@ -27,8 +27,9 @@ from hrmdoc.record.records import Event, Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.rulebook import Rulebook, SymptomRule, When
 from hrmdoc.rulebook.thresholds import resolve
+from hrmdoc.text import patterns
 
-_SIZE = re.compile(r"([\d.]{1,12}) ?([KMGT])i?B")
+_SIZE = patterns.lazy(r"([\d.]{1,12}) ?([KMGT])i?B")
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
-from rich.text import Text
 
 from hrmdoc import __version__
 from hrmdoc.fleet.results import plain
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.triage import Changes, Fleet, Group
+from hrmdoc.reports.ink import Text
 from hrmdoc.reports.layout import cell, cut, put, safe, short, typed
 from hrmdoc.reports.runs_table import spelt
 from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST, counted

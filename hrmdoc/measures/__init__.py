@@ -152,7 +152,7 @@ def make(name: str, params: Mapping[str, Any] | None = None) -> Detector:
         RuleError: no such detector, an unknown parameter, or a value of the wrong type or range.
     """
     cls = _class(name)
-    hints = _hints(cls)
+    hints = _hints(cls) if params else {}
     checked: dict[str, Any] = {}
     for key, value in (params or {}).items():
         if key not in hints:

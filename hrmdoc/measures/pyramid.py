@@ -65,16 +65,21 @@ class Pyramid:
             position = min(BLOCKS - self.count, len(values))
             yield from self._single(steps[:position], values[:position])
         while position < len(values):
-            taken = min(self.size - self._filled, len(values) - position)
-            self._partial[self._filled : self._filled + taken] = values[position : position + taken]
-            self._filled += taken
-            position += taken
-            if self._filled == self.size:
-                self._complete(int(steps[position - 1]))
-                if self._due:
-                    yield position - 1
-                if self.count == BLOCKS:
-                    self._merge()
+            if self._filled or self.size > len(values) - position:
+                taken = min(self.size - self._filled, len(values) - position)
+                self._partial[self._filled : self._filled + taken] = values[position : position + taken]
+                self._filled += taken
+                position += taken
+                if self._filled == self.size:
+                    self._filled = 0
+                    yield from self._complete(
+                        self._partial, steps[position - 1 : position], position - self.size
+                    )
+                continue
+            count = min(BLOCKS - self.count, (len(values) - position) // self.size)
+            own = slice(position, position + count * self.size)
+            position = own.stop
+            yield from self._complete(values[own], steps[own][self.size - 1 :: self.size], own.start)
 
     @property
     def _due(self) -> bool:
@@ -92,14 +97,28 @@ class Pyramid:
         if self.count == BLOCKS:
             self._merge()
 
-    def _complete(self, step: int) -> None:
-        block = self._partial
-        mean = np.add.reduce(block, axis=0) / self.size  # what block.mean() gives, at a third of its price
-        self._means[self.count] = mean
-        self._variances[self.count] = np.add.reduce((block - mean) ** 2, axis=0) / self.size
-        self._steps[self.count] = step
-        self.count += 1
-        self._filled = 0
+    def _complete(self, values: FloatArray, steps: IntArray, begin: int) -> Iterator[int]:
+        """Adds the blocks that these points fill, shape [blocks * size, columns], of which there are no more
+        than fit; yields as `feed` does.
+
+        Args:
+            values: the points.
+            steps: the last step of each block.
+            begin: the index of the first point.
+        """
+        size, first = self.size, self.count
+        blocks = values.reshape(-1, size, self._columns)
+        own = slice(first, first + len(blocks))
+        means = np.add.reduce(blocks, axis=1) / size  # what mean() gives, at a third of its price
+        self._means[own] = means
+        self._variances[own] = np.add.reduce((blocks - means[:, None]) ** 2, axis=1) / size
+        self._steps[own] = steps
+        for number in range(1, len(blocks) + 1):
+            self.count = first + number
+            if self._due:
+                yield begin + number * size - 1
+        if self.count == BLOCKS:
+            self._merge()
 
     def _merge(self) -> None:
         half = BLOCKS // 2

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.readers.support.base import Context
+from hrmdoc.readers.support.budget import MAX_LINE
 from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.tables.cells import number
@@ -21,6 +22,7 @@ from hrmdoc.readers.tables.decimals import Decimals
 from hrmdoc.readers.tables.grid import Grid
 from hrmdoc.readers.tables.header import (
     Header,
+    Read,
     RowPlaces,
     cells_of,
     delimiter_of,
@@ -137,6 +139,27 @@ class _Session(LineSession):
     def _block(self, block: bytes) -> Iterator[Record]:
         if not block:
             return
+        if not self._plain(block):
+            self._mixed(block)
+        yield from self._kept
+        self._kept = []
+        yield from self._notes()
+        yield from self._columns.points()
+
+    def _plain(self, block: bytes) -> bool:
+        """Takes in a block at once that is rows of plain numbers and nothing else; whether it was one."""
+        header, first = self._header, self._lines.number
+        if header is None or len(block) > MAX_LINE or (header.start and header.start in block):
+            return False
+        read = header.plain(block, first)
+        if read is None:
+            return False
+        self._lines.number += len(read[0])
+        self._take_rows(header, read, first)
+        return True
+
+    def _mixed(self, block: bytes) -> None:
+        """Takes in rows of any form, and headers among them."""
         first = self._lines.number
         lines = self._lines.split(block)
         begin = 0
@@ -147,10 +170,6 @@ class _Session(LineSession):
                 self._rows(lines[begin:at], first + begin)
                 begin = at + self._start_header(line, first + at)
         self._rows(lines[begin:], first + begin)
-        yield from self._kept
-        self._kept = []
-        yield from self._notes()
-        yield from self._columns.points()
 
     def close(self) -> Iterator[Record]:
         """The last line, and where a loss has vanished."""
@@ -213,7 +232,11 @@ class _Session(LineSession):
         header = self._header
         if header is None or not lines:
             return
-        grid, times, numbers = header.grid(lines, first)
+        self._take_rows(header, header.grid(lines, first), first)
+
+    def _take_rows(self, header: Header, read: Read, first: int) -> None:
+        """Adds the cells of rows that begin at line `first`."""
+        grid, times, numbers = read
         if not len(grid):
             return
         place, count = header.place, len(grid)

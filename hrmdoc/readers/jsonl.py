@@ -21,7 +21,7 @@ from hrmdoc.readers.support.lines import LineSession
 from hrmdoc.readers.tables.cells import number, unix_time
 from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS
 from hrmdoc.readers.tables.rows import Rows
-from hrmdoc.readers.tables.typed_rows import TypedRows
+from hrmdoc.readers.tables.typed_rows import TypedRows, may_be_partial
 from hrmdoc.record.records import Damage, Event, EventKind, Line, Record
 from hrmdoc.text import patterns
 
@@ -167,11 +167,10 @@ class _Session(LineSession):
     def _typed_alike(self, block: bytes) -> bool:
         """Takes a block in at once whose rows are like those of an earlier block; whether they were."""
         typed = self._typed
-        columns = typed.columns(block) if typed and self._rows.takes_columns(typed.names) else None
-        if typed is None or columns is None:
+        parts = typed.columns(block) if typed and self._rows.takes_columns(typed.names) else None
+        if parts is None or not self._rows.add_columns(parts, self._lines.number):
             return False
-        self._rows.add_columns(typed.names, columns, self._lines.number)
-        self._lines.number += len(columns[0])
+        self._lines.number += sum(len(part.order) for part in parts)
         return True
 
     def _alike(self, block: bytes) -> bool:
@@ -191,12 +190,29 @@ class _Session(LineSession):
         alike = all(map(names.__eq__, map(tuple, rows)))
         if not all(map(_NOT_METRICS.isdisjoint, (names,) if alike else map(tuple, rows))):
             return False
-        alike = alike and block.count(b"{") == count  # and nothing is nested
-        if alike and (self._typed is None or self._typed.names != names):
-            self._typed = TypedRows(rows[-1])
+        flat = block.count(b"{") == count  # so that nothing is nested
+        alike = alike and flat
+        if flat:
+            self._learn(rows, alike=alike)
         self._rows.add_all(rows, self._lines.number, alike=alike)
         self._lines.number += count
         return True
+
+    def _learn(self, rows: list[dict[str, Any]], *, alike: bool) -> None:
+        """Has the next blocks decoded as these flat rows would be: most are like the blocks before."""
+        typed = self._typed
+        if alike and (typed is None or typed.names == tuple(rows[0])):
+            self._typed = typed or TypedRows(rows[-1])
+            return
+        known = dict.fromkeys(typed.names, 0.0) if typed and typed.all_numbers else {}
+        together = {**known}
+        for row in rows:
+            together.update(row)
+        if may_be_partial(together):
+            if typed is None or not typed.partial or len(together) > len(known):
+                self._typed = TypedRows(together, partial=True)
+        elif alike:
+            self._typed = TypedRows(rows[-1])
 
     def _one_by_one(self, block: bytes) -> Iterator[Record]:
         first = self._lines.number

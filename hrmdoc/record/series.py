@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from hrmdoc.record.columns import Column
 from hrmdoc.record.positions import Positions
 from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
+from hrmdoc.text import patterns
 
 
 class RoleGuess(NamedTuple):
@@ -162,7 +162,7 @@ _FEWEST_OF_A_RUN = 6
 _OF_THE_WHOLE = frozenset(
     {"total", "mean", "avg", "average", "sum", "overall", "all", "combined", "full", "joint"}
 )
-_WORDS = re.compile(r"[a-z]+")
+_WORDS = patterns.lazy(r"[a-z]+")
 
 
 def _names_the_whole(metric: str) -> bool:

@@ -3,13 +3,11 @@ it."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
-
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription, fitting
 from hrmdoc.remedies.targets import targets
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import place, put, safe, short, typed
 from hrmdoc.reports.terminal_causes import show_remedy
 from hrmdoc.reports.verdict import COLOURS, ICONS, SICK, counted
@@ -28,7 +26,7 @@ _BEFOREHAND = ("data.", "device.", "env.")
 """Facts of these sections come from the data and the machine, which are there before a run."""
 
 
-def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None:
+def show(analysis: Analysis, console: Surface, *, verbose: bool = False) -> None:
     """Prints the checklist, the verdict first."""
     _headline(analysis, console)
     offered: set[str] = set()
@@ -42,7 +40,7 @@ def show(analysis: Analysis, console: Console, *, verbose: bool = False) -> None
     _next(analysis, console)
 
 
-def _headline(analysis: Analysis, console: Console) -> None:
+def _headline(analysis: Analysis, console: Surface) -> None:
     situation, verdict = analysis.situation, analysis.verdict
     passed = sum(symptom.state == "absent" for symptom in analysis.symptoms)
     counts = f"{passed} checks passed, {counted(len(analysis.present), 'finding')}"
@@ -61,7 +59,7 @@ def _headline(analysis: Analysis, console: Console) -> None:
     put(console, name.append(f"  {' · '.join(about)}" if about else "", style="not bold dim"))
 
 
-def _open_checks(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def _open_checks(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     """What could be checked too, if more were given."""
     open_ = [symptom for symptom in analysis.not_evaluated if _knowable(symptom, analysis.book)]
     names = list(dict.fromkeys(name for symptom in open_ for name in symptom.missing))
@@ -74,7 +72,7 @@ def _open_checks(analysis: Analysis, console: Console, *, verbose: bool) -> None
         put(console, Text(", ".join(map(safe, symptom.missing)), style="dim"), lead=lead)
 
 
-def _next(analysis: Analysis, console: Console) -> None:
+def _next(analysis: Analysis, console: Surface) -> None:
     lead = Text("Next: ", style="bold")
     if analysis.present:
         put(console, Text(f"hrmdoc explain {analysis.present[0].id}", style="cyan"), lead=lead)
@@ -91,7 +89,7 @@ def _knowable(symptom: Symptom, book: Rulebook) -> bool:
     return all(name in settings or name.startswith(_BEFOREHAND) for name in symptom.missing)
 
 
-def _finding(analysis: Analysis, symptom: Symptom, console: Console, offered: set[str]) -> None:
+def _finding(analysis: Analysis, symptom: Symptom, console: Surface, offered: set[str]) -> None:
     severity = analysis.severity(symptom)
     headline = Text(symptom.title, style="bold").append(f"  {symptom.id}", style="not bold dim")
     console.print()

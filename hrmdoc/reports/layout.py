@@ -4,13 +4,11 @@ well too."""
 from __future__ import annotations
 
 import os
-import re
 import shlex
 
-from rich.console import Console
-from rich.text import Text
-
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.rulebook import Remedy
+from hrmdoc.text import patterns
 from hrmdoc.text.clean import clean
 from hrmdoc.text.redact import redact
 
@@ -20,7 +18,7 @@ WIDEST = 110
 NARROWEST = 40
 RISKS = {"safe": "safe to apply", "guarded": "check the diff first", "manual": "by hand"}
 """What the risk of a remedy asks of its reader."""
-_EVENT_FILE = re.compile(r"events\.out\.tfevents\.")
+_EVENT_FILE = patterns.lazy(r"events\.out\.tfevents\.")
 
 
 def asked(remedy: Remedy) -> str:
@@ -72,17 +70,16 @@ def cut(text: str, limit: int) -> str:
     return (head[:word] if word > 0.7 * limit else head).rstrip(" ,;:") + "…"
 
 
-def width(console: Console) -> int:
+def width(console: Surface) -> int:
     """Columns to write in."""
     return max(NARROWEST, min(console.width, WIDEST))
 
 
-def put(console: Console, body: Text, *, lead: Text | str = "") -> None:
+def put(console: Surface, body: Text, *, lead: Text | str = "") -> None:
     """Prints `lead` and `body`; further lines of `body` stand below its first one."""
     first = lead if isinstance(lead, Text) else Text(lead)
     room = max(20, width(console) - first.cell_len)
-    for number, line in enumerate(body.wrap(console, room, overflow="fold")):
-        line.rstrip()
+    for number, line in enumerate(body.wrap(room)):
         whole = Text().append_text(first if number == 0 else Text(" " * first.cell_len)).append_text(line)
         whole.rstrip()
         if whole.plain.lstrip().startswith("::"):  # in a build of GitHub a command, such as `::error::`

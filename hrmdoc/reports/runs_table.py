@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.text import Text
-
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import cut, put, short, typed
 from hrmdoc.reports.verdict import COLOURS, ICONS, SEVEREST
 
@@ -30,7 +28,7 @@ def worst(rows: Sequence[Row]) -> str:
     return min(counted, key=SEVEREST.index)
 
 
-def show_runs(rows: Sequence[Row], console: Console, *, quiet: bool = False) -> None:
+def show_runs(rows: Sequence[Row], console: Surface, *, quiet: bool = False) -> None:
     """Prints the table, with the verdict of the worst run at both ends; `quiet`: that verdict alone."""
     ranked = sorted(rows, key=lambda one: (SEVEREST.index(one.verdict), one.path))
     counts = Counter(one.verdict for one in rows)

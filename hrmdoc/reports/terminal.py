@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
 from hrmdoc.reports.terminal_curves import show_curves
 from hrmdoc.reports.verdict import (
@@ -45,7 +43,7 @@ KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 
 def show(
     analysis: Analysis,
-    console: Console,
+    console: Surface,
     *,
     verbose: bool = False,
     quiet: bool = False,
@@ -71,7 +69,7 @@ def show(
         put(console, Text(sentence(analysis), style="bold"), lead=_mark(analysis))
 
 
-def show_incident(incident: Incident, console: Console, run: str = "") -> None:
+def show_incident(incident: Incident, console: Surface, run: str = "") -> None:
     """Prints one incident as `watch` reports it; `run`: its name, where several are watched."""
     over = incident.change == "resolved"
     icon, colour = ("✓", "green") if over else (ICONS[incident.severity], COLOURS[incident.severity])
@@ -87,7 +85,7 @@ def show_incident(incident: Incident, console: Console, run: str = "") -> None:
     put(console, body, lead=lead)
 
 
-def show_action(action: TakenAction, console: Console, run: str = "") -> None:
+def show_action(action: TakenAction, console: Surface, run: str = "") -> None:
     """Prints what was done to a run, and what became of it, as `watch --act` reports it; `run`: which of
     several."""
     went = action.status in ("done", "written", "helped")
@@ -110,7 +108,7 @@ def show_action(action: TakenAction, console: Console, run: str = "") -> None:
     put(console, body, lead=lead)
 
 
-def _headline(analysis: Analysis, console: Console) -> None:
+def _headline(analysis: Analysis, console: Surface) -> None:
     run, situation = analysis.run, analysis.situation
     parts = [name for name in dict.fromkeys((situation.framework, situation.kind)) if name != "unknown"]
     series = run.best("train.loss")
@@ -132,7 +130,7 @@ def _mark(analysis: Analysis) -> Text:
     return Text(f"{ICONS[verdict]} {verdict.replace('_', ' ').upper()}  ", style=COLOURS[verdict])
 
 
-def _verdict(analysis: Analysis, console: Console) -> None:
+def _verdict(analysis: Analysis, console: Surface) -> None:
     lead = _mark(analysis)
     put(console, Text(sentence(analysis), style="bold"), lead=lead)
     for said in filter(None, (blame(analysis), of_ranks(analysis))):
@@ -143,7 +141,7 @@ def _verdict(analysis: Analysis, console: Console) -> None:
         put(console, Text(safe(note)), lead=Text("Note: ", style="yellow"))
 
 
-def _symptoms(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def _symptoms(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])}
     shown = [s for s in analysis.present if analysis.severity(s) != "info" or s.id in cited]
     if verbose:
@@ -197,7 +195,7 @@ def _needs(analysis: Analysis, missing: Sequence[Symptom]) -> str:
     return f"{rules} what this run does not log" + (f": {most}, …" if most else "")
 
 
-def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def _coverage(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     """What was checked and what could not be: silence is no health."""
     console.print()
     if analysis.verdict == "healthy":
@@ -213,7 +211,7 @@ def _coverage(analysis: Analysis, console: Console, *, verbose: bool) -> None:
     _damages(analysis, console, verbose=verbose)
 
 
-def _damages(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def _damages(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     """What could not be read, and where; not again what the headline says."""
     told = analysis.verdict == "no_data" and sentence(analysis).startswith("nothing could be read: ")
     every = analysis.run.damages[1:] if told else analysis.run.damages
@@ -244,7 +242,7 @@ def _commands(analysis: Analysis, config: Path | None) -> Iterator[tuple[str, st
         yield f"hrmdoc report {path}", "a page to keep or to send"
 
 
-def _next(analysis: Analysis, console: Console, config: Path | None) -> None:
+def _next(analysis: Analysis, console: Surface, config: Path | None) -> None:
     """What to find out and what to type."""
     if analysis.verdict == "no_data":
         command = (

@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import asked, place, put, safe, short
 from hrmdoc.reports.verdict import likely
 from hrmdoc.rulebook import Change
@@ -29,7 +27,7 @@ LONGEST_FORMULA = 40
 INDENT = " " * 10
 
 
-def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
+def show_causes(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     """Prints the causes in their order; a remedy is shown with the first cause that asks for it."""
     named = list(analysis.diagnosis.hypotheses) if verbose else likely(analysis)[:SHOWN]
     if not named:
@@ -55,7 +53,7 @@ def show_causes(analysis: Analysis, console: Console, *, verbose: bool) -> None:
                 show_remedy(prescription, analysis, console)
 
 
-def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, verbose: bool) -> None:
+def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Surface, *, verbose: bool) -> None:
     seen = {symptom.id: symptom for symptom in analysis.symptoms if symptom.seen}
     if verbose:
         _every_evidence(hypothesis, seen, console)
@@ -70,7 +68,7 @@ def _evidence(analysis: Analysis, hypothesis: Hypothesis, console: Console, *, v
             put(console, Text(", ").join(named), lead=Text(INDENT).append(f"{word:<9}", style=style))
 
 
-def _every_evidence(hypothesis: Hypothesis, seen: Mapping[str, Symptom], console: Console) -> None:
+def _every_evidence(hypothesis: Hypothesis, seen: Mapping[str, Symptom], console: Surface) -> None:
     """Each piece of evidence on a line of its own, with its weight and its place."""
     for sign, style, every in (("+ ", "green", hypothesis.for_), ("− ", "red", hypothesis.against)):
         for one in every:
@@ -110,7 +108,7 @@ def _fresh(analysis: Analysis, hypothesis: Hypothesis, offered: set[object]) -> 
 
 
 def show_remedy(
-    prescription: Prescription, analysis: Analysis, console: Console, indent: str = INDENT
+    prescription: Prescription, analysis: Analysis, console: Surface, indent: str = INDENT
 ) -> None:
     """Prints one remedy with what it changes."""
     remedy = prescription.remedy

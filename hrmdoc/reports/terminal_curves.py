@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.record.series import Series
+from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import safe, width
 from hrmdoc.reports.sparkline import MARK, column, sparkline
 
@@ -34,7 +33,7 @@ ENDS = 22
 """Columns kept for the first and last value."""
 
 
-def show_curves(analysis: Analysis, console: Console) -> None:
+def show_curves(analysis: Analysis, console: Surface) -> None:
     """Prints the curves of the roles that people look at first; those with findings are never left out."""
     shown = chosen(analysis)
     if not shown:

@@ -10,6 +10,7 @@ from hrmdoc.roles.follows import derive
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, loose, nested
 from hrmdoc.roles.values import at, converted
+from hrmdoc.text import patterns
 from hrmdoc.text.precisions import precision_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 _ENOUGH_CONFIG = 3
 """A framework's defaults hold where so many of its keys were seen: then what is not set is default."""
-_FSDP = re.compile(r"fsdp(?:_config)?(?:\.|\[|$)")
-_ZERO_STAGE = re.compile(r"zero[-_]?(?:stage)?[-_]?([0-3])")
+_FSDP = patterns.lazy(r"fsdp(?:_config)?(?:\.|\[|$)")
+_ZERO_STAGE = patterns.lazy(r"zero[-_]?(?:stage)?[-_]?([0-3])")
 
 
 def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:

@@ -3,19 +3,19 @@ run kind."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 from hrmdoc.errors import UsageError, did_you_mean
 from hrmdoc.roles.kind import Kind
 from hrmdoc.roles.metrics import RoleMap
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
     from hrmdoc.rulebook import Rulebook
 
-_QUOTED = re.compile(r"'([a-z][\w.]*)'")
+_QUOTED = patterns.lazy(r"'([a-z][\w.]*)'")
 
 
 def check_stated(

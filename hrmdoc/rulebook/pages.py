@@ -8,8 +8,9 @@ from functools import cache
 from msgspec import Struct
 
 from hrmdoc.paths import data_dir
+from hrmdoc.text import patterns
 
-_HEADING = re.compile(r"(?P<marks>#{1,6}) +(?P<title>.+?)\s*")
+_HEADING = patterns.lazy(r"(?P<marks>#{1,6}) +(?P<title>.+?)\s*")
 
 
 class Section(Struct, frozen=True):

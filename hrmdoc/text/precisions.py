@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from hrmdoc.text import patterns
 
-_WORDS = re.compile(
+_WORDS = patterns.lazy(
     r"(?P<bf16>bf(?:loat)?_?16)|(?P<fp8>f(?:p|loat)?8|e[45]m[23]|transformer.engine)"
     r"|(?P<fp16>f(?:p|loat)?_?16|half|(?<![a-z\d])16(?!\d))"
     r"|(?P<fp32>f(?:p|loat)?_?(?:32|64)|tf32|single|double|(?<![a-z\d])(?:32|64)(?!\d)|\Afloat\Z|\Ano(?:ne)?\Z)"

@@ -8,7 +8,6 @@ or a count of tokens, is left alone.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -75,13 +74,13 @@ _LOGIN = patterns.lazy(r"(\bwandb login (?:--\S+ )*)[0-9a-f]{40}\b")
 _USER = patterns.lazy(r"([a-z][a-z0-9+.-]*://)(?:[^\s/:@]+:[^\s/@]+|[^\s/:@]{16,})@")
 _HOME = patterns.lazy(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
 
-_BY_NAME = re.compile(
+_BY_NAME = patterns.lazy(
     rf"(?i)(?:.*[._\-/ ])?(?:{_WORDS})|(?:.*[./ ])?(?:token|authorization|cookie|sig|signature)"
 )
 _SETTING = patterns.lazy(r"(?m)^([ \t]*(?:- )?[\"']?([\w.-]+)[\"']?[ \t]*[:=][ \t]*)([^\s#{\[|>&*].*)$")
 _PLAIN = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "~"})
 """A name and its value on a line of their own, as settings files have them."""
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMPS = patterns.lazy(r"(?<=[a-z])(?=[A-Z])")
 
 _AFTER = (
     (_PEM, ("-----begin ",)),
@@ -135,6 +134,8 @@ def redact_value(name: str, value: Any) -> Any:
 
 def redact_settings(text: str) -> str:
     """A settings file without secrets: each value by its name too, in JSON and in files of a name a line."""
+    import json  # few commands show settings
+
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):

@@ -45,6 +45,42 @@ def test_a_row_becomes_one_point_of_each_metric() -> None:
     assert (points.axis, points.precision) == ("step", 3)
 
 
+KEYS = ("loss", "eval_loss", "lr", "accuracy")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sets(st.sampled_from(KEYS)), min_size=6, max_size=30),
+    st.lists(st.integers(0, 2000), max_size=4),
+)
+def test_evaluations_among_the_rows_are_read_the_same_in_any_cut(
+    rows: list[set[str]], cuts: list[int]
+) -> None:
+    text = lines(
+        *({"step": step, **dict.fromkeys(sorted(keys), 0.5 * step)} for step, keys in enumerate(rows))
+    )
+    ends = [at + 1 for at, sign in enumerate(text) if sign == "\n"]
+    one_by_one = read(text, tuple(ends))
+    whole = read(text, tuple(sorted(cut for cut in cuts if cut < len(text))))
+    assert curves(whole) == curves(one_by_one)
+    assert curves(whole).keys() == set().union(*rows)
+    places = [sorted(zip(_metrics(found), _lines(found), strict=True)) for found in (whole, one_by_one)]
+    assert places[0] == places[1]
+
+
+def _metrics(found: list[Record]) -> list[str]:
+    return [one.metric for one in found if isinstance(one, Points) for _ in one.values]
+
+
+def _lines(found: list[Record]) -> list[int]:
+    return [
+        line
+        for one in found
+        if isinstance(one, Points) and one.lines is not None
+        for line in one.lines.tolist()
+    ]
+
+
 def test_bare_nan_and_infinity_are_read_as_such() -> None:
     found = curves(read('{"step": 1, "loss": NaN, "grad_norm": Infinity, "note": "NaN: it is text"}\n'))
     assert found == {"loss": [(1, "nan")], "grad_norm": [(1, "inf")]}

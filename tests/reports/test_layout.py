@@ -6,8 +6,8 @@ import io
 
 import pytest
 from rich.console import Console
-from rich.text import Text
 
+from hrmdoc.reports.ink import Text
 from hrmdoc.reports.layout import cell, put, safe
 
 

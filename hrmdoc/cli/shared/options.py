@@ -15,6 +15,7 @@ from hrmdoc.errors import UsageError
 from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
+    from hrmdoc.reports.ink import Surface
     from hrmdoc.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -217,6 +218,17 @@ def console(*, err: bool = False) -> Any:
         force_terminal=True if when == "always" else None,
         color_system=None if when == "never" else "auto",
     )
+
+
+def page() -> Surface:
+    """What a report is printed on: a console as `console` gives it, or a plain one where nothing shows
+    styles."""
+    from hrmdoc.reports.ink import Plain, shows_styles
+
+    if os.environ.get(COLOR) == "always" or shows_styles(sys.stdout):
+        styled: Surface = console()
+        return styled
+    return Plain(sys.stdout, _columns(sys.stdout) or int(os.environ["COLUMNS"]))
 
 
 def _columns(stream: Any) -> int | None:

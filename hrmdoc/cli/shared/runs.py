@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,6 @@ def facts_of_config(config: Path) -> list[Fact]:
     return [fact for fact in alone.run.facts.values() if fact.scope == "config"]
 
 
-@dataclass(slots=True)
 class Runs:
     """The runs that the user asked for.
 
@@ -62,22 +60,25 @@ class Runs:
         how: how folders are looked through.
     """
 
-    paths: Sequence[str]
-    one_run: bool = False
-    stated: Mapping[str, Any] = field(default_factory=dict)
-    how: Listing | None = None
-    groups: list[RunGroup] = field(default_factory=list, init=False)
-    settings: Settings | None = field(default=None, init=False)
-    _problems: list[Damage] = field(default_factory=list, init=False)
-    _nothing: InputError | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        one_run: bool = False,
+        stated: Mapping[str, Any] | None = None,
+        how: Listing | None = None,
+    ) -> None:
         from hrmdoc import readers
 
+        self.paths, self.one_run, self.stated, self.how = paths, one_run, stated or {}, how
+        self.groups: list[RunGroup] = []
+        self.settings: Settings | None = None
+        self._problems: list[Damage] = []
+        self._nothing: InputError | None = None
         try:
-            self.groups = readers.runs_below(self.paths, self._problems, one_run=self.one_run, how=self.how)
+            self.groups = readers.runs_below(paths, self._problems, one_run=one_run, how=how)
         except InputError as error:
-            if not all(path == "-" or os.path.lexists(path) for path in self.paths):
+            if not all(path == "-" or os.path.lexists(path) for path in paths):
                 raise
             self._nothing = error
 

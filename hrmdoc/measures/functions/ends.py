@@ -65,8 +65,11 @@ def from_start(curve: Curve) -> bool:
     steps = np.sort(curve.steps)
     gaps = np.diff(steps)
     gaps = gaps[gaps > 0]  # np.unique would load numpy.ma
-    near = max(2 * middle(gaps.astype(np.float64)), int(steps[-1]) / 100) if len(gaps) else -1
-    return int(steps[0]) <= near
+    if not len(gaps):
+        return int(steps[0]) <= -1
+    alike = gaps.min() == gaps.max()  # as those of most runs are, whose median need not be sought
+    usual = float(gaps[0]) if alike else middle(gaps.astype(np.float64))
+    return int(steps[0]) <= max(2 * usual, int(steps[-1]) / 100)
 
 
 @function("curve", lacks="points of whole epochs", course=lambda curve: _of_epochs(curve))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.measures.function import Curve, function
 from hrmdoc.measures.pyramid import middle
@@ -73,12 +74,29 @@ def grows_throughout(values: FloatArray) -> float:
 def same_as(curve: Curve, other: Curve) -> float:
     """Share of the points that are, to the last digit, those of the other role at the same step; 0 where they
     hardly differ from one another either."""
-    places = {int(step): at for at, step in enumerate(other.steps)}
-    pairs = [(value, other.values[places[step]]) for step, value in _at_steps(curve) if step in places]
-    if len({value for value, _ in pairs}) < DISTINCT:
+    beside, known = _beside(curve, other)
+    values = curve.values[known]
+    if _distinct(values) < DISTINCT:
         return 0.0
-    return float(np.mean([value == beside for value, beside in pairs]))
+    return float(np.mean(values == beside[known]))
 
 
-def _at_steps(curve: Curve) -> list[tuple[int, float]]:
-    return list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+def _beside(curve: Curve, other: Curve) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """For each point the last value of the other role at its step, shape [n], and whether it has one."""
+    if not len(other.steps):
+        return curve.values, np.zeros(len(curve.steps), np.bool_)
+    if np.array_equal(curve.steps, other.steps) and bool((np.diff(other.steps) > 0).all()):
+        return other.values, np.ones(len(curve.steps), np.bool_)
+    order = np.argsort(other.steps, kind="stable")
+    steps = other.steps[order]
+    at = np.searchsorted(steps, curve.steps, side="right") - 1
+    return other.values[order[at]], (at >= 0) & (steps[at] == curve.steps)
+
+
+def _distinct(values: FloatArray) -> int:
+    """How many different values there are; where the first hundred tell enough, no more are looked at."""
+    few = len(set(values[:100].tolist()))
+    if few >= DISTINCT or len(values) <= 100:
+        return few
+    ordered = np.sort(values)  # np.unique would load numpy.ma
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))

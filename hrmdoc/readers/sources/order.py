@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 
 from hrmdoc.readers.sources.beginning import read_head
 from hrmdoc.readers.sources.source import Source
 from hrmdoc.readers.support import names
+from hrmdoc.text import patterns
 
-_STATE_STEP = re.compile(rb'"global_step":\s*(\d+)')
+_STATE_STEP = patterns.lazy(rb'"global_step":\s*(\d+)')
 _LATE_READERS = frozenset({"configs", "run_json"})
 """The file that a user edits has the last word on a config value."""
 

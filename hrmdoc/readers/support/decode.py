@@ -25,8 +25,14 @@ _MAGIC = {
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
-_IN_GBK = tuple(word.encode("gb18030") for word in ("损失", "准确率", "训练", "验证", "学习率"))
-"""None of them is right in UTF-8."""
+_IN_GBK = (
+    b"\xcb\xf0\xca\xa7",  # 损失
+    b"\xd7\xbc\xc8\xb7\xc2\xca",  # 准确率
+    b"\xd1\xb5\xc1\xb7",  # 训练
+    b"\xd1\xe9\xd6\xa4",  # 验证
+    b"\xd1\xa7\xcf\xb0\xc2\xca",  # 学习率
+)
+"""None of them is right in UTF-8. To have them encoded here would load the codec for every run."""
 _OWN_ERRORS = {"xz": ("lzma", "LZMAError"), "zstd": ("zstandard", "ZstdError")}
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 

@@ -54,7 +54,7 @@ class Lines:
         """The lines of a block without their ends; advances `number` by as many, so read `number` first."""
         lines = block.split(b"\n")
         lines.pop()
-        for place, line in enumerate(lines):
+        for place, line in enumerate(lines if len(block) > MAX_LINE else ()):
             if len(line) > MAX_LINE:
                 self.too_long.append(self.number + place)
                 lines[place] = b""

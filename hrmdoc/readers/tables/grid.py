@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 import orjson
 from numpy.typing import NDArray
@@ -13,29 +11,54 @@ from hrmdoc.record.records import FloatArray
 
 Grid = NDArray[np.float64]
 
+_COMMA, _LINE_END = b",\n"
+_LETTER = frozenset(
+    b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ"
+)  # all but the e and E of an exponent
 
-def json_rows(body: bytes) -> list[list[float | None]]:
-    """Rows of cells with `],[` between the rows; where a cell is empty, JSON wants a null."""
+
+def plain_grid(block: bytes, width: int) -> Grid | None:
+    """Whole lines of `width` plain numbers and empty cells between commas as numbers, shape [n, width], NaN
+    for an empty cell; None when there is anything else.
+
+    The cells are read as one JSON list, ten times as fast as one by one.
+    """
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    if b"\r" in block or b'"' in block or b" " in block or _LETTER.intersection(block[:4096]):
+        return None
+    signs = np.frombuffer(block, np.uint8)
+    parted = signs == _COMMA
+    parted |= signs == _LINE_END
+    ends = np.flatnonzero(parted)
+    rows, rest = divmod(len(ends), width)
+    last = signs[ends[width - 1 :: width]]
+    if rest or not rows or not (last == _LINE_END).all() or block.count(b"\n") != rows:
+        return None
+    filled = np.diff(ends, prepend=-1) > 1
+    if not filled.all():
+        if width == 1:
+            return None  # a line of nothing is no row
+        kept = np.ones(len(signs), np.bool_)
+        kept[ends[~filled]] = False
+        block = signs[kept].tobytes()
+    return _numbers(block, filled, rows, width)
+
+
+def _numbers(block: bytes, filled: NDArray[np.bool_], rows: int, width: int) -> Grid | None:
+    """The cells that are `filled`, each with a sign behind it that parts it from the next."""
     try:
-        return orjson.loads(b"[[" + body + b"]]")  # type: ignore[no-any-return]
-    except orjson.JSONDecodeError:
-        for _ in range(2):
-            body = body.replace(b",,", b",null,")
-        body = body.replace(b"[,", b"[null,").replace(b",]", b",null]")
-        body = (
-            (b"[[null" if body.startswith(b",") else b"[[")
-            + body
-            + (b"null]]" if body.endswith(b",") else b"]]")
-        )
-        return orjson.loads(body)  # type: ignore[no-any-return]
-
-
-def matrix(rows: list[list[float | None]], width: int) -> Grid:
-    """Rows of one width as numbers, NaN for a missing cell."""
-    try:
-        return np.fromiter(chain.from_iterable(rows), np.float64, width * len(rows)).reshape(-1, width)
-    except TypeError:
-        return np.array(rows, np.float64)
+        cells = orjson.loads(b"[" + block.replace(b"\n", b",")[:-1] + b"]")
+        if len(cells) != np.count_nonzero(filled):
+            return None
+        numbers = np.fromiter(cells, np.float64, len(cells))
+    except (orjson.JSONDecodeError, ValueError, TypeError, OverflowError):
+        return None
+    if len(cells) == len(filled):
+        return numbers.reshape(rows, width)
+    grid = np.full(rows * width, np.nan)
+    grid[filled] = numbers
+    return grid.reshape(rows, width)
 
 
 def column(cells: tuple[str, ...]) -> FloatArray:

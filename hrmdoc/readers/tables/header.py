@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from hrmdoc.readers.tables.cells import SECONDS, number, unix_time
 from hrmdoc.readers.tables.decimals import Decimals, comma_in, with_point
-from hrmdoc.readers.tables.grid import Grid, column, json_rows, matrix
+from hrmdoc.readers.tables.grid import Grid, column, plain_grid
 from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS, TIME_KEYS, Places, places, with_split
 from hrmdoc.readers.tables.labels import RUN_KEYS, Labels, sums
 from hrmdoc.readers.tables.vanished import Vanished
@@ -23,9 +22,6 @@ _DELIMITERS = (",", "\t", ";", "|")
 _RUN_PREFIX = patterns.lazy(r"^(?P<run>.+?) - (?P<metric>[^-].*)$")
 _SPREAD = patterns.lazy(r"__(?:MIN|MAX)$")
 _WORD = patterns.lazy(r"[A-Za-z]")
-_LETTER = frozenset(
-    b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ"
-)  # all but the e and E of an exponent
 _NAN = frozenset({"nan", "nan.0"})
 
 
@@ -71,6 +67,9 @@ def _says_nan(cell: str) -> bool:
     """Whether a cell that is no finite number is NaN, alone, printed as an object, or in an array."""
     text = cell.strip().lower().lstrip("+-")
     return text in _NAN or ("nan" in text and text.endswith(("]", ")")))
+
+
+Read = tuple[Grid, FloatArray, NDArray[np.int64]]
 
 
 class RowPlaces(NamedTuple):
@@ -147,18 +146,27 @@ class Header:
             else:
                 yield at, with_split(name, self.split), ""
 
-    def grid(self, lines: list[bytes], first: int) -> tuple[Grid, FloatArray, NDArray[np.int64]]:
+    def plain(self, block: bytes, first: int) -> Read | None:
+        """As `grid`, of whole lines of plain numbers and empty cells; None when there is anything else."""
+        grid = plain_grid(block, len(self.names)) if self.delimiter == "," else None
+        if grid is None:
+            return None
+        if self.decimals.comma is None and b"." in block:
+            self.decimals.comma = False
+        self.nans = np.zeros(grid.shape, np.bool_)
+        self.labels.see(())
+        self._cells = []
+        return grid, self._clock(grid), np.arange(first, first + len(grid))
+
+    def grid(self, lines: list[bytes], first: int) -> Read:
         """Numbers of shape [n, columns], NaN where a cell is missing; Unix seconds [n]; line numbers [n].
 
         `nans` says afterwards where a cell said NaN.
         """
         width = len(self.names)
-        fast = self._fast(lines, width)
-        if fast is not None:
-            self.nans = np.zeros(fast.shape, np.bool_)
-            self.labels.see(())
-            self._cells = []
-            return fast, self._clock(fast), np.arange(first, first + len(fast))
+        plain = self.plain(b"\n".join((*lines, b"")), first)
+        if plain is not None:
+            return plain
         rows, numbers = self._written(lines, first)
         self._cells = [tuple(row[at].strip() for at in self._run) for row in rows] if self._run else []
         if not rows:
@@ -196,24 +204,6 @@ class Header:
         self.decimals.see(cells, groups=self.delimiter != ",")
         comma = self.decimals.comma
         return list(map(with_point, cells)) if comma or (comma is None and self.delimiter == ";") else cells
-
-    def _fast(self, lines: list[bytes], width: int) -> Grid | None:
-        """Rows of plain numbers and empty cells read as JSON, ten times as fast; None when there is anything
-        else."""
-        if self.delimiter != ",":
-            return None
-        body = b"],[".join(lines).replace(b"\r],[", b"],[").removesuffix(b"\r")
-        if b"\r" in body or b'"' in body or b" " in body or _LETTER.intersection(body[:4096]):
-            return None
-        try:
-            rows = json_rows(body)
-            if any(map(width.__ne__, map(len, rows))):
-                return None
-            if self.decimals.comma is None and b"." in body:
-                self.decimals.comma = False
-            return matrix(rows, width)
-        except (orjson.JSONDecodeError, ValueError, TypeError):
-            return None
 
     def _clock(self, grid: Grid) -> FloatArray:
         if self.place.time is None:

@@ -21,7 +21,7 @@ from hrmdoc.readers.tables.counter import AXES, Counter
 from hrmdoc.readers.tables.gaps import Gaps
 from hrmdoc.readers.tables.keys import EPISODES, RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
 from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
-from hrmdoc.readers.tables.typed_rows import Column
+from hrmdoc.readers.tables.typed_rows import Part
 from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, IntArray, Points
 
 _ALL = slice(None)
@@ -49,6 +49,8 @@ class Rows:
         self._scattered = Scattered()
         self._split = split_of(context.path)
         self._lines: list[int] = []
+        self._span: IntArray | None = None
+        """The lines of rows that came as columns, in the place of `_lines`."""
         self._cut = LeftOut(context.path, "rows with cells that lie too deep or are too many")
         self._damages: list[Damage] = []
 
@@ -82,28 +84,28 @@ class Rows:
         shape = self._shape(names, self._split)
         shape.alike = shape.alike and tuple(rows[0]) == shape.names
         shape.rows.extend(rows)
-        self._place(shape, len(rows), first)
+        count = len(self._lines)
+        shape.order.extend(range(count, count + len(rows)))
+        self._lines.extend(range(first, first + len(rows)))
 
-    def takes_columns(self, names: tuple[str, ...]) -> bool:
+    def takes_columns(self, names: Sequence[str]) -> bool:
         """Whether `add_columns` may be called: no rows wait, and none of these names gives the part of the
         data."""
-        known = self._named(names) if not self._lines else None
-        return known is not None and known.names == names and not known.split_keys
+        return not self._lines and self._span is None and not any(key in names for key in SPLIT_KEYS)
 
-    def add_columns(self, names: tuple[str, ...], columns: Sequence[Column], first: int) -> None:
+    def add_columns(self, parts: Sequence[Part], first: int) -> bool:
         """Takes rows of consecutive lines in as columns, the first of them at line `first`; see
-        `takes_columns`."""
-        known = self._named(names)
-        assert known is not None
-        shape = self._shape(known, self._split)
-        shape.columns = columns
-        self._place(shape, len(columns[0]), first)
-
-    def _place(self, shape: Shape, rows: int, first: int) -> None:
-        """Notes that the next `rows` rows are of `shape` and begin at line `first`."""
-        count = len(self._lines)
-        shape.order.extend(range(count, count + rows))
-        self._lines.extend(range(first, first + rows))
+        `takes_columns`. Their points are asked for before other rows come. Whether they were taken: none are
+        where the table has shapes enough without theirs."""
+        known = [names for part in parts if (names := self._named(tuple(part.columns)))]
+        if len(known) < len(parts):
+            return False
+        for names, part in zip(known, parts, strict=True):
+            shape = self._shape(names, self._split)
+            shape.columns = [part.columns[name] for name in names.names]
+            shape.at = part.order
+        self._span = np.arange(first, first + sum(len(part.order) for part in parts))
+        return True
 
     def _named(self, spelled: tuple[str, ...]) -> Names | None:
         """What these names say; None where the table has shapes enough without them."""
@@ -139,10 +141,11 @@ class Rows:
         """Points of the rows that were added, metric by metric."""
         yield from self._damages
         self._damages = []
-        if not self._lines:
+        lines = self._span if self._span is not None else np.array(self._lines, np.int64)
+        count = len(lines)
+        if not count:
             return
-        count = len(self._lines)
-        used = [shape for shape in self._shapes.values() if shape.order]
+        used = [shape for shape in self._shapes.values() if shape.used]
         step, epoch, time = np.full((3, count), np.nan)
         columns = [columns_of(shape) for shape in used]
         restarting = np.zeros(count, np.bool_)
@@ -164,16 +167,16 @@ class Rows:
             self._told = True
             yield Fact("run.counts", "episodes", file=self._file)
         steps, axes = self._counter.steps(step, epoch, restarting)
-        rows = _RowPlaces(steps, axes, time, np.array(self._lines, np.int64))
+        rows = _RowPlaces(steps, axes, time, lines)
         for shape, cells in zip(used, columns, strict=True):
             self._take(shape, cells, rows)
             shape.clear()
         self._take_scattered(rows)
-        self._lines = []
+        self._lines, self._span = [], None
         yield from self._columns.points()
 
     def _take(self, shape: Shape, cells: Mapping[str, FloatArray], rows: _RowPlaces) -> None:
-        order = np.array(shape.order, np.int64)
+        order = shape.rows_at()
         for name in shape.names:
             if name == shape.place.step:
                 continue
@@ -219,7 +222,8 @@ class Rows:
 
 def _order_of(shape: Shape, count: int) -> IntArray | slice:
     """Where the rows of a shape stand among `count`."""
-    return _ALL if len(shape.order) == count else np.array(shape.order, np.int64)
+    order = shape.rows_at()
+    return _ALL if len(order) == count else order
 
 
 class _Here(NamedTuple):

@@ -12,7 +12,7 @@ from hrmdoc.readers.tables.cells import SECONDS, number, unix_time
 from hrmdoc.readers.tables.gaps import Gaps
 from hrmdoc.readers.tables.keys import RESTARTING, SPLIT_KEYS, Places, places
 from hrmdoc.readers.tables.typed_rows import Column
-from hrmdoc.record.records import FloatArray
+from hrmdoc.record.records import FloatArray, IntArray
 
 
 class Names:
@@ -29,7 +29,7 @@ class Names:
 class Shape:
     """Rows of one set of names and one part of the data in the block at hand: as mappings, or as columns."""
 
-    __slots__ = ("alike", "columns", "gaps", "names", "order", "place", "rows", "split")
+    __slots__ = ("alike", "at", "columns", "gaps", "names", "order", "place", "rows", "split")
 
     def __init__(self, names: Names, split: str) -> None:
         self.names = names.names
@@ -41,10 +41,21 @@ class Shape:
     def clear(self) -> None:
         """Forgets all rows."""
         self.order: list[int] = []
+        self.at: IntArray | None = None
+        """Where the rows of `columns` stand, in the place of `order`."""
         self.rows: list[dict[str, Any]] = []
         self.columns: Sequence[Column] = ()
         self.alike = True
         """Whether all rows have their names in the same order."""
+
+    @property
+    def used(self) -> bool:
+        """Whether there are rows of it in the block at hand."""
+        return bool(self.order) or self.at is not None
+
+    def rows_at(self) -> IntArray:
+        """Where its rows stand among all, shape [n]."""
+        return np.array(self.order, np.int64) if self.at is None else self.at
 
     def column(self, name: str) -> list[Any]:
         """The cells of one column as they were written."""

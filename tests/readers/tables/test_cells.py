@@ -11,7 +11,7 @@ import pytest
 from hrmdoc.readers.tables.cells import is_missing, number, unix_time
 from hrmdoc.readers.tables.counter import Counter
 from hrmdoc.readers.tables.gaps import Gaps
-from hrmdoc.readers.tables.grid import column, json_rows, matrix
+from hrmdoc.readers.tables.grid import column, plain_grid
 from hrmdoc.readers.tables.header import cells_of, delimiter_of, is_header, is_row
 from hrmdoc.readers.tables.vanished import Vanished
 
@@ -95,12 +95,37 @@ def test_lines_are_headers_where_more_than_half_of_their_cells_are_words() -> No
     assert not is_row([])
 
 
-def test_rows_of_empty_cells_are_read_as_json() -> None:
-    assert json_rows(b"1,2],[3,4") == [[1, 2], [3, 4]]
-    assert json_rows(b",2],[3,") == [[None, 2], [3, None]]
-    assert json_rows(b"1,,,2],[,,3,") == [[1, None, None, 2], [None, None, 3, None]]
-    np.testing.assert_equal(matrix([[1, None], [3, 4]], 2), [[1, NAN], [3, 4]])
-    np.testing.assert_equal(matrix([[1, 2]], 2), [[1, 2]])
+@pytest.mark.parametrize(
+    ("block", "grid"),
+    [
+        (b"1,2\n3,4\n", [[1, 2], [3, 4]]),
+        (b"1,-2e-3\r\n3.5,4E2\r\n", [[1, -0.002], [3.5, 400]]),
+        (b",2\n3,\n", [[NAN, 2], [3, NAN]]),
+        (b"1,,,2\n,,3,\n", [[1, NAN, NAN, 2], [NAN, NAN, 3, NAN]]),
+        (b",,\n", [[NAN, NAN, NAN]]),
+        (b"5\n6\n", [[5], [6]]),
+    ],
+)
+def test_lines_of_plain_numbers_and_empty_cells_are_read_at_once(
+    block: bytes, grid: list[list[float]]
+) -> None:
+    np.testing.assert_equal(plain_grid(block, len(grid[0])), grid)
+
+
+@pytest.mark.parametrize(
+    ("block", "width"),
+    [
+        (b"1,2\n3\n", 2), (b"1,2\n3,4,5\n", 2), (b"1,2,3\n4\n", 2), (b"1\n2,3,4\n", 2), (b"1,2\n\n3,4\n", 2),
+        (b"1\n\n2\n", 1), (b"1,2\r3,4\n", 2), (b'1,"2"\n', 2), (b"1, 2\n", 2), (b"1,nan\n", 2),
+        (b"1,[2]\n", 2), (b"1,[2,3]\n", 3), (b"01,2\n", 2), (b"1,2", 2), (b"", 2), (b"# 1,2\n", 2),
+        (b"1,\t\n", 2), (b"1,2\n" * 2000 + b"1,nan\n", 2),
+    ],
+)  # fmt: skip
+def test_lines_with_anything_else_are_left_to_the_slower_way(block: bytes, width: int) -> None:
+    assert plain_grid(block, width) is None
+
+
+def test_cells_that_are_no_numbers_are_missing() -> None:
     np.testing.assert_equal(column(("1", "", "2e3")), [1, NAN, 2000])
     np.testing.assert_equal(column(("1", "2 %", "1_0", "x")), [1, 2, NAN, NAN])
 

@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrmdoc.readers.tables.typed_rows import Column, TypedRows
+from hrmdoc.readers.tables.typed_rows import Part, TypedRows, may_be_partial
 
 ROW = {"step": 1, "loss": 2.5}
 
 
-def cells(found: list[Column] | None) -> list[list[object]] | None:
-    return None if found is None else [list(column) for column in found]
+def cells(found: list[Part] | None) -> list[list[object]] | None:
+    """The columns of rows that are all of one part."""
+    if found is None:
+        return None
+    (part,) = found
+    assert part.order.tolist() == list(range(len(part.order)))
+    return [list(column) for column in part.columns.values()]
 
 
 @settings(deadline=None)
@@ -62,6 +67,38 @@ def test_texts_and_nulls_stay_beside_the_numbers() -> None:
 )
 def test_a_block_with_a_line_of_another_form_is_refused(block: bytes) -> None:
     assert TypedRows(ROW).columns(block) is None
+
+
+def test_rows_that_lack_keys_are_parted_by_those_they_have_in_the_order_in_which_they_came() -> None:
+    typed = TypedRows({"step": 1, "loss": 1.0, "eval": 1.0}, partial=True)
+    block = (
+        b'{"step":1,"loss":2}\n{"eval":9,"step":1}\n{"loss":3,"step":2}\n{}\n{"step":3,"loss":1,"eval":8}\n'
+    )
+    found = typed.columns(block)
+    assert found is not None
+    told = [
+        ({name: list(column) for name, column in part.columns.items()}, part.order.tolist()) for part in found
+    ]
+    assert told == [
+        ({"step": [1, 2], "loss": [2, 3]}, [0, 2]),
+        ({"step": [1], "eval": [9]}, [1]),
+        ({}, [3]),
+        ({"step": [3], "loss": [1], "eval": [8]}, [4]),
+    ]  # fmt: skip
+
+
+def test_rows_of_many_sets_of_keys_are_left_to_others() -> None:
+    names = [f"k{at}" for at in range(17)]
+    typed = TypedRows(dict.fromkeys(names, 0.0), partial=True)
+    assert typed.columns("".join(f'{{"{name}":1}}\n' for name in names[:16]).encode()) is not None
+    assert typed.columns("".join(f'{{"{name}":1}}\n' for name in names).encode()) is None
+
+
+def test_keys_may_be_lacking_where_all_cells_are_numbers() -> None:
+    assert may_be_partial({"a": 1, "b": 2.5})
+    assert not may_be_partial({"a": 1, "b": "x"})
+    assert not may_be_partial({"a": True})
+    assert not may_be_partial({f"k{at}": 1 for at in range(61)})
 
 
 def test_a_mapping_where_a_text_was_is_refused() -> None:

@@ -29,8 +29,8 @@ _NUMBER_OR_WORD = patterns.lazy(
     re.IGNORECASE,
 )
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
-_PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
-_GROUP = re.compile(r",(?:\d|\Z)")
+_PLAIN = patterns.lazy(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
+_GROUP = patterns.lazy(r",(?:\d|\Z)")
 _MAY_GO_ON = frozenset("0123456789.eE")
 
 

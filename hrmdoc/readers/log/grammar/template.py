@@ -6,8 +6,6 @@ few templates for ever, so the understanding is kept by template and a line cost
 
 from __future__ import annotations
 
-import re
-
 from msgspec.structs import replace
 
 from hrmdoc.readers.log.grammar.builder import plan_of
@@ -15,9 +13,10 @@ from hrmdoc.readers.log.grammar.numbers import split_numbers
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan, with_labels
 from hrmdoc.readers.log.grammar.values import position_of, values_of
+from hrmdoc.text import patterns
 
 _MOST_PLANS = 4096
-_DIGITS = re.compile("[0-9]+")
+_DIGITS = patterns.lazy("[0-9]+")
 MOST_NUMBERS = 1000
 """A line that holds more is data."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hrmdoc.readers.log.lines.stream import Block
+from hrmdoc.text import patterns
 from hrmdoc.text.stamps import LEVEL
 
 _SHORTEST = 8
@@ -27,7 +28,7 @@ _LEVEL = re.compile(rf"\b{LEVEL}\b".encode())
 _PLACE = re.compile(rb"[\s\-:|\]]*[\w.<>]+:[\w.<>]+:\d+ - ")
 """Where loguru says that a message comes from; the number of the line changes with the program."""
 _METRIC = re.compile(rb"[A-Za-z_)%]\w*\s*(?:[:=]\s+|=)[-+]?\d|\d[eE.]\d")
-_NOTICE = re.compile(rb"warn|deprecat|instructions for", re.IGNORECASE)
+_NOTICE = patterns.lazy(rb"warn|deprecat|instructions for", re.IGNORECASE)
 """What libraries say on import, and again whenever they like."""
 
 

@@ -9,7 +9,6 @@ that needs a look of its own gets it.
 from __future__ import annotations
 
 import math
-import re
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +22,7 @@ from hrmdoc.readers.log.formats.base import Again
 from hrmdoc.readers.log.lines.clocks import with_fraction
 from hrmdoc.readers.log.lines.scan import OUTLINE, WANTED
 from hrmdoc.readers.log.repeats.layout import Layout
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -40,7 +40,7 @@ _FAIR_TRIAL = 64
 LONGEST = 4096
 """Bytes of a line whose outline is kept."""
 
-_DRAWN = re.compile(rb"%\|[ #\x80-\xe3\xea-\xff]+\|")
+_DRAWN = patterns.lazy(rb"%\|[ #\x80-\xe3\xea-\xff]+\|")
 """What tqdm draws; no word that is looked for can stand there, nor a digit."""
 
 Ints = NDArray[np.int64]
