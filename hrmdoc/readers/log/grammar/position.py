@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hrmdoc.record.records import Axis
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 NONE = int(np.iinfo(np.int64).min)
 """Stands in arrays for what a line does not say."""
 
@@ -127,10 +128,29 @@ class Flow(Struct):
         self.step = int(steps[-1])
         return steps
 
+    def place_each(self, positions: Positions, counting: Bools) -> tuple[Ints, Bools]:
+        """The same for lines some of which show no step, where `counting` says which of them are a step each;
+        and which stand for their epoch. Each of shape [n]."""
+        steps, by_epoch = np.empty(len(counting), np.int64), np.zeros(len(counting), np.bool_)
+        for at, (position, counts) in enumerate(zip(positions.each(), counting.tolist(), strict=True)):
+            if position.silent and self.step is None and self.epoch is None:
+                steps[at] = NONE
+            elif position.step is None and (counts or self.step is None):
+                if position.epoch is not None:
+                    self.enter_epoch(position.epoch)
+                if counts:
+                    self.step = steps[at] = 0 if self.step is None else self.step + 1
+                else:
+                    steps[at], by_epoch[at] = self.epoch or 0, True
+            else:
+                steps[at] = self.place(position)[0]
+        return steps, by_epoch
+
     def count(self, epochs: Ints) -> Ints:
-        """The steps of lines in order that show epochs and are a step each. Shape [n]."""
+        """The steps of lines in order that are a step each, whether they show epochs or not. Shape [n]."""
         for at in np.flatnonzero(np.concatenate(([True], epochs[1:] != epochs[:-1]))).tolist():
-            self.enter_epoch(int(epochs[at]))
+            if epochs[at] != NONE:
+                self.enter_epoch(int(epochs[at]))
         steps: Ints = (-1 if self.step is None else self.step) + 1 + np.arange(len(epochs))
         self.step = int(steps[-1])
         return steps

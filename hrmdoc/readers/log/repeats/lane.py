@@ -72,11 +72,11 @@ def _read(cursor: Cursor, every: list[Rows], given: Given) -> bool:
     moving = [*spoken, *bars.placed]
     if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
         return False
-    steps = _moved(cursor, moving)
+    placed = _moved(cursor, moving)
     come_to = cursor.flow.step
-    for rows, here in zip(spoken, steps, strict=False):
-        given.add(rows, rows.order, here, 1)
-    bars.give(given, steps[len(spoken) :])
+    for rows, (steps, axis) in zip(spoken, placed, strict=False):
+        given.add(rows, rows.order, steps, 1, axis)
+    bars.give(given, [steps for steps, _ in placed[len(spoken) :]])
     records.give(given)
     last = max((int(rows.order[-1]) for rows in moving), default=-1)
     cursor.flow.step = int(records.steps[-1]) if np.any(records.order > last) else come_to
@@ -105,10 +105,7 @@ def _believed(cursor: Cursor, rows: Rows) -> bool:
         return True
     if not cursor.log.format(KeyValue).often(cursor.rank, plan):
         return False
-    if not silent:
-        return True
-    below = cursor.of(Below).left and len(rows.values) == 1
-    return not below and plan.shape != cursor.of(EpochLines).counting
+    return not (silent and cursor.of(Below).left and len(rows.values) == 1)
 
 
 def _positions(every: list[Rows]) -> tuple[Positions, Ints]:
@@ -128,17 +125,17 @@ def _positions(every: list[Rows]) -> tuple[Positions, Ints]:
 
 
 def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
-    """Whether every line has a step, or none has: the one that it shows, or that of a line before it."""
-    if any(_of_epoch(rows) for rows in every):
-        counting = cursor.of(EpochLines).counting
-        alone = cursor.flow.step is not None and not len(others)
-        return alone and all(_counts(rows, counting) for rows in every)
-    silent = [rows for rows in every if rows.placed.step is None]
-    if not silent:
+    """Whether the place of every line can be told: it has a step, or one that a line before it showed, or
+    lines of its epoch count the steps, or stand for it."""
+    stepless = [rows for rows in every if rows.placed.step is None]
+    if not stepless:
         return True
     if len(others):
         return False
-    return cursor.flow.step is not None or (cursor.flow.epoch is None and _steps_first(every, silent))
+    if not any(map(_of_epoch, stepless)) and cursor.flow.epoch is None and _steps_first(every, stepless):
+        return True
+    lines = cursor.of(EpochLines)
+    return cursor.flow.step is not None or all(lines.often(_shape(rows)) for rows in stepless)
 
 
 def _steps_first(every: list[Rows], silent: list[Rows]) -> bool:
@@ -154,25 +151,32 @@ def _of_epoch(rows: Rows) -> bool:
     return rows.placed.step is None and rows.placed.epoch is not None
 
 
-def _counts(rows: Rows, counting: tuple[str, ...] | None) -> bool:
-    """Whether lines of an epoch count the steps."""
-    return _of_epoch(rows) and isinstance(rows.many, Measured) and rows.many.plan.shape == counting
+def _shape(rows: Rows) -> tuple[str, ...]:
+    assert isinstance(rows.many, Measured)
+    return rows.many.plan.shape
 
 
-def _moved(cursor: Cursor, every: list[Rows]) -> list[Ints]:
-    """The steps of lines, by group; the log has come to that of the last one."""
+def _moved(cursor: Cursor, every: list[Rows]) -> list[tuple[Ints, Axis]]:
+    """The steps of lines, by group, and what they count; the log has come to that of the last one."""
     if not every:
         return []
     flow, (positions, sort) = cursor.flow, _positions(every)
-    if _of_epoch(every[0]):
+    counting, epochs = cursor.of(EpochLines).counting, np.zeros(len(sort), np.bool_)
+    counts = [rows.placed.step is None and _shape(rows) == counting for rows in every]
+    if all(counts) and flow.step is not None:
         steps = flow.count(positions.epoch)
+    elif any(counts) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None):
+        own = joined(np.full(len(rows), of) for rows, of in zip(every, counts, strict=True))
+        steps, epochs = flow.place_each(positions, own[sort])
     elif flow.step is None and flow.epoch is None and (positions.step == NONE).all():
         steps = positions.step
     else:
         steps = flow.place_all(positions)
-    back = np.empty(len(sort), np.int64)
-    back[sort] = steps
-    return np.split(back, np.cumsum([len(rows) for rows in every])[:-1])
+    back, of_epoch = np.empty(len(sort), np.int64), np.empty(len(sort), np.bool_)
+    back[sort], of_epoch[sort] = steps, epochs
+    starts = np.cumsum([0, *map(len, every)])[:-1]
+    axes: list[Axis] = ["epoch" if of_epoch[start] else "step" for start in starts]
+    return list(zip(np.split(back, starts[1:]), axes, strict=True))
 
 
 def _tell(cursor: Cursor, rows: Rows) -> None:

@@ -27,6 +27,10 @@ class EpochLines(State):
     first: dict[Shape, Placed | None] = field(default_factory=dict)
     counting: Shape | None = None
 
+    def often(self, shape: Shape) -> bool:
+        """Whether lines of a shape came before and wait no more."""
+        return shape == self.counting or self.first.get(shape, ()) is None
+
     def place(self, flow: Flow, shape: Shape, epoch: int | None, values: Values, mark: Mark) -> list[Placed]:
         """Where the values belong, and those that waited for this line."""
         if epoch is not None:
