@@ -105,8 +105,9 @@ class Columns:
             values += digit if place <= least else np.where(sizes >= place, digit, 0)
         return values, sizes
 
-    def floats(self, form: Form) -> tuple[Floats, Bools]:
-        """The numbers of a form, and which of them are exact; each of shape [lines]."""
+    def floats(self, form: Form) -> Floats:
+        """The numbers of a form, shape [lines]; those of more digits than a float holds exactly are read one
+        by one."""
         mantissa, digits = self._run(form.whole)
         part, places = self._run(form.part)
         power, figures = self._run(form.power)
@@ -121,7 +122,22 @@ class Columns:
             values /= scale
         else:
             values = np.where(exponent < 0, values / scale, values * scale)
-        return (-values if form.sign == "-" else values), exact
+        if not exact.all():
+            values[~exact] = self._one_by_one(form, np.flatnonzero(~exact))
+        return -values if form.sign == "-" else values
+
+    def _one_by_one(self, form: Form, lines: Ints) -> list[float]:
+        """The numbers of some lines without their signs, from their text."""
+        runs = [run for run in (form.whole, form.part, form.power) if run is not None]
+        point = int(form.whole is None)
+        starts, ends = (
+            self._starts[self._base[lines] + runs[0]] - point,
+            self._ends[self._base[lines] + runs[-1]],
+        )
+        raw = self._raw
+        return [
+            float(raw[start:end].tobytes()) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
 
     def _run(self, run: int | None) -> tuple[Ints, Ints]:
         if run is None:

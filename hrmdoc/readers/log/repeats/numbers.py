@@ -87,9 +87,7 @@ class Numbers:
         form = self._forms[place]
         if isinstance(form, float):
             return np.full(self.count, form)
-        values, exact = self._columns.floats(form)
-        self.exact &= exact
-        return values
+        return self._columns.floats(form)
 
     def whole(self, place: int) -> Ints | None:
         """The same as integers; None where they are written otherwise."""
