@@ -72,9 +72,10 @@ class Below(State):
 
 
 class Measured(Many, frozen=True):
-    """Lines of one plan."""
+    """Lines of one plan; `alarming`: a word among their numbers is believed at once."""
 
     plan: Plan
+    alarming: bool = False
 
 
 class KeyValue(Format):
@@ -116,7 +117,10 @@ class KeyValue(Format):
         if spans is None:
             return None
         free = gaps_of(text, spans) if plan.free and plainer(text) == text else []
-        return Again(partial(self._read, plan), spans, free, many=Measured(plan))
+        values = values_of(plan, numbers)
+        words = not all(math.isfinite(value) for _, value in values)
+        alarming = words and _alarming(values, text)
+        return Again(partial(self._read, plan), spans, free, words, Measured(plan, alarming))
 
     def often(self, rank: int | None, plan: Plan) -> bool:
         """Whether lines of a plan have come often enough to be believed."""

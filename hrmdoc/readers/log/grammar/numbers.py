@@ -29,7 +29,9 @@ _NUMBER_OR_WORD = patterns.lazy(
     re.IGNORECASE,
 )
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
-_PLAIN = patterns.lazy(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
+_PLAIN_OR_WORD = patterns.lazy(
+    r"[-+]?(?:(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|(?:nan|inf(?:inity)?)(?:\.0)?)", re.IGNORECASE
+)
 _GROUP = patterns.lazy(r",(?:\d|\Z)")
 _MAY_GO_ON = frozenset("0123456789.eE")
 
@@ -47,11 +49,12 @@ def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
     """Where the numbers of a text stand; None where other digits in their places might be cut in another way.
 
     A number of digits alone, which nothing before or after it could belong to, is one number however many
-    digits it has. A sign before or behind it that is not its own stays so: what parts them are no digits.
+    digits it has; a NaN is one whatever the others are. A sign before or behind it that is not its own stays
+    so: what parts them are no digits.
     """
     parts = split_numbers(text)
     gaps = parts[::2]
-    if parts[1::2] != numbers or not all(map(_PLAIN.fullmatch, numbers)):
+    if parts[1::2] != numbers or not all(map(_PLAIN_OR_WORD.fullmatch, numbers)):
         return None
     if any(gap.endswith(".") for gap in gaps[:-1]):
         return None

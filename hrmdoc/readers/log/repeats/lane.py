@@ -94,14 +94,16 @@ def _gives(rows: Rows) -> bool:
     """Whether lines give anything: a measure of no known kind beside no position gives nothing."""
     assert isinstance(rows.many, Measured)
     placed = rows.placed
-    return placed.step is not None or placed.epoch is not None or rows.many.plan.strong
+    return (
+        placed.step is not None or placed.epoch is not None or rows.many.plan.strong or rows.many.alarming
+    )
 
 
 def _believed(cursor: Cursor, rows: Rows) -> bool:
     """Whether such lines give their values at once, each at its place."""
     assert isinstance(rows.many, Measured)
     plan, silent = rows.many.plan, rows.placed.step is None and rows.placed.epoch is None
-    if plan.strong and not silent:
+    if rows.many.alarming if silent else plan.strong:
         return True
     if not cursor.log.format(KeyValue).often(cursor.rank, plan):
         return False

@@ -11,6 +11,8 @@ from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text.clean import ANSI
 
 _RUN = re.compile(r"[0-9]+")
+_WORD = re.compile(r"[-+]?(?:nan|inf)[a-z]*(?:\.0)?", re.IGNORECASE)
+"""A number by its word, `nan.0`, whose digit is part of it."""
 _DIGITS_MATTER = (b"restart", b"using ", b"precision", b"unsloth", b"world size")
 """Words beside which a pattern asks for certain digits: `restart_count=1`, `using bf16`, `[rank 0, ...`."""
 
@@ -20,7 +22,7 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         numbers: first and last run of each number, and how far it reaches beyond them.
-        constants: numbers without digits, such as a NaN, by their place among the numbers.
+        constants: numbers that are words, such as a NaN, by their place among the numbers.
         fixed: runs that must be the same.
         rank: the run of the rank, if any.
         clock: first and last run of the time up to the seconds, if any.
@@ -65,9 +67,10 @@ def layout_of(
     numbers, constants = [], []
     for place, (start, end) in enumerate(again.numbers):
         span = start + offset, end + offset
-        inside = runs.within(span)
+        text = cleaned[slice(*span)]
+        inside = None if _WORD.fullmatch(text) else runs.within(span)
         if inside is None:
-            constants.append((place, cleaned[slice(*span)]))
+            constants.append((place, text))
         else:
             first, last = inside
             before, behind = runs.spans[first][0] - span[0], span[1] - runs.spans[last][1]
@@ -128,7 +131,11 @@ class _Runs(Struct, frozen=True):
 
     def fixed(self, message: Message, again: Again, offset: int) -> list[int]:
         """Runs that must be the same in other lines: what has digits and is neither number nor free."""
-        open_spans = [(start + offset, end + offset) for start, end in (*again.numbers, *again.free)]
+        open_spans = [
+            (start + offset, end + offset)
+            for start, end in (*again.numbers, *again.free)
+            if not _WORD.fullmatch(message.rest, start, end)
+        ]
         return [
             at
             for at, run in enumerate(self.spans)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import NONE
+from hrmdoc.readers.log.grammar.values import number
 from hrmdoc.readers.log.grammar.words import RESTARTS
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Floats, Form, Ints, form_of
 from hrmdoc.readers.log.repeats.layout import Layout
@@ -33,7 +34,7 @@ def forms_of(line: bytes, runs: list[tuple[int, int]], layout: Layout) -> list[F
         forms.append(form)
     for place, text in layout.constants:
         try:
-            forms.insert(place, float(text))
+            forms.insert(place, number(text))
         except ValueError:
             return None
     return forms
@@ -81,6 +82,10 @@ class Numbers:
 
     def __len__(self) -> int:
         return len(self._forms)
+
+    def constant(self, place: int) -> bool:
+        """Whether the number in a place is the same word on all lines."""
+        return isinstance(self._forms[place], float)
 
     def floats(self, place: int) -> Floats:
         """The numbers in a place."""

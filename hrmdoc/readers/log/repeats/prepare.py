@@ -37,9 +37,10 @@ def _measured(many: Measured, rows: Rows, numbers: Numbers) -> bool:
     if plan.split in EVALUATIONS and placed.total is not None and placed.restarts:
         return False
     rows.values = _values(plan, numbers)
-    if placed.step is None:
-        for _, values in rows.values:
-            numbers.exact &= np.isfinite(values)
+    if placed.step is None and placed.epoch is None:
+        for measure, (_, values) in zip(plan.measures, rows.values, strict=True):
+            if not numbers.constant(measure.at):
+                numbers.exact &= np.isfinite(values)
     return True
 
 
