@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from hrmdoc.readers.log import moments, statements, summaries
 from hrmdoc.readers.log.formats import formats
-from hrmdoc.readers.log.formats.base import Again, Format, Reading
+from hrmdoc.readers.log.formats.base import Again, Format, Reading, Silent
 from hrmdoc.readers.log.glued import records_in
+from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
@@ -51,6 +52,12 @@ class _Config(State):
     def open(self) -> bool:
         """Whether the next line may."""
         return self.left > 0
+
+
+def _pass_over(cursor: Cursor, numbers: list[str], line: Line) -> Reading | None:
+    """A line that gives nothing."""
+    del cursor, numbers, line
+    return None
 
 
 class _Formats:
@@ -107,6 +114,16 @@ class Dispatcher:
         stated = self.log.facts.stated
         outcome = self._message(line, cursor)
         return outcome if self.log.facts.stated == stated or outcome.something else _SOMETHING
+
+    def silent(self, line: Line, cursor: Cursor) -> Again | None:
+        """How lines are passed over that differ in their numbers alone from one that gave nothing; None where
+        each needs a look of its own."""
+        text = line.text
+        glued = max(text.count("["), text.count("poch")) > 1
+        if glued or not all(format_.passes(line, cursor) for format_ in self._formats):
+            return None
+        spans = spans_of(text, split_numbers(text)[1::2])
+        return Again(_pass_over, [], spans or [], many=Silent())
 
     def close(self, cursor: Cursor) -> None:
         """No more lines come of a rank."""

@@ -278,6 +278,8 @@ class TextSession:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
         elif not outcome.something and facts.stated == stated and self._repeats(raw, kinds):
             self._shapes.nothing[shape.number] = kinds
+        elif not outcome.something and facts.stated == stated and cursor.mode == mode and shape.is_due():
+            self._pass_over(shape, raw, message, line, cursor)
 
     def _rank_of(self, message: Message) -> int | None:
         """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""
@@ -304,6 +306,12 @@ class TextSession:
         found = layout_of(raw, text, message, recipe.again)
         if found is not None:
             shape.learn(*found, recipe)
+
+    def _pass_over(self, shape: Shape, raw: bytes, message: Message, line: Line, cursor: Cursor) -> None:
+        """Lines like this one, which gave nothing, may be passed over."""
+        again = self._dispatcher.silent(line, cursor)
+        if again is not None:
+            self._learn(shape, raw, line.whole, message, Recipe(again, cursor.mode))
 
     @staticmethod
     def _repeats(raw: bytes, kinds: int) -> bool:

@@ -36,6 +36,10 @@ class Many(Struct, frozen=True):
     reads by column is of a class derived from this."""
 
 
+class Silent(Many, frozen=True):
+    """Lines that give nothing."""
+
+
 class Again(Struct):
     """How to read the next line that differs from this one in nothing but digits.
 
@@ -128,6 +132,13 @@ class Format:
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """What the line gives; None when it is not of this format."""
         raise NotImplementedError
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """Whether a line that gave nothing, and all that differ from it in the digits of their numbers alone,
+        are none of this format and change nothing of what it knows: they need not be shown to it. Asked
+        where nothing is open, and kept as long as the mode is the same."""
+        del line, cursor
+        return False
 
     def missed(self, line: Line, cursor: Cursor) -> None:
         """A line about metrics that no format understood: it may head what follows, or end what is open."""

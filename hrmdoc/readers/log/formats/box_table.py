@@ -78,6 +78,11 @@ class BoxTable(Format):
             self.log.leave_out("rows of too long a box", line.mark)
         return Reading()
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that is no row."""
+        del cursor
+        return not line.text.startswith("|")
+
     @staticmethod
     def _end(cursor: Cursor, box: _Box, line: Line) -> Reading:
         """The rows become points where an edge ends them; the line is for others to look at all the same."""

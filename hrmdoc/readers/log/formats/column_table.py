@@ -70,6 +70,10 @@ class ColumnTable(Format):
         self._nameless(cursor, line.text)
         return self._row(line.text, line.mark, cursor)
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that is no row below the columns named last, nor of YOLO's where none were named."""
+        return "G " not in line.text and self.never_in(line.text, cursor)
+
     def under_bar(self, desc: str, full: bool, line: Line, cursor: Cursor) -> Reading | None:
         """A header or a row that stands before a progress bar, as Ultralytics draws it; a row counts when the
         bar is full."""
@@ -131,6 +135,11 @@ class TableHeader(Format):
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """Names of columns."""
         return Reading() if _header(line.text, cursor) else None
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that neither frames nor a meter begin: of others, no number is part of a name."""
+        del cursor
+        return line.text.lstrip()[:1] not in ("|", "┃", "│", "║", "[")
 
 
 def _header(text: str, cursor: Cursor) -> bool:

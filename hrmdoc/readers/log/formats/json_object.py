@@ -28,6 +28,7 @@ _LINE = patterns.lazy(
 )
 _SIGNS = patterns.lazy(r"""(?:"[^"\n]{0,400}"|'[^'\n]{0,400}')|([{}\[\]])""")
 _MAY_OPEN = ("{", "[", " ", "\t", '"', "'")
+_ENDS = (",", "{", "[")
 _MOST_LINES = 1000
 _DEEPEST = 32
 
@@ -74,6 +75,11 @@ class JsonObject(Format):
                 self.log.format(PythonDict).record(cursor, mapping, mark, reading)
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that begins or ends otherwise than the first line of a mapping."""
+        del cursor
+        return not (line.text[:1] in _MAY_OPEN and line.text.rstrip().endswith(_ENDS))
+
     def _take(self, parts: list[Part], line: Line) -> list[tuple[Mapping, Mark]] | None:
         """The records that a line ends; None when it is no part of a mapping, which then has ended, too."""
         text, mark = line.text, line.mark
@@ -105,7 +111,7 @@ class JsonObject(Format):
 
 def _begins(text: str) -> bool:
     """Whether a line may be the first that is seen of such a mapping."""
-    return text.rstrip().endswith((",", "{", "[")) and _FIRST.match(text) is not None
+    return text.rstrip().endswith(_ENDS) and _FIRST.match(text) is not None
 
 
 def _ended(parts: list[Part]) -> tuple[Mapping, Mark] | None:

@@ -19,6 +19,7 @@ _FILL = patterns.lazy(r"[━╸╺]+|\[[=>.]{2,}\]")
 _TOTAL = patterns.lazy(r"\s*\d+/(\d+) \[")
 _DRAWN = patterns.lazy(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
 _ALONE = patterns.lazy(r"\s*(\d+)/(\d+)(?= )")
+_BEGINS = ("[", "━", "╸", "╺")
 _MOST_DRAWN = 10_000
 
 
@@ -51,6 +52,12 @@ class KerasBar(Format):
         if known and values and batch < total and line.text.endswith(rest):
             reading.again = self._again(line.text, rest, *known)
         return reading
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that begins with no number, nor with a bar."""
+        del cursor
+        first = line.text.lstrip()[:1]
+        return "/" not in line.text or not (first.isdigit() or first in _BEGINS)
 
     def _again(self, text: str, rest: str, plan: Plan, numbers: list[str]) -> Again | None:
         """How redraws in the middle of an epoch are read that differ in their numbers alone."""

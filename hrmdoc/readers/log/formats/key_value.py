@@ -111,6 +111,19 @@ class KeyValue(Format):
             reading.again = self._again(plan, text, numbers)
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One of no measure, or of some that are no measures of a training and stand at no position."""
+        text = line.text
+        if self._decimals.wanted or line.logger == "metric" or text.rstrip().endswith(_HEADING_ENDS):
+            return False
+        known = self.log.plans.read(text, _split_before(line, text) or cursor.of(Below).heading)
+        if known is None:
+            return len(split_numbers(text)) == 1
+        plan, numbers = known
+        if plan.bare or plan.numbered or plainer(text) != text or spans_of(text, numbers) is None:
+            return False
+        return not plan.measures or not plan.leading or not (plan.strong or plan.counters)
+
     def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
         """How lines of other numbers are read."""
         spans = spans_of(text, numbers)

@@ -42,3 +42,10 @@ class LightGBM(Format):
             flow.step = step
             reading.add(values, step, "step", line.mark)
         return reading
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that begins with no round."""
+        del cursor
+        return not line.text.startswith("[") or not line.text[1:].lstrip("0123456789").startswith(
+            ("]\t", "] ")
+        )

@@ -32,3 +32,8 @@ class LossScale(Format):
         values = [("loss_scale", float(found.group(2) or found.group(1))), ("skipped_step", 1.0)]
         reading.add(values, cursor.flow.step, "step", line.mark)
         return reading
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that reports no trouble."""
+        del cursor
+        return not line.kinds & TROUBLE

@@ -62,6 +62,11 @@ class NumberColumn(Format):
             self.log.leave_out("values of too long a column", line.mark)
         return Reading()
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that opened no column."""
+        del line
+        return not cursor.of(_Column).open
+
     def missed(self, line: Line, cursor: Cursor) -> None:
         """A line that holds no number and names one measure: others may follow below it."""
         text = line.text

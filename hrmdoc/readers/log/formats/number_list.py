@@ -20,6 +20,7 @@ _OPENS = patterns.lazy(
     r"[:=]\s{0,4}(?:[\w.]{1,12}\()?\[\s{0,4}(?:(?:tensor|(?:np\.)?float\d\d)\()?[-+.\dnNiI][\w.+-]{0,30}\)?[,\s]"
 )
 """Two elements at least: `Epoch: [3][10/50]` is no list."""
+_MAY_OPEN = patterns.lazy(r"[:=]\s*(?:[\w.]{1,400}\()?\[")
 _WRAPPED = patterns.lazy(r"(?:tensor|(?:np\.)?float\d\d)\(([^()]{1,40})\)")
 _PLURALS = frozenset({"accs", "ppls", "perplexities"})
 
@@ -45,6 +46,11 @@ class NumberList(Format):
             self._curves.keep(name, values[:MOST], line.mark)
             taken = taken or len(values) >= FEWEST or plain(name).endswith("s")
         return Reading() if taken else None
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One without a list."""
+        del cursor
+        return "[" not in line.text or not _MAY_OPEN.search(line.text)
 
     def finish(self) -> Reading | None:
         """The lists that are curves."""

@@ -71,6 +71,11 @@ class PythonDict(Format):
             reading.left = "facts"
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One without a mapping."""
+        del cursor
+        return not any(opens in line.text for opens in _OPENS)
+
     def close(self, cursor: Cursor) -> Reading | None:
         """Records that no redraw followed."""
         reading = Reading()

@@ -66,6 +66,11 @@ class RayTune(Format):
             reports.report = Report(trial, line.mark)
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One that heads no report."""
+        del cursor
+        return not line.text.startswith("Result for ")
+
     def close(self, cursor: Cursor) -> Reading | None:
         """The log ended with a report."""
         reading = Reading()

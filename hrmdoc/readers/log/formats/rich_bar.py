@@ -63,6 +63,11 @@ class RichBar(Format):
         frame.lines.append(text[found.end() :].strip())
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One without a bar."""
+        del cursor
+        return "━" not in line.text
+
     def close(self, cursor: Cursor) -> Reading | None:
         """The last frame; where it was the only one, what keeps the others."""
         reading, frame = Reading(), cursor.of(_Frame)

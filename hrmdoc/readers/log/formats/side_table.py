@@ -66,3 +66,8 @@ class SideTable(Format):
         ]
         reading.add(values, *cursor.place(), line.mark)
         return reading
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One of a single cell."""
+        del cursor
+        return "|" not in line.text

@@ -82,6 +82,11 @@ class TqdmBar(Format):
                 reading.again = self._again(bar, drawn, numbers)
         return reading
 
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One without a bar."""
+        del cursor
+        return not line.kinds & BAR
+
     def close(self, cursor: Cursor) -> Reading | None:
         """The last redraw of all."""
         reading = Reading()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hrmdoc.readers.log.formats.base import Many
+from hrmdoc.readers.log.formats.base import Many, Silent
 from hrmdoc.readers.log.formats.keras_bar import EpochRedraws
 from hrmdoc.readers.log.formats.key_value import Below, KeyValue, Measured
 from hrmdoc.readers.log.formats.python_dict import Mappings
@@ -53,6 +53,9 @@ class Given:
 def read_many(cursor: Cursor, every: list[Rows]) -> bool:
     """Reads lines of one rank, in whatever order their groups stand; False where they must be read one by
     one, and nothing has happened."""
+    every = [rows for rows in every if not isinstance(rows.many, Silent)]
+    if not every:
+        return True
     given, drawn = Given(cursor.rank), _of(every, EpochRedraws)
     if not drawn:
         done = _read(cursor, every, given)
@@ -94,9 +97,7 @@ def _gives(rows: Rows) -> bool:
     """Whether lines give anything: a measure of no known kind beside no position gives nothing."""
     assert isinstance(rows.many, Measured)
     placed = rows.placed
-    return (
-        placed.step is not None or placed.epoch is not None or rows.many.plan.strong or rows.many.alarming
-    )
+    return placed.step is not None or placed.epoch is not None or rows.many.plan.strong or rows.many.alarming
 
 
 def _believed(cursor: Cursor, rows: Rows) -> bool:

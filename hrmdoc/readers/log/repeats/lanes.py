@@ -6,12 +6,14 @@ the rank that is read alone, or the end of the stretch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
 
+from hrmdoc.readers.log.formats.base import Silent
 from hrmdoc.readers.log.formats.key_value import Measured
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Ints
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from hrmdoc.readers.log.lines.clocks import Clocks
     from hrmdoc.readers.log.lines.stream import Block
+    from hrmdoc.readers.log.repeats.layout import Layout
 
 _FEW = 4
 """Lines of one shape, or of one lane, that are as soon read one by one."""
@@ -127,26 +130,17 @@ class Lanes:
 
     def _alike(self, shape: Shape, recipe: Recipe, rows: Ints, base: Ints) -> Ints:
         """The same for lines that are read alike."""
-        many, layout = recipe.again.many, shape.layout
-        outlines, block = self._outlines, self._block
+        many, layout, outlines = recipe.again.many, shape.layout, self._outlines
         if many is None or layout is None or len(rows) < _FEW:
             return rows
-        runs = max([0, *(last + 1 for _, last, _, _ in layout.numbers)])
-        own = slice(int(base[0]), int(base[0]) + runs)
-        bounds = list(zip(outlines.starts[own].tolist(), outlines.ends[own].tolist(), strict=True))
-        forms = forms_of(block.data, bounds, layout)
-        if forms is None:
-            return rows
         columns = Columns(outlines.raw, outlines.starts, outlines.ends, base)
-        numbers = Numbers(columns, forms, len(rows))
-        times, exact = columns.times(layout, rows, self._clocks, outlines.piece)
-        lines = block.first + (rows if block.feeds is None else block.feeds[rows])
-        every = Rows(many, rows, SUB * (self._above + rows), lines, times)
-        if layout.text is not None:
-            every.texts = np.array(list(outlines.texts(base, rows, layout)), np.object_)
-        if not prepare(every, numbers):
+        lines = self._block.first + (rows if self._block.feeds is None else self._block.feeds[rows])
+        every = Rows(many, rows, SUB * (self._above + rows), lines, np.full(len(rows), math.nan))
+        fit: Bools | None = np.ones(len(rows), np.bool_)
+        if not isinstance(many, Silent):
+            fit = self._filled(every, columns, layout, base)
+        if fit is None:
             return rows
-        fit = numbers.exact & exact
         ranks = None
         if layout.rank is not None:
             ranks, digits = columns.whole(layout.rank)
@@ -158,6 +152,22 @@ class Lanes:
                 self._lanes[rank].every.append(every.of(chosen))
         shape.used += int(np.count_nonzero(fit))
         return rows[~fit]
+
+    def _filled(self, every: Rows, columns: Columns, layout: Layout, base: Ints) -> Bools | None:
+        """Fills in what the reader of such lines asks for, and says of which lines it is known; None where
+        they cannot be read at once."""
+        outlines, rows = self._outlines, every.rows
+        runs = max([0, *(last + 1 for _, last, _, _ in layout.numbers)])
+        own = slice(int(base[0]), int(base[0]) + runs)
+        bounds = list(zip(outlines.starts[own].tolist(), outlines.ends[own].tolist(), strict=True))
+        forms = forms_of(self._block.data, bounds, layout)
+        if forms is None:
+            return None
+        numbers = Numbers(columns, forms, len(rows))
+        every.times, exact = columns.times(layout, rows, self._clocks, outlines.piece)
+        if layout.text is not None:
+            every.texts = np.array(list(outlines.texts(base, rows, layout)), np.object_)
+        return numbers.exact & exact if prepare(every, numbers) else None
 
     def _fits(self, rank: int | None, recipe: Recipe, every: Rows) -> Bools:
         """Which lines of a rank state nothing new of the run."""

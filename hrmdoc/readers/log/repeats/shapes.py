@@ -58,12 +58,14 @@ class Shape(Struct):
 
     Attributes:
         used: how many lines were read by a recipe.
+        silent: how many others gave nothing since one was learned that did not.
     """
 
     number: int
     layout: Layout | None = None
     layouts: int = 0
     used: int = 0
+    silent: int = 0
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
 
     def learn(self, layout: Layout, key: tuple[str, ...], recipe: Recipe) -> None:
@@ -75,6 +77,13 @@ class Shape(Struct):
         if len(self.recipes) >= _MOST_RECIPES:
             self.recipes.clear()
         self.recipes[key] = recipe
+        self.silent = 1
+
+    def is_due(self) -> bool:
+        """Whether it is worth asking, of one more line that gave nothing, if its like may be passed over: of
+        the second one, and where that is in vain, the longer the less often."""
+        self.silent += 1
+        return self.silent > 1 and self.silent & (self.silent - 1) == 0
 
     @property
     def learns(self) -> bool:
