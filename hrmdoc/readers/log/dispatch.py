@@ -67,16 +67,18 @@ class _Formats:
     def __init__(self, known: list[Format]) -> None:
         self._known = known
 
-    def parse(self, log: Log, line: Line, cursor: Cursor) -> Reading | None:
-        """The reading of the first format that takes the line."""
-        measures: bool | None = None  # known until another format has looked at the line
+    def parse(self, log: Log, line: Line, cursor: Cursor, *, opened: bool) -> Reading | None:
+        """The reading of the first format that takes the line; `opened`: something of several lines is."""
+        text, kinds = line.text, line.kinds
         for place, format_ in enumerate(self._known):
-            asked = format_.KINDS
-            if not (line.kinds & asked or asked == ANYTHING):
-                measures = cursor.measures if measures is None else measures
-                if not (measures and asked & METRIC):
-                    continue
-            reading, measures = format_.parse(line, cursor), None
+            asked, marks = format_.KINDS, format_.MARKS
+            if not (kinds & asked or asked == ANYTHING) and not (
+                opened and asked & METRIC and cursor.measures
+            ):
+                continue
+            if marks is not None and not opened and not any(map(text.__contains__, marks)):
+                continue
+            reading = format_.parse(line, cursor)
             if reading is None:
                 continue
             if reading.left == "line":
@@ -102,6 +104,7 @@ class Dispatcher:
         self._optimizer = False
         self._tracebacks = TracebackReader(log.sink)
         known = self._formats = [kind(log) for kind in formats()]
+        self._heeding = [format_ for format_ in known if type(format_).missed is not Format.missed]
         log.formats.update({type(format_): format_ for format_ in known})
         self._early = _Formats([format_ for format_ in known if format_.ORDER < _EARLY])
         self._metrics = _Formats([format_ for format_ in known if format_.ORDER >= _EARLY])
@@ -170,13 +173,13 @@ class Dispatcher:
             return _SOMETHING
         found = self._of(self._metrics, line, cursor)
         if found is None:
-            for format_ in self._formats:
+            for format_ in self._heeding:
                 format_.missed(line, cursor)
         return found
 
     def _of(self, formats_: _Formats, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line of one of these formats."""
-        reading = formats_.parse(self.log, line, cursor)
+        reading = formats_.parse(self.log, line, cursor, opened=cursor.open)
         if reading is None:
             return None
         reading.give(self.log.sink)

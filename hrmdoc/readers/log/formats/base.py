@@ -121,10 +121,12 @@ class Format:
     Attributes:
         ORDER: formats with a lower one are asked first; among equals the one that understood a line last.
         KINDS: what a line must be about, see `scan`, unless something of several lines is open.
+        MARKS: of which a line must hold one where nothing is open; None for formats that look at every line.
     """
 
     ORDER: ClassVar[int] = 50
     KINDS: ClassVar[int] = METRIC
+    MARKS: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, log: Log) -> None:
         self.log = log

@@ -65,6 +65,7 @@ class BoxTable(Format):
     """A box ends with its lower edge."""
 
     ORDER: ClassVar[int] = 45
+    MARKS: ClassVar[tuple[str, ...]] = ("|",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A row, under the section above it, or the edge."""

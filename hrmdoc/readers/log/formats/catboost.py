@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import number
@@ -27,6 +28,8 @@ class _Best(State):
 class CatBoost(Format):
     """CatBoost does not say what it measures, but which value was the best: so it is a loss or a score."""
 
+    MARKS: ClassVar[tuple[str, ...]] = (": ",)
+
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """One iteration. A score that is dear to compute (AUC) is left out for the data that are learned
         from."""
@@ -45,7 +48,7 @@ class CatBoost(Format):
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One without the time that all took."""
         del cursor
-        return "total: " not in line.text
+        return "total: " not in line.text.lower()
 
 
 def _kind(state: _Best, learn: str | None, test: str | None, best: str | None) -> str:

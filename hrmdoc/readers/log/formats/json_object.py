@@ -58,6 +58,7 @@ class JsonObject(Format):
     """Configs are no records: these show their place, or results once the run has begun."""
 
     ORDER: ClassVar[int] = 20
+    MARKS: ClassVar[tuple[str, ...]] = _ENDS
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A line of such a mapping; the last one gives its record."""

@@ -4,6 +4,7 @@ redraw."""
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 from msgspec import field
 
@@ -39,6 +40,8 @@ class EpochRedraws(Many, frozen=True):
 
 class KerasBar(Format):
     """The lines of such bars; a heading such as `Epoch 1/9` names the epoch."""
+
+    MARKS: ClassVar[tuple[str, ...]] = ("/",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """One redraw of a bar."""

@@ -7,6 +7,7 @@ LightGBM writes `[9]<TAB>train's auc: 0.91<TAB>valid's auc: 0.87`, XGBoost
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import number
@@ -25,6 +26,8 @@ _CELLS = patterns.lazy(r"\t| {2,}| (?=[\w.@-]{1,60}'s |[A-Za-z][\w.]{0,40}-[\w.@
 
 class LightGBM(Format):
     """One line a round of boosting, with the values of all data sets."""
+
+    MARKS: ClassVar[tuple[str, ...]] = ("[",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """An evaluation. One of an earlier round is the best one shown again, and no new point."""

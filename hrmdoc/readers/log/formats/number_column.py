@@ -42,6 +42,7 @@ class NumberColumn(Format):
 
     ORDER: ClassVar[int] = 0
     KINDS: ClassVar[int] = ANYTHING
+    MARKS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)

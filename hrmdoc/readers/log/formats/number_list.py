@@ -29,6 +29,7 @@ class NumberList(Format):
     """Few values may as well be what one step gave, unless the name is a plural."""
 
     ORDER: ClassVar[int] = 40
+    MARKS: ClassVar[tuple[str, ...]] = ("[",)
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)

@@ -49,6 +49,7 @@ class PythonDict(Format):
     """Mappings in one line, wherever on it they stand."""
 
     ORDER: ClassVar[int] = 30
+    MARKS: ClassVar[tuple[str, ...]] = _OPENS
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)

@@ -4,6 +4,7 @@ several trials in one log, the first one's are read."""
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -45,6 +46,8 @@ class _Reports(State):
 
 class RayTune(Format):
     """A report ends with the first line that is no row of it."""
+
+    MARKS: ClassVar[tuple[str, ...]] = ("Result for ",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A line of a report; indents count, so its rows are read with whatever stands before them."""

@@ -3,6 +3,8 @@ lines."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import field
 
 from hrmdoc.readers.log.formats.base import Format, Reading
@@ -41,6 +43,8 @@ class _Frame(State):
 
 class RichBar(Format):
     """Gathers the lines of one frame; the line after its last one lets it go."""
+
+    MARKS: ClassVar[tuple[str, ...]] = ("━",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A line of a frame."""

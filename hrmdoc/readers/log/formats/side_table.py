@@ -42,6 +42,7 @@ class SideTable(Format):
     """The header may be named again and again."""
 
     ORDER: ClassVar[int] = 70
+    MARKS: ClassVar[tuple[str, ...]] = ("|",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """The header, or a row."""

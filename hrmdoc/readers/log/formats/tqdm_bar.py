@@ -62,6 +62,7 @@ class TqdmBar(Format):
 
     ORDER: ClassVar[int] = 10
     KINDS: ClassVar[int] = BAR
+    MARKS: ClassVar[tuple[str, ...]] = ("%",)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """Bars on one piece; where one's description is a row or a header of a table, the table's."""

@@ -32,8 +32,8 @@ _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _PLAIN_OR_WORD = patterns.lazy(
     r"[-+]?(?:(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|(?:nan|inf(?:inity)?)(?:\.0)?)", re.IGNORECASE
 )
-_GROUP = patterns.lazy(r",(?:\d|\Z)")
-_MAY_GO_ON = frozenset("0123456789.eE")
+_MAY_GO_ON = patterns.lazy(r"\d|[,.](?:\d|\Z)|[eE][-+]?(?:\d|\Z)|\Z")
+"""What stands behind a number and might belong to one of other digits; nothing does before the next one."""
 
 
 def split_numbers(text: str) -> list[str]:
@@ -58,9 +58,7 @@ def spans_of(text: str, numbers: list[str]) -> list[tuple[int, int]] | None:
         return None
     if any(gap.endswith(".") for gap in gaps[:-1]):
         return None
-    if not all(gap and gap[0] not in _MAY_GO_ON and not _GROUP.match(gap) for gap in gaps[1:-1]):
-        return None
-    if gaps[-1] and (gaps[-1][0] in _MAY_GO_ON or _GROUP.match(f"{gaps[-1]} ")):
+    if any(map(_MAY_GO_ON.match, (*gaps[1:-1], f"{gaps[-1]} "))):
         return None
     spans, at = [], 0
     for gap, number in zip(gaps, numbers, strict=False):
