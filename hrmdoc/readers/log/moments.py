@@ -73,6 +73,8 @@ _HEADING = patterns.lazy(
 class Told(Many, frozen=True):
     """Lines that report moments of one kind."""
 
+    TAKEN: ClassVar[bool] = False
+
     kind: EventKind
 
 

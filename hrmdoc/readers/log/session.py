@@ -137,22 +137,41 @@ class TextSession:
         if self._open:
             self._follow(block, kinds, following, len(kinds))
 
-    def _follow(self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int) -> int:
-        """Reads pieces one by one, whatever they hold, as long as something open asks for them; gives the
-        first that it leaves."""
-        reach, inside = _SHORTEST, self._inside()
+    def _follow(
+        self, block: Block, kinds: NDArray[np.uint8], first: int, stop: int, outlines: Outlines | None = None
+    ) -> int:
+        """Reads pieces one by one, whatever they hold, as long as something open asks for them, by their
+        shapes where it leaves those; gives the first that it leaves."""
+        reach, inside, steady = _SHORTEST, self._inside(), self._is_steady()
         while first < stop:
             come_to = min(stop, first + reach)
-            for row, start, end, line in block.of(np.arange(first, come_to)):
+            rows = np.arange(first, come_to)
+            if steady and outlines is not None:
+                outlines.ask(rows)
+            for row, start, end, line in block.of(rows):
                 if not self._open:
                     return row
                 raw, kind = block.data[start:end], int(kinds[row])
                 if inside is not None and not kind & ~scan.METRIC and inside.take(cleaned(raw)):
                     continue
-                self._line(raw, line, kind, row)
-                inside = self._inside()
+                if outlines is None:
+                    self._line(raw, line, kind, row)
+                    inside = self._inside()
+                elif not (steady and self._again(outlines, row, line, kind)):
+                    shape = outlines.shape(row)
+                    layout = shape.layout
+                    self._line(raw, line, kind, row, shape)
+                    if layout is not shape.layout:
+                        outlines.forget(shape)
+                    inside, steady = self._inside(), self._is_steady()
             first, reach = come_to, 2 * reach
         return stop
+
+    def _is_steady(self) -> bool:
+        """Whether nothing is open, or nothing but what leaves lines of known shapes to be read as ever."""
+        return not self._open or (
+            len(self._cursors) == 1 and all(one.steady for one in self._cursors.values())
+        )
 
     def _inside(self) -> State | None:
         """What the next line without a prefix goes on with, where that is one thing alone."""
@@ -176,7 +195,7 @@ class TextSession:
         row, count, stretches = 0, len(kinds), 0
         while row < count:
             if self._open:
-                row = self._follow(block, kinds, row, count)
+                row = self._follow(block, kinds, row, count, outlines)
                 continue
             come_to = self._stretch(block, outlines, kinds, row, min(count, row + self._reach))
             self._reach = min(max(2 * (come_to - row), _SHORTEST), _LONGEST)
@@ -236,6 +255,8 @@ class TextSession:
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
+        if self._open and not (recipe.again.many is not None and recipe.again.many.TAKEN):
+            return False
         shape.used += 1
         self._come(row, cursor.rank)
         message = Line(text, Mark(line, time, cursor.rank))
@@ -263,6 +284,7 @@ class TextSession:
         if not raw or raw.isspace():
             return
         text, facts, was_open = cleaned(raw), self._log.facts, self._open
+        steady = shape is not None and self._is_steady()
         message = self._peeler.peel(text)
         cursor = self._cursor(self._rank_of(message), at)
         self._come(row, cursor.rank)
@@ -272,9 +294,12 @@ class TextSession:
         line = Line(message.rest, mark, kinds, message.logger, text, bool(kinds & scan.WANTED))
         outcome = self._dispatcher.read(line, cursor)
         self._open = cursor.open or (was_open and any(other.open for other in self._cursors.values()))
-        if shape is None or was_open or self._open or kinds & _SEEN_EACH:
+        if shape is None or not steady or kinds & _SEEN_EACH or not self._is_steady():
             return
-        if outcome.again is not None:
+        if was_open or self._open:
+            if outcome.again is not None and outcome.again.many is not None and outcome.again.many.TAKEN:
+                self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
+        elif outcome.again is not None:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
         elif not outcome.something and facts.stated == stated and self._repeats(raw, kinds):
             self._shapes.nothing[shape.number] = kinds

@@ -33,11 +33,19 @@ class Measured(Struct):
 
 class Many(Struct, frozen=True):
     """What one needs to know to read many lines at once that differ in nothing but digits: what `repeats`
-    reads by column is of a class derived from this."""
+    reads by column is of a class derived from this.
+
+    Attributes:
+        TAKEN: a format takes such lines; others may count for what is open around them.
+    """
+
+    TAKEN: ClassVar[bool] = True
 
 
 class Silent(Many, frozen=True):
     """Lines that give nothing."""
+
+    TAKEN: ClassVar[bool] = False
 
 
 class Again(Struct):

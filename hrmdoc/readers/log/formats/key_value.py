@@ -56,6 +56,7 @@ class Below(State):
     """
 
     MODAL: ClassVar[bool] = True
+    STEADY: ClassVar[bool] = True
 
     left: int = 0
     heading: str = ""

@@ -46,10 +46,12 @@ class State(Struct):
     Attributes:
         MEASURES: while it is open, any line may be about metrics.
         MODAL: it has a `mode`.
+        STEADY: while it is open, lines that a format takes are read as those of their shape always are.
     """
 
     MEASURES: ClassVar[bool] = True
     MODAL: ClassVar[bool] = False
+    STEADY: ClassVar[bool] = False
 
     @property
     def open(self) -> bool:
@@ -140,6 +142,11 @@ class Cursor(Struct):
         """What is open, where that is one thing alone."""
         opened = [state for state in self.opening if state.open]
         return opened[0] if len(opened) == 1 else None
+
+    @property
+    def steady(self) -> bool:
+        """Whether all that is open leaves lines of known shapes to be read as ever."""
+        return not [state for state in self.opening if state.open and not state.STEADY]
 
     @property
     def measures(self) -> bool:
