@@ -56,7 +56,7 @@ class TextSession:
         self._dispatcher = Dispatcher(self._log, self._peeler)
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
-        self._apart = 0
+        self._apart = self._rich = 0
         self._wait = 1
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
         self._coverage = Coverage()
@@ -116,12 +116,18 @@ class TextSession:
         self._above += len(block.ends)
 
     def _holds_little(self, block: Block) -> bool:
-        """Whether little in a large block is of interest, by its beginning."""
+        """Whether little in a large block is of interest, by its beginning; where much was, that of the next
+        blocks is not looked at."""
+        self._rich -= 1
+        if self._rich > 0:
+            return False
         ends = block.ends[: int(np.searchsorted(block.ends, _BEGINNING))]
         if len(block.data) < 4 * _BEGINNING or not len(ends):
             return False
         kinds = self._scanner.kinds(block.data[: int(ends[-1]) + 1], ends)
-        return 16 * int(np.count_nonzero(kinds)) < len(ends)
+        little = 16 * int(np.count_nonzero(kinds)) < len(ends)
+        self._rich = 0 if little else _APART
+        return little
 
     def _each(self, block: Block) -> None:
         """Reads the pieces that may hold anything, one by one."""

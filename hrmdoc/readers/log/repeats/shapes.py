@@ -116,19 +116,18 @@ class Outlines:
         self._clocks = clocks
         data = block.data
         raw = self.raw = np.frombuffer(data, np.uint8)
-        digit = (raw - np.uint8(48)) < 10
-        more = digit.copy()
-        more[:3] = False
-        more[3:] &= digit[2:-1] & digit[1:-2] & digit[:-3]
-        outline = np.frombuffer(data.translate(OUTLINE), np.uint8)[~more].tobytes()
+        room = shapes.room(len(raw))
+        digit = np.less(np.subtract(raw, np.uint8(48), out=room[0]), 10, out=room[1].view(np.bool_))
+        edges = np.flatnonzero(np.not_equal(digit[1:], digit[:-1], out=room[0].view(np.bool_)[1:]))
+        edges += 1
+        if len(digit) and digit[0]:
+            edges = np.concatenate(([0], edges))
+        self.starts, self.ends = edges[::2], edges[1::2]
+        outline = _outline(data, digit, room)
         if b"%|" in outline:
             outline = _DRAWN.sub(b"%||", outline)
         self._shapes = shapes
         self.number, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
-        edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
-        if len(digit) and digit[0]:
-            edges = np.concatenate(([0], edges))
-        self.starts, self.ends = edges[::2], edges[1::2]
         self._block = block
         self._text: str | None = None
         self._first: Ints | None = None
@@ -277,6 +276,20 @@ class Outlines:
         return [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
+def _outline(data: bytes, digit: NDArray[np.bool_], room: NDArray[np.uint8]) -> bytes:
+    """The outlines of all pieces of a block, in which `digit` says what is one."""
+    kept = room[0].view(np.bool_)
+    kept[:3] = False
+    np.logical_and(digit[3:], digit[2:-1], out=kept[3:])
+    kept[3:] &= digit[1:-2]
+    kept[3:] &= digit[:-3]
+    np.logical_not(kept, out=kept)
+    zeros = np.frombuffer(data.translate(OUTLINE), np.uint8)
+    if b"\0" in data:
+        return zeros[kept].tobytes()
+    return np.multiply(zeros, kept, out=room[1]).tobytes().replace(b"\0", b"")
+
+
 class Shapes:
     """All outlines that are known; forgotten all at once when they become many (prose makes one a line).
 
@@ -294,6 +307,14 @@ class Shapes:
         self.decimals: Ints = np.zeros(64, np.int64)
         self.nothing: Ints = np.full(64, -1, np.int64)
         self._known: dict[bytes, int] = {}
+        self._room: NDArray[np.uint8] = np.empty((2, 0), np.uint8)
+
+    def room(self, size: int) -> NDArray[np.uint8]:
+        """Two columns of so many bytes to work in, the same for every block: memory that is new for each
+        costs more than what is done in it."""
+        if self._room.shape[1] < size:
+            self._room = np.empty((2, size + size // 8), np.uint8)
+        return self._room[:, :size]
 
     def of(self, outlines: list[bytes]) -> tuple[Ints, list[int]]:
         """The number of the shape of each outline, and the first rows of new ones. Numbers hold until the
