@@ -144,8 +144,8 @@ class Dispatcher:
             reading.give(self.log.sink)
 
     def _message(self, line: Line, cursor: Cursor) -> Outcome:
-        kinds = line.kinds
-        if (early := self._of(self._early, line, cursor)) is not None:
+        kinds, opened = line.kinds, cursor.open
+        if (opened or kinds & (BAR | TROUBLE)) and (early := self._of(self._early, line, cursor)) is not None:
             return early
         failure = cursor.of(Failure)
         failed = kinds & TROUBLE or failure.traceback or failure.summary

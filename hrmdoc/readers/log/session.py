@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hrmdoc.readers.log.coverage import Coverage
 from hrmdoc.readers.log.dispatch import Dispatcher
+from hrmdoc.readers.log.formats.base import Silent
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
@@ -163,8 +164,9 @@ class TextSession:
                 if outlines is None:
                     self._line(raw, line, kind, row)
                     inside = self._inside()
-                elif not (steady and self._again(outlines, row, line, kind)):
-                    shape = outlines.shape(row)
+                    continue
+                shape = outlines.shape(row)
+                if not (steady and self._again(outlines, shape, row, line, kind)):
                     layout = shape.layout
                     self._line(raw, line, kind, row, shape)
                     if layout is not shape.layout:
@@ -193,8 +195,9 @@ class TextSession:
 
         def alone(row: int) -> None:
             at, start, end, line = next(block.of(np.array([row])))
-            if not self._again(outlines, at, line, int(kinds[at])):
-                self._line(block.data[start:end], line, int(kinds[at]), at, outlines.shape(at))
+            shape, kind = outlines.shape(at), int(kinds[at])
+            if not self._again(outlines, shape, at, line, kind):
+                self._line(block.data[start:end], line, kind, at, shape)
 
         rank = self._context.rank
         self._lanes = Lanes(block, outlines, self._above, self._cursors, rank, self._clocks, alone)
@@ -220,19 +223,20 @@ class TextSession:
         rows = first + np.flatnonzero(outlines.speaks(kinds, first, stop))
         rows = self._fill(lanes, rows, kinds[rows] & _SEEN_EACH != 0)
         outlines.ask(rows)
-        for row, start, end, line in block.of(rows):
-            shape, kind, known = outlines.shape(row), int(kinds[row]), facts.changed
-            if kind == self._shapes.nothing[shape.number]:
+        known = zip(outlines.number[rows].tolist(), kinds[rows].tolist(), strict=True)
+        for (row, start, end, line), (number, kind) in zip(block.of(rows), known, strict=True):
+            shape, stated = outlines.numbered(number), facts.changed
+            if kind == shape.nothing:
                 continue
             layout = shape.layout
-            if not self._again(outlines, row, line, kind):
+            if not self._again(outlines, shape, row, line, kind):
                 self._line(block.data[start:end], line, kind, row, shape)
             if layout is not shape.layout:
                 outlines.forget(shape)
                 worth = int(np.count_nonzero(outlines.number[row + 1 : stop] == shape.number)) >= _WORTH
             else:
                 worth = False
-            if not worth and not self._open and facts.changed == known and not lanes.moved():
+            if not worth and not self._open and facts.changed == stated and not lanes.moved():
                 continue
             lanes.finish(row + 1)
             return row + 1
@@ -251,19 +255,21 @@ class TextSession:
         lanes.clear()
         return rows
 
-    def _again(self, outlines: Outlines, row: int, line: int, kinds: int) -> bool:
+    def _again(self, outlines: Outlines, shape: Shape, row: int, line: int, kinds: int) -> bool:
         """Whether a piece could be read as another of its shape was."""
-        shape = outlines.shape(row)
         if not shape.recipes or kinds & _SEEN_EACH:
             return False
-        numbers, key, rank, time, text = outlines.taken(row)
+        numbers, key, rank, time, text = outlines.taken(row, shape)
         recipe = shape.recipes.get(key)
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
-        if self._open and not (recipe.again.many is not None and recipe.again.many.TAKEN):
+        many = recipe.again.many
+        if self._open and (many is None or not many.TAKEN):
             return False
         shape.used += 1
+        if isinstance(many, Silent):
+            return True
         self._come(row, cursor.rank)
         message = Line(text, Mark(line, time, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
@@ -308,7 +314,7 @@ class TextSession:
         elif outcome.again is not None:
             self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
         elif not outcome.something and facts.stated == stated and self._repeats(raw, kinds):
-            self._shapes.nothing[shape.number] = kinds
+            self._shapes.nothing[shape.number] = shape.nothing = kinds
         elif not outcome.something and facts.stated == stated and cursor.mode == mode and shape.is_due():
             self._pass_over(shape, raw, message, line, cursor)
 

@@ -192,12 +192,13 @@ class Lanes:
         lanes = self._lanes.values() if every else filter(None, [self._lanes.get(rank)])
         for lane in list(lanes):
             waiting = lane.take(row)
+            if not waiting:
+                continue
             enough = sum(map(len, waiting)) >= _FEW and lane.cursor.mode == lane.mode
             if enough and read_many(lane.cursor, waiting):
                 continue
             rows = np.sort(joined(rows.rows for rows in waiting))
-            if len(rows):
-                self._outlines.ask(rows)
+            self._outlines.ask(rows)
             for one in rows.tolist():
                 self._alone(one)
 

@@ -58,6 +58,7 @@ class Shape(Struct):
 
     Attributes:
         used: how many lines were read by a recipe.
+        nothing: as `Shapes.nothing` has it.
         silent: how many others gave nothing since one was learned that did not.
     """
 
@@ -66,6 +67,7 @@ class Shape(Struct):
     layouts: int = 0
     used: int = 0
     silent: int = 0
+    nothing: int = -1
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
 
     def learn(self, layout: Layout, key: tuple[str, ...], recipe: Recipe) -> None:
@@ -176,18 +178,20 @@ class Outlines:
         for number in np.flatnonzero(np.bincount(self.number[rows])).tolist():
             self._columns.pop(number, None)
 
-    def taken(self, row: int) -> Taken:
-        """What a piece holds; with it all others of its shape that were asked for are taken apart."""
-        number = int(self.number[row])
+    def taken(self, row: int, shape: Shape) -> Taken:
+        """What a piece of a shape holds; with it all others of that shape which were asked for are taken
+        apart."""
+        number = shape.number
         column = self._columns.get(number)
         if column is None:
             self._asked[row] = True
             rows = np.flatnonzero(self._asked & (self.number == number))
-            taken = self._column(self.shape(row), rows)
+            taken = self._column(shape, rows)
             column = self._columns[number] = dict(zip(rows.tolist(), taken, strict=True))
-        elif row not in column:
-            column[row] = self._column(self.shape(row), np.array([row]))[0]
-        return column[row]
+        found = column.get(row)
+        if found is None:
+            found = column[row] = self._column(shape, np.array([row]))[0]
+        return found
 
     def piece(self, row: int) -> bytes:
         """The bytes of a piece."""
