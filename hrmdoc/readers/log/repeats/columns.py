@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _MOST_DIGITS = 15
+_SMALL = 64
+"""Lines of which so few are as soon read from their text."""
 _POWERS = np.array([10.0**power for power in range(23)])
 _UNTOLD = -math.inf
 _TENS = np.array([10**power for power in range(19)], np.int64)
@@ -72,13 +74,13 @@ class Columns:
     """Columns of some lines of one shape.
 
     Args:
-        raw: the bytes of the block, and of which each run of digits starts and ends.
-        starts, ends: bounds of the runs, shape [runs].
+        data, raw: the bytes of the block.
+        starts, ends: where in them each run of digits starts and ends, shape [runs].
         base: number of the first run of each line, shape [lines].
     """
 
-    def __init__(self, raw: NDArray[np.uint8], starts: Ints, ends: Ints, base: Ints) -> None:
-        self._raw, self._starts, self._ends, self._base = raw, starts, ends, base
+    def __init__(self, data: bytes, raw: NDArray[np.uint8], starts: Ints, ends: Ints, base: Ints) -> None:
+        self._data, self._raw, self._starts, self._ends, self._base = data, raw, starts, ends, base
         self._known: dict[int, tuple[Ints, Ints]] = {}
 
     def whole(self, run: int) -> tuple[Ints, Ints]:
@@ -123,31 +125,21 @@ class Columns:
         else:
             values = np.where(exponent < 0, values / scale, values * scale)
         if not exact.all():
-            values[~exact] = self._one_by_one(form, np.flatnonzero(~exact))
+            values[~exact] = self._one_by_one(form, self._base[~exact])
         return -values if form.sign == "-" else values
 
-    def _one_by_one(self, form: Form, lines: Ints) -> list[float]:
-        """The numbers of some lines without their signs, from their text."""
+    def _one_by_one(self, form: Form, base: Ints) -> list[float]:
+        """The numbers of lines whose runs begin with these without their signs, from their text."""
         runs = [run for run in (form.whole, form.part, form.power) if run is not None]
-        point = int(form.whole is None)
-        starts, ends = (
-            self._starts[self._base[lines] + runs[0]] - point,
-            self._ends[self._base[lines] + runs[-1]],
-        )
-        raw = self._raw
-        return [
-            float(raw[start:end].tobytes()) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        starts, ends = self._starts[base + runs[0]] - (form.whole is None), self._ends[base + runs[-1]]
+        data = self._data
+        return [float(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def _run(self, run: int | None) -> tuple[Ints, Ints]:
         if run is None:
             nothing = np.zeros(len(self._base), np.int64)
             return nothing, nothing
         return self.whole(run)
-
-    def of(self, lines: Bools | Ints) -> Columns:
-        """The columns of some of these lines."""
-        return Columns(self._raw, self._starts, self._ends, self._base[lines])
 
     def times(
         self, layout: Layout, rows: Ints, clocks: Clocks, piece: Callable[[int], bytes]

@@ -133,7 +133,7 @@ class Lanes:
         many, layout, outlines = recipe.again.many, shape.layout, self._outlines
         if many is None or layout is None or len(rows) < _FEW:
             return rows
-        columns = Columns(outlines.raw, outlines.starts, outlines.ends, base)
+        columns = Columns(self._block.data, outlines.raw, outlines.starts, outlines.ends, base)
         lines = self._block.first + (rows if self._block.feeds is None else self._block.feeds[rows])
         every = Rows(many, rows, SUB * (self._above + rows), lines, np.full(len(rows), math.nan))
         fit: Bools | None = np.ones(len(rows), np.bool_)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,6 +40,10 @@ _FAIR_TRIAL = 64
 LONGEST = 4096
 """Bytes of a line whose outline is kept."""
 
+_FEW = 4
+"""Lines of a shape that are as soon taken apart one by one."""
+
+_RUN = patterns.lazy("[0-9]+")
 _DRAWN = patterns.lazy(rb"%\|[ #\x80-\xe3\xea-\xff]+\|")
 """What tqdm draws; no word that is looked for can stand there, nor a digit."""
 
@@ -133,7 +137,8 @@ class Outlines:
         self._block = block
         self._text: str | None = None
         self._first: Ints | None = None
-        self._asked: NDArray[np.bool_] = np.zeros(len(self.number), np.bool_)
+        self._asked: Ints = np.empty(0, np.int64)
+        self._places: dict[int, tuple[int, int]] = {}
         self._columns: dict[int, dict[int, Taken]] = {}
 
     def shape(self, row: int) -> Shape:
@@ -172,11 +177,16 @@ class Outlines:
 
     def ask(self, rows: Ints) -> None:
         """These pieces will be asked for one by one, and none that was named before."""
-        self._asked[:] = False
-        self._asked[rows] = True
-        # np.unique would load numpy.ma
-        for number in np.flatnonzero(np.bincount(self.number[rows])).tolist():
-            self._columns.pop(number, None)
+        if not len(rows):
+            self._places = {}
+            return
+        number = self.number[rows]
+        sort = np.argsort(number, kind="stable")
+        ordered, self._asked = number[sort], rows[sort]
+        edges = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))).tolist()
+        self._places = dict(zip(ordered[edges[:-1]].tolist(), pairwise(edges), strict=True))
+        for each in self._places:
+            self._columns.pop(each, None)
 
     def taken(self, row: int, shape: Shape) -> Taken:
         """What a piece of a shape holds; with it all others of that shape which were asked for are taken
@@ -184,14 +194,43 @@ class Outlines:
         number = shape.number
         column = self._columns.get(number)
         if column is None:
-            self._asked[row] = True
-            rows = np.flatnonzero(self._asked & (self.number == number))
-            taken = self._column(shape, rows)
-            column = self._columns[number] = dict(zip(rows.tolist(), taken, strict=True))
+            begin, end = self._places.get(number, (0, 0))
+            column = self._columns[number] = {}
+            if end - begin >= _FEW:
+                rows = self._asked[begin:end]
+                column.update(zip(rows.tolist(), self._column(shape, rows), strict=True))
         found = column.get(row)
         if found is None:
-            found = column[row] = self._column(shape, np.array([row]))[0]
+            found = column[row] = self._single(shape, row)
         return found
+
+    def _single(self, shape: Shape, row: int) -> Taken:
+        """What one piece holds, as `_column` has it of many."""
+        layout, piece = shape.layout, self.piece(row)
+        assert layout is not None
+        text = piece.decode("latin-1")
+        runs = [run.span() for run in _RUN.finditer(text)]
+        numbers = [
+            text[runs[first][0] - before : runs[last][1] + behind]
+            for first, last, before, behind in layout.numbers
+        ]
+        for place, constant in layout.constants:
+            numbers.insert(place, constant)
+        key = tuple([text[slice(*runs[run])] for run in layout.fixed])
+        rank = None if layout.rank is None else int(text[slice(*runs[layout.rank])])
+        time, words = math.nan, ""
+        if layout.clock is not None:
+            first, last = layout.clock
+            clock = text[runs[first][0] : runs[last][1]]
+            time = self._clocks.seconds.get(clock, math.nan)
+            if clock not in self._clocks.seconds:
+                time = self._clocks.read(clock, lambda: piece)
+            if layout.fraction is not None:
+                time = with_fraction(time, text[slice(*runs[layout.fraction])])
+        if layout.text is not None:
+            run, behind = layout.text
+            words = text[(0 if run < 0 else runs[run][1]) + behind :]
+        return Taken(numbers, key, rank, time, words)
 
     def piece(self, row: int) -> bytes:
         """The bytes of a piece."""
