@@ -109,11 +109,18 @@ class TextSession:
         for line in self._launches.lines(block):
             at = SUB * (self._above + block.row_of(line)) - 1
             self._log.sink.record(Event("launch", self._context.path, line), at)
-        if self._apart > 0 or len(block.ends) < _FEW or self._holds_little(block):
+        if self._apart > 0 or len(block.ends) < _FEW:
             self._apart -= 1
-            self._each(block)
-        else:
+            self._each(block, self._scanner.kinds(block.data, block.ends))
+        elif not self._holds_little(block):
             self._alike(block)
+        else:
+            kinds = self._scanner.kinds(block.data, block.ends)
+            if _is_little(kinds):
+                self._apart -= 1
+                self._each(block, kinds)
+            else:
+                self._alike(block)
         self._above += len(block.ends)
 
     def _holds_little(self, block: Block) -> bool:
@@ -126,14 +133,13 @@ class TextSession:
         if len(block.data) < 4 * _BEGINNING or not len(ends):
             return False
         kinds = self._scanner.kinds(block.data[: int(ends[-1]) + 1], ends)
-        little = 16 * int(np.count_nonzero(kinds)) < len(ends)
+        little = _is_little(kinds)
         self._rich = 0 if little else _APART
         return little
 
-    def _each(self, block: Block) -> None:
+    def _each(self, block: Block, kinds: NDArray[np.uint8]) -> None:
         """Reads the pieces that may hold anything, one by one."""
         self._coverage.see(block)
-        kinds = self._scanner.kinds(block.data, block.ends)
         kinds[self._scanner.asked(block.data, block.ends)] |= scan.WANTED
         following = 0
         for row, start, end, line in block.of(np.flatnonzero(kinds)):
@@ -212,7 +218,7 @@ class TextSession:
         self._lanes = None
         unlike = 2 * len(outlines.new) > count or 8 * stretches > count
         self._wait = min(2 * self._wait, _APART) if unlike else 1
-        self._apart = self._wait if self._wait > 1 else 0
+        self._apart = max(0, self._wait - 2)  # one such block, as a model that is printed, tells little
 
     def _stretch(
         self, block: Block, outlines: Outlines, kinds: NDArray[np.uint8], first: int, stop: int
@@ -365,3 +371,8 @@ class TextSession:
                 rank = self._context.rank
             cursor = self._cursors.setdefault(rank, Cursor(self._log, rank=rank))
         return cursor
+
+
+def _is_little(kinds: NDArray[np.uint8]) -> bool:
+    """Whether few of some pieces are of interest."""
+    return 16 * int(np.count_nonzero(kinds)) < len(kinds)

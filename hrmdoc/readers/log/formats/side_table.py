@@ -69,6 +69,6 @@ class SideTable(Format):
         return reading
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
-        """One of a single cell."""
+        """One of one cell, or of more than a row has."""
         del cursor
-        return "|" not in line.text
+        return line.text.count("|") not in (1, 2)

@@ -68,6 +68,18 @@ def plainer(text: str) -> str:
     return text
 
 
+def kept_of(text: str) -> list[tuple[int, int]] | None:
+    """Which parts of a line `plainer` leaves, where it leaves some as they are and nothing else; None where
+    it writes others."""
+    parts, at = [], 0
+    if " (" in text and _EVALUATION.match(text):
+        for found in _WITH_AVERAGE.finditer(text):
+            parts += [(at, found.start()), found.span(1)]
+            at = found.end()
+    parts.append((at, len(text)))
+    return parts if "".join([text[start:end] for start, end in parts]) == plainer(text) else None
+
+
 def _espnet(text: str) -> str:
     """ESPnet's `3epoch:train:101-200batch: loss=1.0` gives the epoch first, and the batches as from one to
     another."""
