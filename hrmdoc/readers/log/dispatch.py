@@ -144,8 +144,8 @@ class Dispatcher:
             reading.give(self.log.sink)
 
     def _message(self, line: Line, cursor: Cursor) -> Outcome:
-        kinds, opened = line.kinds, cursor.open
-        if (opened or kinds & (BAR | TROUBLE)) and (early := self._of(self._early, line, cursor)) is not None:
+        kinds = line.kinds
+        if (early := self._early_of(line, cursor)) is not None:
             return early
         failure = cursor.of(Failure)
         failed = kinds & TROUBLE or failure.traceback or failure.summary
@@ -163,6 +163,11 @@ class Dispatcher:
             return _NOTHING
         alone = not kinds & (METRIC | FACT | CONFIG)
         return Outcome(True, moment.again) if alone else _SOMETHING
+
+    def _early_of(self, line: Line, cursor: Cursor) -> Outcome | None:
+        """What became of a line of a format that is asked before failures are looked for."""
+        asks = line.kinds & (BAR | TROUBLE) or cursor.open
+        return self._of(self._early, line, cursor) if asks else None
 
     def _measured(self, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line about metrics; one that no format takes may head others."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hrmdoc.readers.log.coverage import Coverage
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.formats.base import Silent
-from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
 from hrmdoc.readers.log.lines.launches import Launches
@@ -18,9 +17,10 @@ from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Block, Splitter, cleaned
 from hrmdoc.readers.log.repeats.lanes import Lanes
-from hrmdoc.readers.log.repeats.layout import hangs_on_digits, layout_of
+from hrmdoc.readers.log.repeats.learning import Learner
+from hrmdoc.readers.log.repeats.outlines import Outlines
 from hrmdoc.readers.log.repeats.rows import SUB
-from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
+from hrmdoc.readers.log.repeats.shapes import Shape, Shapes
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark, Sink
 from hrmdoc.readers.support.base import Context
@@ -57,6 +57,7 @@ class TextSession:
         self._dispatcher = Dispatcher(self._log, self._peeler)
         self._cursors: dict[int | None, Cursor] = {}
         self._shapes = Shapes()
+        self._learner = Learner(self._shapes, self._dispatcher, self._log.facts)
         self._apart = self._rich = 0
         self._wait = 1
         self._clocks = Clocks(lambda raw: self._peeler.peel(cleaned(raw)).second)
@@ -301,28 +302,21 @@ class TextSession:
         """Reads a line; learns what others of its shape are."""
         if not raw or raw.isspace():
             return
-        text, facts, was_open = cleaned(raw), self._log.facts, self._open
+        text, was_open = cleaned(raw), self._open
         steady = shape is not None and self._is_steady()
         message = self._peeler.peel(text)
         cursor = self._cursor(self._rank_of(message), at)
         self._come(row, cursor.rank)
         self._rank = cursor.rank
-        mark, stated, mode = Mark(at, message.time, cursor.rank), facts.stated, cursor.mode
+        mark, before = Mark(at, message.time, cursor.rank), (self._log.facts.stated, cursor.mode)
         self._see(message, kinds, mark)
         line = Line(message.rest, mark, kinds, message.logger, text, bool(kinds & scan.WANTED))
         outcome = self._dispatcher.read(line, cursor)
         self._open = cursor.open or (was_open and any(other.open for other in self._cursors.values()))
         if shape is None or not steady or kinds & _SEEN_EACH or not self._is_steady():
             return
-        if was_open or self._open:
-            if outcome.again is not None and outcome.again.many is not None and outcome.again.many.TAKEN:
-                self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
-        elif outcome.again is not None:
-            self._learn(shape, raw, text, message, Recipe(outcome.again, mode))
-        elif not outcome.something and facts.stated == stated and self._repeats(raw, kinds):
-            self._shapes.nothing[shape.number] = shape.nothing = kinds
-        elif not outcome.something and facts.stated == stated and cursor.mode == mode and shape.is_due():
-            self._pass_over(shape, raw, message, line, cursor)
+        inside = was_open or self._open
+        self._learner.note(shape, raw, message, line, cursor, outcome, before, inside=inside)
 
     def _rank_of(self, message: Message) -> int | None:
         """Whose line it is: in the middle of a traceback, one without a prefix is of the rank before it."""
@@ -339,28 +333,6 @@ class TextSession:
             facts.see_framework("[rank 0, world size", mark)
         if kinds & scan.FRAMEWORK:
             facts.see_framework(message.whole, mark)
-
-    def _learn(self, shape: Shape, raw: bytes, text: str, message: Message, recipe: Recipe) -> None:
-        """The line shows how others of its shape are read."""
-        if not shape.learns or message.world_size or hangs_on_digits(raw):
-            return
-        if b"%|" in raw and not isinstance(recipe.again.many, ManyRedraws):
-            return  # how far a bar is drawn has a meaning for other formats
-        found = layout_of(raw, text, message, recipe.again)
-        if found is not None:
-            shape.learn(*found, recipe)
-
-    def _pass_over(self, shape: Shape, raw: bytes, message: Message, line: Line, cursor: Cursor) -> None:
-        """Lines like this one, which gave nothing, may be passed over."""
-        again = self._dispatcher.silent(line, cursor)
-        if again is not None:
-            self._learn(shape, raw, line.whole, message, Recipe(again, cursor.mode))
-
-    @staticmethod
-    def _repeats(raw: bytes, kinds: int) -> bool:
-        """Whether lines of a shape that hold the same words give nothing, as this one did: libraries say the
-        same all day."""
-        return not kinds & (scan.METRIC | scan.BAR) and not hangs_on_digits(raw)
 
     def _cursor(self, rank: int | None, at: int) -> Cursor:
         """Where a rank's lines have come to."""

@@ -10,7 +10,7 @@ import pytest
 
 from hrmdoc.examination import ranks
 from hrmdoc.readers.log.lines.stream import Block
-from hrmdoc.readers.log.repeats.shapes import Outlines
+from hrmdoc.readers.log.repeats.outlines import Outlines
 from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess, Series

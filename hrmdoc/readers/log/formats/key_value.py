@@ -4,17 +4,16 @@ order and with whatever marks between them (`step 5 | loss 2.1 | lr 1e-3`, `Epoc
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from msgspec.structs import replace
 
-from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Span, Values
+from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
-from hrmdoc.readers.log.grammar.numbers import gaps_of, spans_of, split_numbers
-from hrmdoc.readers.log.grammar.plainer import kept_of, plainer
+from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from hrmdoc.readers.log.grammar.places import places_of
+from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
@@ -129,7 +128,7 @@ class KeyValue(Format):
 
     def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
         """How lines of other numbers are read."""
-        found = _places(text, numbers, free=plan.free)
+        found = places_of(text, numbers, free=plan.free)
         if found is None:
             return None
         spans, free = found
@@ -300,25 +299,6 @@ class KeyValue(Format):
             return
         step, axis = flow.place(position)
         reading.add(values, step, axis, mark)
-
-
-def _places(text: str, numbers: list[str], *, free: bool) -> tuple[list[Span], list[Span]] | None:
-    """Where the numbers of a line stand, and what has no meaning; None where other digits in their places
-    might be cut in another way. `free`: what stands between the numbers has none."""
-    kept = kept_of(text)
-    spans = spans_of(text if kept is None else "".join([text[slice(*part)] for part in kept]), numbers)
-    if spans is None or kept is None:
-        return None if spans is None else (spans, [])
-    if len(kept) == 1:
-        return spans, gaps_of(text, spans) if free else []
-    before, places = [0, *accumulate(end - start for start, end in kept)], []
-    for start, end in spans:
-        part = bisect_right(before, start) - 1
-        if end > before[part + 1]:
-            return None
-        behind = kept[part][0] - before[part]
-        places.append((start + behind, end + behind))
-    return places, [(one[1], other[0]) for one, other in pairwise(kept)]
 
 
 def _split_before(line: Line, text: str) -> str | None:

@@ -17,7 +17,7 @@ from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.grammar.position import NONE, Positions
 from hrmdoc.readers.log.moments import Told
 from hrmdoc.readers.log.repeats.bars import Bars
-from hrmdoc.readers.log.repeats.columns import Ints
+from hrmdoc.readers.log.repeats.columns import Bools, Ints
 from hrmdoc.readers.log.repeats.epoch_bars import draw
 from hrmdoc.readers.log.repeats.mappings import Records
 from hrmdoc.readers.log.repeats.numbers import or_none
@@ -163,23 +163,27 @@ def _moved(cursor: Cursor, every: list[Rows]) -> list[tuple[Ints, Axis]]:
     """The steps of lines, by group, and what they count; the log has come to that of the last one."""
     if not every:
         return []
-    flow, (positions, sort) = cursor.flow, _positions(every)
-    counting, epochs = cursor.of(EpochLines).counting, np.zeros(len(sort), np.bool_)
-    counts = [rows.placed.step is None and _shape(rows) == counting for rows in every]
-    if all(counts) and flow.step is not None:
-        steps = flow.count(positions.epoch)
-    elif any(counts) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None):
-        own = joined(np.full(len(rows), of) for rows, of in zip(every, counts, strict=True))
-        steps, epochs = flow.place_each(positions, own[sort])
-    elif flow.step is None and flow.epoch is None and (positions.step == NONE).all():
-        steps = positions.step
-    else:
-        steps = flow.place_all(positions)
+    positions, sort = _positions(every)
     back, of_epoch = np.empty(len(sort), np.int64), np.empty(len(sort), np.bool_)
-    back[sort], of_epoch[sort] = steps, epochs
+    back[sort], of_epoch[sort] = _steps(cursor, every, positions, sort)
     starts = np.cumsum([0, *map(len, every)])[:-1]
     axes: list[Axis] = ["epoch" if of_epoch[start] else "step" for start in starts]
     return list(zip(np.split(back, starts[1:]), axes, strict=True))
+
+
+def _steps(cursor: Cursor, every: list[Rows], positions: Positions, sort: Ints) -> tuple[Ints, Bools]:
+    """The steps of all lines in order, and which of them are epochs."""
+    flow, counting = cursor.flow, cursor.of(EpochLines).counting
+    counts = [rows.placed.step is None and _shape(rows) == counting for rows in every]
+    no_epochs = np.zeros(len(sort), np.bool_)
+    if all(counts) and flow.step is not None:
+        return flow.count(positions.epoch), no_epochs
+    if any(counts) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None):
+        own = [np.full(len(rows), of, np.bool_) for rows, of in zip(every, counts, strict=True)]
+        return flow.place_each(positions, np.concatenate(own)[sort])
+    if flow.step is None and flow.epoch is None and (positions.step == NONE).all():
+        return positions.step, no_epochs
+    return flow.place_all(positions), no_epochs
 
 
 def _tell(cursor: Cursor, rows: Rows) -> None:

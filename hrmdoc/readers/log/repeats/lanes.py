@@ -19,9 +19,10 @@ from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws
 from hrmdoc.readers.log.repeats.columns import Bools, Columns, Ints
 from hrmdoc.readers.log.repeats.lane import read_many
 from hrmdoc.readers.log.repeats.numbers import Numbers, forms_of
+from hrmdoc.readers.log.repeats.outlines import Outlines
 from hrmdoc.readers.log.repeats.prepare import prepare
 from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
-from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape
+from hrmdoc.readers.log.repeats.shapes import Recipe, Shape
 from hrmdoc.readers.log.state.cursor import Cursor
 
 if TYPE_CHECKING:

@@ -64,24 +64,14 @@ def layout_of(
         return None
     if again.text and not (raw.isascii() and raw.decode() == cleaned):
         return None
-    numbers, constants = [], []
-    for place, (start, end) in enumerate(again.numbers):
-        span = start + offset, end + offset
-        text = cleaned[slice(*span)]
-        inside = None if _WORD.fullmatch(text) else runs.within(span)
-        if inside is None:
-            constants.append((place, text))
-        else:
-            first, last = inside
-            before, behind = runs.spans[first][0] - span[0], span[1] - runs.spans[last][1]
-            numbers.append((runs.places[first], runs.places[last], before, behind))
-    clock, fraction, rank = map(runs.places_within, (message.clock, message.fraction, message.ranked))
-    if clock is not None and not runs.whole(message.clock):
+    numbers, words = runs.numbers(message.rest, again.numbers, offset)
+    if message.clock is not None and not runs.whole(message.clock):
         return None
+    clock, fraction, rank = map(runs.places_within, (message.clock, message.fraction, message.ranked))
     fixed = runs.fixed(message, again, offset)
     layout = Layout(
-        tuple(numbers),
-        tuple(constants),
+        numbers,
+        words,
         tuple(runs.places[at] for at in fixed),
         rank[0] if rank else None,
         clock,
@@ -118,6 +108,24 @@ class _Runs(Struct, frozen=True):
         """The first and the last run in a span."""
         inside = [] if span is None else [at for at, run in enumerate(self.spans) if _inside(run, span)]
         return (inside[0], inside[-1]) if inside else None
+
+    def numbers(
+        self, text: str, spans: list[Span], offset: int
+    ) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[tuple[int, str], ...]]:
+        """The runs in the raw line of the numbers in a text, and how far each reaches beyond them; and those
+        that are words, by their place."""
+        found, words = [], []
+        for place, (start, end) in enumerate(spans):
+            inside = (
+                None if _WORD.fullmatch(text, start, end) else self.within((start + offset, end + offset))
+            )
+            if inside is None:
+                words.append((place, text[start:end]))
+                continue
+            first, last = inside
+            before, behind = self.spans[first][0] - start - offset, end + offset - self.spans[last][1]
+            found.append((self.places[first], self.places[last], before, behind))
+        return tuple(found), tuple(words)
 
     def places_within(self, span: Span | None) -> tuple[int, int] | None:
         """The same by their numbers in the raw line."""

@@ -16,7 +16,8 @@ from hrmdoc.readers.log.grammar.template import Plans
 from hrmdoc.readers.log.lines.clocks import Clocks
 from hrmdoc.readers.log.lines.stream import Splitter
 from hrmdoc.readers.log.repeats.layout import Layout
-from hrmdoc.readers.log.repeats.shapes import Outlines, Recipe, Shape, Shapes
+from hrmdoc.readers.log.repeats.outlines import Outlines
+from hrmdoc.readers.log.repeats.shapes import Recipe, Shape, Shapes
 from tests.readers.log.lines.test_stream import everything
 from tests.readers.log.metrics import points
 from tests.readers.log.test_formats import LINES
