@@ -69,6 +69,18 @@ MESSAGES = st.sampled_from(
         "I | {1:02d}-10 | step={2}, loss=-1.{1}, energy=-1.{2}+0.{1}j",
         "ValueError: bad value {0}",
         "{0} val 3.{1}",
+        "box IoU (ground/3D): 0.{1} / 0.{2}",
+        "cost time {1}.{2}",
+        "Epoch {0} took {2}.{1} s",
+        "Batch:{1}/{2} | epoch:{0}/50 | cost of it:{1}.{2}",
+        "  loss_kl: nan",
+        "step {0} | loss nan | lr 1e-{0}",
+        "Epoch {0}/9 - Actor loss : -0.{1}, Critic loss : 0.{2}",
+        "loss: 0.{2}{0}7069130344390869",
+        "Test: [{0}/50]  loss: {1}.0767 (1.{2})  acc1: 76.{2} (75.{1})",
+        "Epoch {0}:  4%|#| 2/50 [00:01<00:01, 1.1it/s, v_num=0, train_loss=nan.0]",
+        "===== step {2} =====",
+        "step {2}, iteration {1}.jpg: loss {0}.{2}",
     ]
 )
 MIDNIGHT = 1_767_312_000.0  # 2026-01-02
