@@ -270,6 +270,25 @@ LOOPS = st.sampled_from(
         ],
         ["<epoch:{1}, lr:1.{2}e-0{1}> loss: {2}.5e-0{1}", "<epoch: {1}, lr:1.{2}e-0{1}> loss: {2}.5e-0{1}"],
         ["train batch {1}/9 loss {2}.5", "grad norm is 1.{2}", "step {0} val_loss nan"],
+        ["loss: 0.{2}", "Epoch {1} Loss: 1.{2}"],
+        [
+            "| Epoch {1}/3 - Actor loss : -0.{2}",
+            "Episode {0}/9999 finished, reward : 2.{1}",
+            "val loss 1.{2}",
+        ],
+        [
+            "cost time {1}.{2}",
+            "box IoU (x/y): 0.{1} / 0.{2}",
+            "Epoch: {1}, Step: {0}, accuracy: 0.{2}",
+        ],
+        [
+            "  loss_kl: nan",
+            "  loss_a: 1.{2}",
+            "Epoch 0: {1}%|#| {2}/50 [00:01<00:01, 1.1it/s, train_loss=nan.0]",
+        ],
+        ["Test: [{1}/50] loss: {1}.07 (1.{2})", "Epoch: [{1}][{2}/99] loss: {1}.5 (1.{2})"],
+        ["epoch {1} loss 0.{2}7069130344390869", "epoch {1}, val acc: 0.{2}"],
+        ["===== step {0} =====", "  lr 1.{2}", "  loss {1}.{2}", "global_steps {0} loss: 0.{2}"],
     ]
 )
 
