@@ -333,7 +333,7 @@ class AnalysisSession:
         return self._diagnosis
 
     def _stated_anew(self, facts: Mapping[str, Any]) -> bool:
-        """Whether the circumstances of some cause, or what the course speaks for, changed since the last ranking."""
+        """Whether circumstances of a cause, or what the course speaks for, changed since the last ranking."""
         known = self._facts
         return any(facts.get(name) != known.get(name) for name in (LOG_RATIO, *facts_asked(self.book)))
 
