@@ -64,10 +64,13 @@ def command(
         try:
             session.run.extend(preflight(config, data, elsewhere=elsewhere))
         except InputError as error:
-            if len(configs) < 2 and form in ("text", "json"):
+            if len(configs) < 2 and form == "text":
                 raise
             click.echo(f"hrmdoc: {clean(str(error), 2000)}", err=True)
             unread.append(error)
+            if form == "json":
+                session.note_nothing_read(error)
+                analyses.append(session.diagnose(closed=True, prescriptions=False))
             continue
         analyses.append(session.checks())
     verdicts = [one.verdict for one in analyses] + ["no_data"] * len(unread)
@@ -94,4 +97,4 @@ def _print(
     if form != "json":
         put(form, [*results(documents), *map(not_read, unread)], threshold)
     else:
-        click.echo(dumps(analyses[0]) if len(analyses) == 1 and not unread else dumps_runs(documents))
+        click.echo(dumps(analyses[0]) if len(analyses) == 1 else dumps_runs(documents))

@@ -85,3 +85,18 @@ def test_what_no_config_can_say_is_not_asked_for_before_a_run(hrmdoc: Command, a
     done = hrmdoc("preflight", config, "--verbose")
     assert "train.loss" not in done.out
     assert "run.steps_since_checkpoint" not in done.out
+
+
+def test_a_broken_config_has_its_place_in_json(hrmdoc: Command, apart: Path) -> None:
+    (apart / "broken.yaml").write_text("lr: 0.1\n  bad: [\n")
+    (apart / "sound.yaml").write_text("learning_rate: 0.001\n")
+    alone = hrmdoc("preflight", "--json", "broken.yaml")
+    both = hrmdoc("preflight", "--json", "sound.yaml", "broken.yaml")
+    assert (alone.status, both.status) == (2, 2)
+    assert "broken.yaml:2" in alone.err
+    one = json.loads(alone.out)
+    assert one["verdict"] == "no_data"
+    assert (one["input_errors"][0]["file"], one["input_errors"][0]["line"]) == ("broken.yaml", 2)
+    verdicts = {run["run"]["path"]: run["verdict"] for run in json.loads(both.out)["runs"]}
+    assert verdicts["broken.yaml"] == "no_data"
+    assert verdicts["sound.yaml"] in ("healthy", "info", "warning")
