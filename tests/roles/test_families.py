@@ -35,6 +35,13 @@ NAMES = {
     "AvgReturn": "reward",
     "total_gradient_norm": "norm",
     "D(x)": "",
+    "Test set score": "score",
+    "rollout/success_rate": "score",
+    "val_psnr": "score",
+    "time_hr": "clock",
+    "FID": "error",
+    "mean edit distance": "error",
+    "lpips_loss": "loss",
     "best_val_loss": "",
     "rewards/format/std": "",
 }

@@ -44,6 +44,8 @@ _TRAILING = patterns.lazy(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))"
     r"\s?(?:\||,|\Z)"
 )
+_OF_FAKES = "(G(z))"
+"""`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of the fakes, before and after the generator's step."""
 _CELL = patterns.lazy(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
 
 
@@ -145,6 +147,9 @@ class _Builder:
     def _value(self, at: int, total: int | None, name: str, scale: float) -> None:
         """A number with a name."""
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
+        if total is not None and name.endswith(_OF_FAKES):
+            self.measures += [Measure(name, at), Measure(f"{name} after", total)]
+            return
         if is_junk(name) or (total is not None and not measures(name)):
             return
         if total is None and self._is_label(at, name):

@@ -68,10 +68,20 @@ def name_of(gap: str, first: bool) -> str:
 
 def _without_tail(core: str) -> tuple[str, str]:
     """A name, and what stands in brackets behind it."""
-    opened = core.rfind("(") if core.endswith(")") else -1
+    opened = _opening(core) if core.endswith(")") else -1
     return (
         (core[:opened], core[opened:]) if opened > 0 and len(core) - opened <= _LONGEST_TAIL else (core, "")
     )
+
+
+def _opening(core: str) -> int:
+    """Where the bracket opens that the end closes, as in `D(G(z))`; -1 where none does."""
+    open_now = 0
+    for at in range(len(core) - 1, -1, -1):
+        open_now += (core[at] == ")") - (core[at] == "(")
+        if open_now == 0:
+            return at
+    return -1
 
 
 def _names(name: str, explicit: bool) -> bool:

@@ -50,7 +50,12 @@ _QUALITIES = word_set(
     "f1 auc auroc iou miou dice",
     "r@1 r@5 r@10 recall@1 recall@5 recall@10",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
+    "map50-95 lpips mrr ndcg kappa mcc kid elo winrate fpr tpr ece brier auprc mpjpe",
 )
+_AT = patterns.lazy(r"(?:recall|precision|prec|r|p|hits?|hr|ndcg|mrr|map|acc|pass)@k?\d{1,4}\Z")
+"""Scores of the first so many answers."""
+_SHARES = frozenset({"success rate", "win rate", "hit rate", "hit ratio"})
+"""Two words that say together what was won."""
 _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
@@ -100,9 +105,11 @@ def measures(name: str) -> bool:
     """Whether a name holds a word that training logs use for a measure."""
     words = plain(name).split(" ")
     return any(
-        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words
+        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) or _AT.match(word)
+        for word in words
     ) or (
         words == ["cost"]
+        or " ".join(words[-2:]) in _SHARES
         or words[-2:] in (["step", "time"], ["ep", "r"])
         or "learning rate" in " ".join(words)
     )
@@ -111,14 +118,22 @@ def measures(name: str) -> bool:
 def quality(name: str) -> bool:
     """Whether a name says how well the model does, which is measured on a split, as a loss or an accuracy
     is."""
-    return not _QUALITIES.isdisjoint(plain(name).split(" "))
+    words = plain(name).split(" ")
+    shared = " ".join(words[-2:]) in _SHARES or any(_AT.match(word) for word in words)
+    return shared or not _QUALITIES.isdisjoint(words)
 
 
 def is_result(name: str) -> bool:
     """Whether the last word of a name is what it measures: `Val Loss` and `Mean reward`, not `loss_scale`,
     nor `best_loss`."""
     words = plain(name).split(" ")
-    return words[-1] in _RESULTS and _EXTREMES.isdisjoint(words)
+    known = words[-1] in _RESULTS or " ".join(words[-2:]) in _SHARES or _AT.match(words[-1]) is not None
+    return (known or _of_a_field(words)) and _EXTREMES.isdisjoint(words)
+
+
+def _of_a_field(words: list[str]) -> bool:
+    """`Error u`: what is solved for bears a letter."""
+    return len(words) == 2 and words[0] in ("error", "err") and len(words[1]) == 1
 
 
 def is_junk(name: str) -> bool:

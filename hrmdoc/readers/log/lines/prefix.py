@@ -62,6 +62,14 @@ _SRUN = patterns.lazy(
 )
 _SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? "
+_WRITTEN = patterns.lazy(
+    rf"{_WEEKDAY}(\d{{1,2}}) ({'|'.join(_MONTHS)})[a-z]{{0,6}},? (\d{{4}}) (\d\d):(\d\d):(\d\d)(?=\s|\Z)"
+)
+"""`Fri 06 Mar 2026 20:22:24 INFO`, as RecBole and others stamp their lines."""
+_ASCTIME = patterns.lazy(
+    rf"{_WEEKDAY}({'|'.join(_MONTHS)}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d) (\d{{4}})(?=\s|:|\Z)"
+)
 _TAG = patterns.lazy(rf"\*[\w.\-]{{1,60}}\*\s{{1,4}}(?={DAY}|{CLOCK}|[A-Za-z])")
 """The name of a run between stars, before each of its lines."""
 _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
@@ -100,7 +108,11 @@ class Peeler:
         if first.isupper():
             if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
                 return True
-            return self._syslog(message, start) or self._level_first(message, start)
+            return (
+                self._syslog(message, start)
+                or self._written(message, start)
+                or self._level_first(message, start)
+            )
         return self._cut(message, start, _HOST) if first.isalpha() else False
 
     @staticmethod
@@ -231,6 +243,22 @@ class Peeler:
         second = unix(self._year, _MONTHS.index(month) + 1, *map(int, rest_of_date))
         message.see_time(found, message.offset(start), second, 5)
         message.rest = start[found.end() :]
+        return True
+
+    def _written(self, message: Message, start: str) -> bool:
+        """A date whose day and month are words."""
+        if start[:1] not in "MTWFS":
+            return False
+        if found := _WRITTEN.match(start):
+            day, month, year, *clock = found.groups()
+        elif found := _ASCTIME.match(start):
+            month, day, *clock, year = found.groups()
+        else:
+            return False
+        second = unix(int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock))
+        message.see_time(found, message.offset(start), second, 6 if found.group(1) == day else 5)
+        message.rest = start[found.end() :]
+        self._after_stamp(message)
         return True
 
     def _level_first(self, message: Message, start: str) -> bool:

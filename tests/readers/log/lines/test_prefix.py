@@ -64,6 +64,9 @@ def peeler() -> Peeler:
         ("[01/02 03:04:05 d2.utils.events]:  eta: 1", "eta: 1", STAMP, None),
         ("26/01/02 03:04:05 INFO Listener: loss 1", "Listener: loss 1", STAMP, None),
         ("> 2026-01-02 03:04:05,000 - INFO - msg", "msg", STAMP, None),
+        ("Fri 02 Jan 2026 03:04:05    INFO  epoch 3", "epoch 3", STAMP, None),
+        ("Friday, 2 January 2026 03:04:05 INFO - epoch 3", "epoch 3", STAMP, None),
+        ("Fri Jan  2 03:04:05 2026: epoch 3", "epoch 3", STAMP, None),
     ],
 )
 def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
@@ -88,6 +91,8 @@ def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
         "26/01/02 loss 1",
         ">>> loss 1",
         "Info",
+        "Sun 12 loss 0.5",
+        "Friday 3 loss 1",
         "",
     ],
 )

@@ -1,0 +1,70 @@
+"""Scores and errors that stand on lines of their own, under the names that tasks have for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.readers.log.metrics import points
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("MRR : 0.57{}\t", {"MRR": 0.571}),
+        ("hits@3 : 0.45{}    ndcg@20 : 0.31{}", {"hits@3": 0.451, "ndcg@20": 0.311}),
+        ("kappa: 0.70{}", {"kappa": 0.701}),
+        ("mAP: 0.86{}", {"mAP": 0.861}),
+        ("Success rate: 12.{}%", {"Success rate": 12.1}),
+        ("hit ratio = 0.14{}", {"hit ratio": 0.141}),
+        ("avg_fpr: 0.02{}", {"avg_fpr": 0.021}),
+    ],
+)
+def test_a_score_that_stands_alone_belongs_to_the_step_before_it(
+    line: str, found: dict[str, float], read: Any
+) -> None:
+    run = read("".join(f"step {at} loss 0.{9 - at}\n{line.replace('{}', str(at))}\n" for at in range(1, 5)))
+    assert {key.metric for key in run.series} == {"loss", *found}
+    for name, value in found.items():
+        assert points(run, name)[0] == (1, pytest.approx(value))
+        assert len(points(run, name)) == 4
+
+
+def test_what_a_dated_heading_names_holds_for_the_line_below(read: Any) -> None:
+    stamp = "Mon 02 Mar 2026 07:08:0{}    INFO  "
+    log = "".join(
+        f"{stamp.format(at)}epoch {at} training [time: 2.10s, train loss: {9 - at}.5]\n"
+        f"{stamp.format(at)}valid result: \nrecall@10 : 0.0{at}    mrr@10 : 0.00{at}\n"
+        for at in range(1, 5)
+    )
+    run = read(log)
+    assert [value for _, value in points(run, "val_recall@10")] == [0.01, 0.02, 0.03, 0.04]
+    assert "Mon" not in {key.metric for key in run.series}
+
+
+def test_the_error_of_a_field_is_told_once_at_the_end(read: Any) -> None:
+    lines = [f"It: {at}, Loss: {1 / (at + 1):.3e}, Loss_f: 1.0e-03\n" for at in range(5)]
+    assert points(read("".join(lines) + "Error u: 2.5e-01\n"), "Error u") == [(4, 0.25)]
+
+
+def test_what_a_judge_says_of_fakes_before_and_after_a_step_are_two_values(read: Any) -> None:
+    line = "[0/5][{0}0/90]\tLoss_D: 1.{0}\tLoss_G: 0.6\tD(x): 0.9{0}\tD(G(z)): 0.1{0} / 0.2{0}\n"
+    run = read("".join(line.format(at) for at in range(1, 5)))
+    assert [value for _, value in points(run, "D(G(z))")] == [0.11, 0.12, 0.13, 0.14]
+    assert [value for _, value in points(run, "D(G(z)) after")] == [0.21, 0.22, 0.23, 0.24]
+    assert [value for _, value in points(run, "D(x)")] == [0.91, 0.92, 0.93, 0.94]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: CUDA error: 4 of 5 launches failed after 3.2 s",
+        "heatmap 3 x 4.5 written",
+        "map of 12.5 MB loaded",
+        "the success of try 3 took 4.5 s",
+    ],
+)
+def test_words_in_sentences_are_no_scores(line: str, read: Any) -> None:
+    run = read("".join(f"step {at} loss 0.5\n{line}\n" for at in range(1, 5)))
+    assert {key.metric for key in run.series} == {"loss"}
