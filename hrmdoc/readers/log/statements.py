@@ -44,11 +44,17 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
             "all params|total param(?:eter)?s|number of parameters|model parameters|num_params",
         ),
         ("data.vocab_size", ("vocab",), r"(?:padded )?vocab(?:ulary)?[_ ]size|size of (?:the )?vocabulary"),
+        ("data.classes", ("classes", "num"), r"(?:number of|num|n)[_ ](?:classes|categories)|num[_ ]labels"),
+        ("data.items", ("items",), r"number of items|num[_ ]items|n[_ ]items|# ?items"),
         ("world_size", ("world", "num gpus"), "using world size|world[_ ]size|num gpus used"),
     )
 )
 """Key, words of which one stands wherever the pattern matches (in lower case; to look for a word is cheap),
 pattern."""
+_BELONGING = patterns.lazy(
+    r"\bFound [\d,]{1,16} (?:[a-z]{1,16} )?(?:images|files) belonging to (\d{1,6}) classes"
+)
+"""What Keras says of folders."""
 _MILLIONS = patterns.lazy(
     r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE
 )
@@ -96,6 +102,8 @@ def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
             yield key, int(found.group(1).replace(",", ""))
     if "parameters" in lower or "model size" in lower:
         yield from _millions_in(text)
+    if "belonging" in lower and (belonging := _BELONGING.search(text)):
+        yield "data.classes", int(belonging.group(1))
     if "using" in lower or "precision" in lower:
         yield from _precision_in(text)
 

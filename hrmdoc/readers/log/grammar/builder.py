@@ -45,7 +45,7 @@ _TRAILING = patterns.lazy(
     r"\s?(?:\||,|\Z)"
 )
 _OF_FAKES = "(G(z))"
-"""`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of the fakes, before and after the generator's step."""
+"""`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of fakes before a step and after it."""
 _CELL = patterns.lazy(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
 
 

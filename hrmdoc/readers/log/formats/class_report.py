@@ -1,0 +1,88 @@
+"""scikit-learn's `classification_report`: a row for each class, the accuracy, and the means over classes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.text import patterns
+
+_HEADER = patterns.lazy(r"\s{0,80}precision {1,20}recall {1,20}f1-score {1,20}support\s{0,8}\Z")
+_SHARE = r" {1,90}([01]?\.\d{1,8})"
+_ROW = patterns.lazy(rf"\s{{0,80}}(\S.{{0,80}}?) {_SHARE}{_SHARE}{_SHARE} {{1,20}}(\d{{1,12}})\s{{0,8}}\Z")
+_RIGHT = patterns.lazy(rf"\s{{0,80}}accuracy {_SHARE} {{1,20}}\d{{1,12}}\s{{0,8}}\Z")
+_MEAN = "macro avg"
+_MEANS = (_MEAN, "micro avg", "weighted avg", "samples avg")
+_PATIENCE = 3
+"""Lines between two rows at most that are none."""
+
+
+class _Report(State):
+    """The rows so far.
+
+    Attributes:
+        left: lines that may pass until the next row.
+        classes: those of which there were samples.
+        right: the accuracy, None where the report tells none: one sample may be of several classes.
+    """
+
+    MODAL: ClassVar[bool] = True
+
+    left: int = 0
+    classes: int = 0
+    right: float | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether the next line may be a row."""
+        return self.left > 0
+
+    @property
+    def mode(self) -> bool:
+        """Below a header a line may be a row."""
+        return self.left > 0
+
+
+class ClassReport(Format):
+    """One of its lines holds words of measures, the others come below it."""
+
+    ORDER: ClassVar[int] = 60
+
+    def parse(self, line: Line, cursor: Cursor) -> Reading | None:
+        """The header, or a row; the means end a report."""
+        report = cursor.of(_Report)
+        if _HEADER.match(line.text):
+            report.left, report.classes, report.right = _PATIENCE, 0, None
+            return Reading()
+        if not report.left:
+            return None
+        if found := _RIGHT.match(line.text):
+            report.left, report.right = _PATIENCE, float(found[1])
+            return Reading()
+        row = _ROW.match(line.text)
+        if row is None:
+            report.left -= 1
+            return None
+        report.left = _PATIENCE
+        if row[1] == _MEAN:
+            return self._ended(report, float(row[3]), float(row[4]), line, cursor)
+        if row[1] not in _MEANS and row[5] != "0":
+            report.classes += 1
+        return Reading()
+
+    def _ended(self, report: _Report, recall: float, f1: float, line: Line, cursor: Cursor) -> Reading:
+        """What the report comes to. Balanced accuracy, the mean recall, is adjusted for chance as in
+        scikit-learn: 0 for one answer to everything and for guesses, 1 for all right."""
+        reading = Reading()
+        if report.right is None or report.classes < 2:
+            return reading
+        self.log.facts.add("data.classes", report.classes, "run", line.mark)
+        guess = 1.0 / report.classes
+        values = [
+            ("accuracy (report)", report.right),
+            ("macro f1 (report)", f1),
+            ("adjusted balanced accuracy (report)", (recall - guess) / (1.0 - guess)),
+        ]
+        reading.add(values, *cursor.place(), line.mark)
+        return reading
