@@ -96,6 +96,7 @@ class Courses:
             return self._of_symptoms(self.moments[span], function, arguments)
         if function.subject in ("run", "families", "ranks"):
             self.whole |= function.subject != "ranks"
+            arguments = tuple(_known(one) for one in arguments)
             if (name, *arguments) not in self._answers:
                 answer = self._answer(partial(self._questions.ask, function, *arguments))
                 self._answers[name, *arguments] = answer
@@ -178,3 +179,8 @@ def _as_of(finding: Finding | None, step: float) -> Finding | None:
     if finding is None or finding.first_step is None or finding.first_step <= step:
         return finding
     return Finding("absent")
+
+
+def _known(argument: Any) -> Any:
+    """An argument as it is known now: what is computed of facts is a number at every moment."""
+    return float(argument.flat[-1]) if isinstance(argument, np.ndarray) and argument.size else argument

@@ -35,6 +35,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "peaks": {"times": 2.0},
     "plateau": {"goal": "min", "improvement": 0.01, "enough": 0.05, "good": None, "doubt": 0.0},
     "progress": {"goal": "min", "classes": ()},
+    "ranked_as_guessed": {"items": 0.0},
     "ratio": {"smooth": 9},
     "recent_ratio": {"recent": 0.1},
     "relapse": {
@@ -121,6 +122,7 @@ def test_a_parameter_is_refused_beyond_its_bound_and_taken_at_it(
 
 
 ASKED: dict[str, tuple[str, int, int]] = {
+    "answers_as_guessed": ("families", 0, 1),
     "began": ("symptom", 1, 1),
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
@@ -133,18 +135,24 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "generator_unopposed": ("families", 0, 20),
     "grows_throughout": ("values", 1, 10),
     "never_found": ("families", 0, 5),
+    "hardly_succeeds": ("families", 0, 5),
     "rank_ratio": ("ranks", 1, 3),
     "rank_spread": ("ranks", 1, 2),
     "ranks_at_random": ("families", 0, 6),
+    "ranked_as_guessed": ("families", 0, 3),
+    "rare_missed": ("families", 0, 1),
     "reward_fell": ("families", 0, 24),
     "risen": ("values", 1, 6),
     "same_as": ("curve", 2, 5),
+    "samples_no_better": ("families", 0, 4),
     "scores_nothing": ("families", 0, 6),
+    "solution_wrong": ("families", 0, 1),
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
     "term_exploded": ("families", 0, 8),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
+    "tested_far_below": ("families", 0, 1),
 }
 """What it is asked of, how many roles it takes, and how many points it waits for."""
 

@@ -1,0 +1,175 @@
+"""What a run is told to have come to, often by one number at its end: a report of classes, the score of a
+test, the error of a solution, the rank of what was sought, how often it succeeds, how far its samples are
+from the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hrmdoc.measures.function import Member, function
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
+
+GUESS = 0.1
+"""Balanced accuracy above chance, as a share of what there is to gain, below which answers are guesses."""
+RARE = 0.5
+"""As a share of the accuracy: less, and the accuracy is that of the common classes."""
+WRONG = 0.5
+"""Of a solution, as a share of its size: to answer nothing at all has an error of 1."""
+SOLVED = frozenset({"pde", "residual", "res", "physics", "bc", "ic", "bcs", "ics", "boundary", "collocation"})
+"""Words of the terms by which a net is made to solve an equation; `f` beside `u`, `i` or `b` are the same."""
+FIELD = frozenset("uvwpq")
+_FOUND = re.compile(r"(?:hits?|hr|recall|r)(?:@|[_ ]at[_ ])(\d{1,4})\Z", re.IGNORECASE)
+LITTLE = 0.07
+RIGHT = (frozenset({"acc", "accuracy", "score"}), frozenset({"f1", "f1score"}))
+"""Words of scores that can be compared."""
+_TOLD = 2
+"""A score of so many points is told at the end; a longer one is a curve."""
+_CURVE = 5
+
+
+def _share(values: FloatArray) -> FloatArray:
+    return values / 100.0 if values.max() > 1.5 else values
+
+
+@function(
+    "families",
+    roles=0,
+    points=1,
+    families=("score",),
+    among=lambda series: {"adjusted", "balanced"} <= set(series.nature.words),
+)
+def answers_as_guessed(members: Sequence[Member]) -> Series | None:
+    """A balanced accuracy, adjusted for chance, that ends next to nothing: each class is found as often as by
+    a guess."""
+    return next((one.series for one in members if one.values[-1] < GUESS), None)
+
+
+@function(
+    "families",
+    roles=0,
+    points=1,
+    families=("score",),
+    among=lambda series: "report" in series.nature.words,
+)
+def rare_missed(members: Sequence[Member]) -> Series | None:
+    """The balanced accuracy of a report, less than half of the accuracy beside it, which is high: what is
+    right is so by the frequent classes."""
+    balanced = [one for one in members if "balanced" in one.series.nature.words]
+    right = [one for one in members if "macro" not in one.series.nature.words and one not in balanced]
+    for one, other in zip(balanced, right, strict=False):
+        if other.values[-1] >= 0.8 and GUESS <= one.values[-1] < RARE * other.values[-1]:
+            return one.series
+    return None
+
+
+@function("families", roles=0, points=1, families=("error", "loss"))
+def solution_wrong(members: Sequence[Member]) -> Series | None:
+    """The error of a solution, told at the end, that is half of the size of what is sought or more, where the
+    terms of the loss are those of an equation that a net solves."""
+    terms = {
+        word for one in members if one.series.nature.family == "loss" for word in one.series.nature.words
+    }
+    if SOLVED.isdisjoint(terms) and not ("f" in terms and terms & {"u", "i", "b"}):
+        return None
+    told = (one for one in members if one.series.nature.family == "error" and _of_solution(one))
+    return next((one.series for one in told if one.values[-1] >= WRONG), None)
+
+
+def _of_solution(one: Member) -> bool:
+    """Whether an error is relative: that of a field, by the habit of such programs, or so called."""
+    words = set(one.series.nature.words)
+    called = not words.isdisjoint({"relative", "rel"}) and float(one.values[-1]) < 2.0  # not in percents
+    return called or (len(words) == 2 and not words.isdisjoint(FIELD))
+
+
+@function(
+    "families",
+    roles=0,
+    points=3,
+    families=("score",),
+    among=lambda series: _FOUND.search(series.key.metric) is not None,
+)
+def ranked_as_guessed(members: Sequence[Member], items: float = 0.0) -> Series | None:
+    """A share of held-out samples of which what is sought is among the first k, that ends at one and a half
+    times what a random order gives or less, and never was twice it.
+
+    Args:
+        items: how many are ranked; 0 where that is not known, and nothing is said.
+    """
+    for one in members:
+        found = _FOUND.search(one.series.key.metric)
+        if found is None or not one.series.nature.held_out or not items > 0.0:
+            continue
+        guess, values = int(found[1]) / items, _share(one.values)
+        if guess <= 0.2 and middle(values[-3:]) <= 1.5 * guess and float(values.max()) <= 2.0 * guess:
+            return one.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=5,
+    families=("score",),
+    among=lambda series: "success" in series.nature.words,
+)
+def hardly_succeeds(members: Sequence[Member]) -> Series | None:
+    """A share of successes of less than seven in a hundred at every one of five evaluations and more."""
+    shares = [one for one in members if one.values.min() >= 0.0 and one.values.max() <= 1.0]
+    return next((one.series for one in shares if one.values.max() < LITTLE), None)
+
+
+@function(
+    "families",
+    roles=0,
+    points=4,
+    families=("error", "divergence"),
+    among=lambda series: not {"fid", "kid", "mmd"}.isdisjoint(series.nature.words),
+)
+def samples_no_better(members: Sequence[Member]) -> Series | None:
+    """A distance between samples and data that was never clearly below its first value and does not end
+    below it."""
+    for one in members:
+        first = float(one.values[0])
+        if first > 0.0 and one.values.min() > 0.95 * first and one.values[-1] > 0.97 * first:
+            return one.series
+    return None
+
+
+@function("families", roles=0, points=1, families=("score",))
+def tested_far_below(members: Sequence[Member]) -> Series | None:
+    """A score of a test, told at the end, far below that of the validation, which is a curve; without one,
+    far below that of the training set, told beside it, of which nearly all is right."""
+    for test in members:
+        if "test" not in test.series.nature.words or len(test.values) > _TOLD:
+            continue
+        told = float(_share(test.values)[-1])
+        beside = list(_beside(test, members))
+        curves = [middle(_share(one.values)[-3:]) for one in beside if _validates(one)]
+        if any(told < min(0.8 * level, level - 0.15) for level in curves):
+            return test.series
+        trained = [float(_share(one.values)[-1]) for one in beside if _told_of_training(one)]
+        if not curves and any(level >= 0.95 and told < level - 0.3 for level in trained):
+            return test.series
+    return None
+
+
+def _beside(test: Member, members: Sequence[Member]) -> Iterator[Member]:
+    """Scores of the same sort."""
+    words = set(test.series.nature.words)
+    sort = next((one for one in RIGHT if one & words), frozenset())
+    for one in members:
+        if one is not test and sort & set(one.series.nature.words):
+            yield one
+
+
+def _validates(one: Member) -> bool:
+    nature = one.series.nature
+    return nature.held_out and "test" not in nature.words and len(one.values) >= _CURVE
+
+
+def _told_of_training(one: Member) -> bool:
+    return not {"train", "training"}.isdisjoint(one.series.nature.words) and len(one.values) <= _TOLD
