@@ -127,9 +127,23 @@ def test_a_twentieth_nearer_is_nearer(values: list[float], stands: bool) -> None
         ({"train score": [0.94], "test score": [0.3]}, None),
         ({"train score": [0.99], "val_acc": [0.65] * 5, "test score": [0.64]}, None),
         ({"test_acc": [0.3]}, None),
+        ({"cnn.val_acc": [0.8] * 5, "rnn.test_acc": [0.3]}, None),
+        ({"cnn.val_acc": [0.8] * 5, "cnn.test_acc": [0.3]}, "cnn.test_acc"),
     ],
 )
 def test_a_test_is_compared_with_scores_of_its_sort(
     series: dict[str, list[float]], named: str | None
 ) -> None:
     assert shown(told.tested_far_below, series) == named
+
+
+def test_of_several_runs_in_a_file_nobody_says_whose_the_test_is() -> None:
+    run = Run("case", role_of=lambda _: RoleGuess(None))
+    for name, values in (("val_acc", [0.8] * 10), ("test_acc", [0.3])):
+        steps = np.arange(len(values), dtype=np.int64)
+        run.add(Points(name, steps, np.array(values), np.full(len(values), np.nan), "case.log"))
+    classify(run, Families(load().families.values()))
+    curve, test = run.series.values()
+    whole, last = Member(curve, curve.values), Member(curve, curve.values[5:])
+    assert told.tested_far_below([whole, Member(test, test.values)]) is test
+    assert told.tested_far_below([last, Member(test, test.values)]) is None

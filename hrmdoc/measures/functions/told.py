@@ -25,6 +25,11 @@ _FOUND = re.compile(r"(?:hits?|hr|recall|r)(?:@|[_ ]at[_ ])(\d{1,4})\Z", re.IGNO
 LITTLE = 0.07
 RIGHT = (frozenset({"acc", "accuracy", "score"}), frozenset({"f1", "f1score"}))
 """Words of scores that can be compared."""
+_SIDES = frozenset(
+    """
+    train training val valid vali validation dev eval evaluation test testing set final
+    """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
+)
 _TOLD = 2
 """A score of so many points is told at the end; a longer one is a curve."""
 _CURVE = 5
@@ -158,17 +163,19 @@ def tested_far_below(members: Sequence[Member]) -> Series | None:
 
 
 def _beside(test: Member, members: Sequence[Member]) -> Iterator[Member]:
-    """Scores of the same sort."""
+    """Scores of the same sort, of the same thing: of several models each has its own."""
     words = set(test.series.nature.words)
     sort = next((one for one in RIGHT if one & words), frozenset())
     for one in members:
-        if one is not test and sort & set(one.series.nature.words):
+        others = set(one.series.nature.words)
+        if one is not test and sort & others and others - sort - _SIDES == words - sort - _SIDES:
             yield one
 
 
 def _validates(one: Member) -> bool:
-    nature = one.series.nature
-    return nature.held_out and "test" not in nature.words and len(one.values) >= _CURVE
+    """Whether a series is a curve of held-out data, of one run: of several nobody says whose the test is."""
+    nature, whole = one.series.nature, len(one.values) == len(one.series)
+    return nature.held_out and "test" not in nature.words and whole and len(one.values) >= _CURVE
 
 
 def _told_of_training(one: Member) -> bool:

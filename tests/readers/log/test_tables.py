@@ -258,3 +258,10 @@ def test_what_a_signature_asks_for_is_kept_inside_a_box(read: Any) -> None:
     run = read(log, wanted=Literals([b"| note | 77"]))
     assert [line.line for line in run.lines] == [29]
     assert points(run, "loss") == [(at, at + 0.5) for at in range(1, 9)]
+
+
+def test_rows_of_two_sets_below_each_other_are_of_these(read: Any) -> None:
+    rows = "".join(f"train\t{at}\t0.5{at}\t0.6{at}\neval\t{at}\t0.4{at}\t0.3{at}\n" for at in range(-1, 5))
+    run = read(f"Run of a model, 5 epochs\nDataset\tEpoch\tF1\tAccuracy\n{rows}")
+    assert [value for _, value in points(run, "val_Accuracy")] == [0.3, 0.31, 0.32, 0.33, 0.34]
+    assert [value for _, value in points(run, "train_F1")] == [0.5, 0.51, 0.52, 0.53, 0.54]

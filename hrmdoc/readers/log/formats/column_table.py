@@ -23,6 +23,8 @@ _REDRAWN = patterns.lazy(r"█?\Z|Epoch \d{1,6}/\d{1,6} : *(?:\||\Z)")
 """fastai draws `Epoch 1/5 : |████----| 50.00% [...]` between its rows, and blanks over it."""
 _METER = patterns.lazy(r"\s{0,8}\[[ =>#.*\d%-]{3,60}\]\s+")
 """xLearn draws how far it is in front of each row, `[   10%      ]`, and of the header."""
+_SPLIT = patterns.lazy(r"(?i)(?:train|training|val|valid|validation|eval|test|dev)\Z")
+"""What the rows of two sets begin with that stand below each other, also outside of frames."""
 _PATIENCE = 4
 
 
@@ -182,7 +184,7 @@ def _take(row: _Row, name: str, cell: str, in_frames: bool, cursor: Cursor) -> b
         row.position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
     elif found is not None:
         row.values.append((name, number(found.group(1))))
-    elif in_frames and not measures(name) and not kind:
+    elif (in_frames or _SPLIT.match(cell)) and not measures(name) and not kind:
         row.label = row.label or cell
     else:
         return cell == "-" or ":" in cell or _SPAN.match(cell) is not None

@@ -64,6 +64,12 @@ def peeler() -> Peeler:
         ("[01/02 03:04:05 d2.utils.events]:  eta: 1", "eta: 1", STAMP, None),
         ("26/01/02 03:04:05 INFO Listener: loss 1", "Listener: loss 1", STAMP, None),
         ("> 2026-01-02 03:04:05,000 - INFO - msg", "msg", STAMP, None),
+        (
+            "2026-01-02 03:04:05,000 - a_name_of_a_project_that_says_all_that_it_does.training.loop - INFO - step 5",
+            "step 5",
+            STAMP,
+            None,
+        ),
         ("Fri 02 Jan 2026 03:04:05    INFO  epoch 3", "epoch 3", STAMP, None),
         ("Friday, 2 January 2026 03:04:05 INFO - epoch 3", "epoch 3", STAMP, None),
         ("Fri Jan  2 03:04:05 2026: epoch 3", "epoch 3", STAMP, None),
