@@ -47,6 +47,8 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "hit ratio",
         "hit rate",
         "d(x)",
+        "%) ",
+        "% (",
         "error: ",
         "error = ",
         "error u",
