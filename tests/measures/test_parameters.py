@@ -142,7 +142,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "scores_nothing": ("families", 0, 6),
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
-    "term_exploded": ("families", 0, 8),
+    "term_exploded": ("families", 0, 4),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
 }

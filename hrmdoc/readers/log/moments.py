@@ -64,7 +64,8 @@ _BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of
 _HEADING = patterns.lazy(
     rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}"
     r"(?:k[- ]?)?(?P<what>fold|split|repetition|repeat|trial)[\W_]{1,4}(?P<number>\d{1,4})"
-    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?[\W_]{0,80}",
+    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?"
+    r"(?:[\W_]{1,4}(?:training|train|start(?:s|ed|ing)?|begins?))?[\W_]{0,80}",
     re.IGNORECASE,
 )
 """A line of its own that says which fold of a cross-validation follows, or which of several trainings."""

@@ -22,6 +22,8 @@ def lines(run: Any) -> list[int | None]:
         "Training on fold {} of 5",
         "--- fold: {} ---",
         "> Fold {}/5 (K-Fold)",
+        "===== fold: {} training =====",
+        "Fold {} starts",
     ],
 )
 def test_a_heading_that_names_another_fold_is_a_launch(read: Any, heading: str) -> None:
@@ -30,7 +32,7 @@ def test_a_heading_that_names_another_fold_is_a_launch(read: Any, heading: str) 
 
 
 def test_a_heading_that_comes_again_is_none_and_a_line_of_values_neither(read: Any) -> None:
-    text = "Fold 1\nloss: 1.5\nFold 1\nloss: 1.4\nFold 2: 0.91\nfold 3 loss: 1.2\nthe fold 4 is left out\n"
+    text = "Fold 1\nloss: 1.5\nFold 1\nloss: 1.4\nFold 2: 0.91\nfold 3 loss: 1.2\n== fold: 4 result ==\nthe fold 4 is left out\n"
     assert lines(read(text)) == [1]
 
 
