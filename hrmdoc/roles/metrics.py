@@ -87,7 +87,7 @@ class RoleMap:
     ) -> bool:
         """Takes in which framework wrote the run, which metrics it has, each with its number of points,
         whether the config says that it trains by reward or preference, whether what it counts are
-        episodes, and which metrics without a role have risen; says whether names mean something else than before.
+        episodes, and which metrics have risen; says whether names mean something else than before.
 
         A role that the user gave to a metric is taken from all others once the run has that metric: a name
         that is absent must not leave the role without any.

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import hrmdoc
+from tests.readers.log.metrics import axis, points
 
 
 def lines(run: Any) -> list[int | None]:
@@ -46,3 +47,18 @@ def test_losses_of_folds_that_are_harder_are_no_course_of_one_training(tmp_path:
     assert hrmdoc.analyze(path).verdict == "info"
     path.write_text(text.replace("Fold", "Part"))
     assert hrmdoc.analyze(path).verdict == "critical"
+
+
+def test_a_line_that_closes_each_fold_counts_no_steps(read: Any) -> None:
+    text = "".join(
+        f"== fold: {fold} training ==\n"
+        + "".join(
+            f"Epoch {epoch} - train_loss: {3 / epoch:.3f}  val_loss: {4 / epoch:.3f}\n"
+            for epoch in range(1, 6)
+        )
+        + f"== fold: {fold} result ==\nMSE loss: {0.6 + fold / 50}\n"
+        for fold in range(5)
+    )
+    run = read(text)
+    assert [step for step, _ in points(run, "train_loss")] == 5 * [1, 2, 3, 4, 5]
+    assert axis(run, "train_loss") == axis(run, "MSE loss") == "epoch"
