@@ -121,6 +121,7 @@ def test_a_parameter_is_refused_beyond_its_bound_and_taken_at_it(
 
 
 ASKED: dict[str, tuple[str, int, int]] = {
+    "above_whole": ("families", 0, 5),
     "began": ("symptom", 1, 1),
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
@@ -139,6 +140,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "reward_fell": ("families", 0, 24),
     "risen": ("values", 1, 6),
     "same_as": ("curve", 2, 5),
+    "score_lost": ("families", 0, 10),
     "scores_nothing": ("families", 0, 6),
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
