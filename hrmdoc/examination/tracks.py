@@ -126,9 +126,9 @@ def begins_anew(values: FloatArray, start: int) -> bool:
 def beside(found: Rewinds, points: int, starts: Sequence[int]) -> Rewinds:
     """`found` of a series of so many `points`, and the `starts` of runs that another series of the same file
     tells: a fall of its own near by is to the beginning, then."""
-    if found.wraps:
-        return found
     begun = [at for at in starts if 0 < at < points]
+    if found.wraps:  # a counter that goes by runs for the training loss does so for what stands beside it
+        return Rewinds(tuple(sorted({*begun}))) if len(begun) > MAX_FRESH_STARTS else found
     resumed = tuple(own for own in found.resumed if not any(abs(at - own) <= _NEAR for at in begun))
     own = {*found.fresh, *found.resumed}
     others = {at for at in begun if all(abs(at - one) > _NEAR for one in own)}

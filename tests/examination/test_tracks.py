@@ -135,3 +135,9 @@ def test_epochs_that_begin_anew_are_runs_where_each_loses_what_was_gained() -> N
     assert rewinds(steps, folds[::-1].copy(), epochs=True).fresh == (10, 20, 30, 40)
     assert rewinds(steps, rounds, epochs=True).wraps
     assert rewinds(steps, harder, epochs=True).wraps
+
+
+def test_a_counter_wraps_for_no_series_where_the_training_loss_begins_many_runs() -> None:
+    wrapping = Rewinds(wraps=True)
+    assert beside(wrapping, 60, [10, 20, 30, 40, 50]) == Rewinds((10, 20, 30, 40, 50))
+    assert beside(wrapping, 60, [10]) == wrapping

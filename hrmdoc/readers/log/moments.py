@@ -69,6 +69,13 @@ _HEADING = patterns.lazy(
     re.IGNORECASE,
 )
 """A line of its own that says which fold of a cross-validation follows, or which of several trainings."""
+_OF_A_SEARCH = patterns.lazy(
+    r"[\W_]{0,80}(?:[a-z]{2,20}[ -]){0,3}(?P<what>run|experiment|trial|config|configuration|combination)"
+    r"[\W_]{1,4}(?P<number>\d{1,4})\s?(?:/|of|out of)\s?\d{1,4}"
+    r"(?:\s?[:-]?\s{0,4}[{(\[].{0,1000}|[\W_]{0,80})",
+    re.IGNORECASE,
+)
+"""The same with how many there are, and perhaps the settings that are tried."""
 
 
 class Told(Many, frozen=True):
@@ -95,7 +102,7 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
     lower = text.lower()
-    if (fold := _HEADING.fullmatch(text)) is not None:
+    if (fold := _HEADING.fullmatch(text) or _OF_A_SEARCH.fullmatch(text)) is not None:
         return _fold(fold["what"].lower(), fold["number"], line, cursor)
     for kind, hints, pattern in _MOMENTS:
         if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):

@@ -25,6 +25,9 @@ def lines(run: Any) -> list[int | None]:
         "> Fold {}/5 (K-Fold)",
         "===== fold: {} training =====",
         "Fold {} starts",
+        "Grid search run {}/8: {{'lr': 0.1, 'batch_size': 64}}",
+        "=== Experiment {} of 12 ===",
+        "Configuration {}/9: (32, 0.1)",
     ],
 )
 def test_a_heading_that_names_another_fold_is_a_launch(read: Any, heading: str) -> None:
@@ -33,7 +36,7 @@ def test_a_heading_that_names_another_fold_is_a_launch(read: Any, heading: str) 
 
 
 def test_a_heading_that_comes_again_is_none_and_a_line_of_values_neither(read: Any) -> None:
-    text = "Fold 1\nloss: 1.5\nFold 1\nloss: 1.4\nFold 2: 0.91\nfold 3 loss: 1.2\n== fold: 4 result ==\nthe fold 4 is left out\n"
+    text = "Fold 1\nloss: 1.5\nFold 1\nloss: 1.4\nFold 2: 0.91\nfold 3 loss: 1.2\nRun 3/8: loss 0.4\nRun 4\nin run 2/8 of it\n== fold: 4 result ==\nthe fold 4 is left out\n"
     assert lines(read(text)) == [1]
 
 

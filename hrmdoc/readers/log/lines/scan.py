@@ -90,6 +90,11 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "repetition ",
         "repeat ",
         "trial ",
+        "run ",
+        "experiment ",
+        "config ",
+        "configuration ",
+        "combination ",
     ),
     FACT: (
         *_words(
