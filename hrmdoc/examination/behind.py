@@ -3,7 +3,7 @@ notebook, did not end it."""
 
 from __future__ import annotations
 
-from hrmdoc.record.records import Event, Line
+from hrmdoc.record.records import CELL_ENDED, Event, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 
@@ -18,7 +18,9 @@ def behind_end(run: Run, record: Line | Event) -> Event | None:
     if end is None or not end.line or _failed(end) or _began_between(run, end, record.line):
         return None
     measured = any(end.file in series.files for series in run.series.values())
-    return end if measured and not _trained_on(run.progress, end, record.line) else None
+    # what trains in a notebook is told by launches; a value behind its cell is that of an evaluation
+    trained_on = end.detail != CELL_ENDED and _trained_on(run.progress, end, record.line)
+    return end if measured and not trained_on else None
 
 
 def _failed(end: Event) -> bool:

@@ -67,7 +67,7 @@ class Scene(Struct, eq=False):
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back, or another launch begins; found once for all rules."""
         if id(series) not in self._falls:
-            found = rewinds(series.steps, series.values)
+            found = rewinds(series.steps, series.values, epochs=series.axis == "epoch")
             launches = self._launches(series)
             found = launched(found, series.steps, launches) if launches else found
             self._falls[id(series)] = beside(found, len(series), self._begun_beside(series))

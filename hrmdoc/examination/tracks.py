@@ -34,12 +34,13 @@ class Rewinds(Struct, frozen=True):
     wraps: bool = False
 
 
-def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
+def rewinds(steps: IntArray, values: FloatArray | None = None, *, epochs: bool = False) -> Rewinds:
     """Finds the indices at which `steps`, shape [n], falls back.
 
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
     often that the counter must be one of batches within an epoch: it comes as far each time, and the
-    `values`, shape [n], do not begin anew.
+    `values`, shape [n], do not begin anew. What counts `epochs` is none of batches: there it is enough that
+    each stretch loses what the one before had gained.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -52,7 +53,12 @@ def rewinds(steps: IntArray, values: FloatArray | None = None) -> Rewinds:
         near = first + max(1, round(0.02 * (top - first)))
         (fresh if int(steps[index]) <= near and top - first >= 5 else resumed).append(index)
     often = len(fresh) > MAX_FRESH_STARTS and not _of_any_length(steps, fresh)
-    if len(falls) > 64 or (often and (values is None or not _begin_anew(values, fresh))):
+    if len(falls) > 64 or (
+        often
+        and (
+            values is None or not (_begin_anew(values, fresh) or (epochs and _lost_each_time(values, fresh)))
+        )
+    ):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
 
@@ -73,6 +79,17 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
     return any(
         sum(_again(values, start, head) for start in starts) >= _ANEW * len(starts) for head in (_HEAD, 1)
     )
+
+
+def _lost_each_time(values: FloatArray, starts: list[int]) -> bool:
+    """Whether at nearly all `starts` half is lost of what the stretch before had gained, and all of them
+    begin alike: rounds of one training begin lower each time."""
+    begun, ended = values[[0, *starts[:-1]]], values[[at - 1 for at in starts]]
+    gained, lost = ended - begun, values[starts] - ended
+    alike = float(np.abs(np.append(begun, values[starts[-1]]) - middle(begun)).max()) <= middle(
+        np.abs(gained)
+    )
+    return alike and float(np.mean((gained * lost < 0) & (np.abs(lost) >= 0.5 * np.abs(gained)))) >= _ANEW
 
 
 def _again(values: FloatArray, start: int, head: int) -> bool:
@@ -96,7 +113,9 @@ def launched(found: Rewinds, steps: IntArray, launches: Sequence[tuple[int, bool
         for index, counted in launches
         if 0 < index < len(steps) and (counted or steps[index] <= steps[0] < steps[index - 1])
     }
-    return replace(found, fresh=tuple(sorted({*found.fresh, *fresh})), wraps=found.wraps and not fresh)
+    resumed = tuple(index for index in found.resumed if index not in fresh)
+    every = tuple(sorted({*found.fresh, *fresh}))
+    return Rewinds(every, resumed, wraps=found.wraps and not fresh)
 
 
 def begins_anew(values: FloatArray, start: int) -> bool:
@@ -107,9 +126,9 @@ def begins_anew(values: FloatArray, start: int) -> bool:
 def beside(found: Rewinds, points: int, starts: Sequence[int]) -> Rewinds:
     """`found` of a series of so many `points`, and the `starts` of runs that another series of the same file
     tells: a fall of its own near by is to the beginning, then."""
-    if found.wraps:
-        return found
     begun = [at for at in starts if 0 < at < points]
+    if found.wraps:  # a counter that goes by runs for the training loss does so for what stands beside it
+        return Rewinds(tuple(sorted({*begun}))) if len(begun) > MAX_FRESH_STARTS else found
     resumed = tuple(own for own in found.resumed if not any(abs(at - own) <= _NEAR for at in begun))
     own = {*found.fresh, *found.resumed}
     others = {at for at in begun if all(abs(at - one) > _NEAR for one in own)}

@@ -24,8 +24,9 @@ try:
 except ImportError as error:
     raise missing("transformers and TRL", "transformers", error) from error
 
-_NO_METRICS = frozenset({"epoch", "total_flos"})
-_SUMMARY = frozenset({"train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second"})
+_NO_METRICS = frozenset({"epoch", "total_flos", "train_runtime"})
+_SUMMARY = frozenset({"train_loss", "train_samples_per_second", "train_steps_per_second"})
+"""What sums a whole training up; where tokens are counted, every record has its run time."""
 
 
 class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
@@ -62,7 +63,7 @@ class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
     def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Takes what the trainer logs."""
         logs: dict[str, Any] = kwargs.get("logs") or {}
-        if self.monitor is None or _SUMMARY & logs.keys():
+        if self.monitor is None or (_SUMMARY & logs.keys() and "loss" not in logs):
             return
         metrics = {name: value for name, value in logs.items() if name not in _NO_METRICS}
         self.monitor.log(int(state.global_step), metrics)

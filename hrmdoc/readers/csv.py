@@ -30,8 +30,16 @@ from hrmdoc.readers.tables.header import (
     is_number,
     is_row,
 )
-from hrmdoc.readers.tables.keys import EPISODES, EPOCH_KEYS, RESTARTING, STEP_KEYS, TIME_KEYS, split_of
-from hrmdoc.readers.tables.labels import metric_of, renamed
+from hrmdoc.readers.tables.keys import (
+    EPISODES,
+    EPOCH_KEYS,
+    RESTARTING,
+    STEP_KEYS,
+    TIME_KEYS,
+    split_named,
+    split_of,
+)
+from hrmdoc.readers.tables.labels import INDEX, metric_of, renamed
 from hrmdoc.record.records import Damage, Fact, FloatArray, Record
 from hrmdoc.text import patterns
 
@@ -97,17 +105,29 @@ def _of_columns(path: Path, names: list[str], rows: list[list[str]]) -> float:
     numeric = sum(map(is_number, cells))
     if len(whole) < 0.7 * len(rows) or numeric < 0.5 * len(cells):
         return 0.0
-    metrics = len(list(filter(_METRIC.search, names)))
+    metrics = len(list(filter(_METRIC.search, names))) or _sides(names)
     if counted or (named and metrics):
         return 0.9 if named else 0.6
     # Nothing counts, but the columns are metrics; any other table of numbers is rather data than a log.
     return 0.5 if metrics > 1 and 2 * metrics >= len(names) and numeric == len(cells) else 0.0
 
 
+def _sides(names: list[str]) -> int:
+    """How many columns bear no name but that of a part of the data, where some are of the training and some
+    are not and nothing else is there but a count."""
+    told = [name.strip().lower() for name in names[_is_index(names[0]) :]]
+    held_out = sum(bool(split_named(name)) for name in told)
+    return len(told) if 0 < held_out < len(told) and held_out + told.count("train") == len(told) else 0
+
+
 def _is_counted(line: str) -> bool:
     """Whether a line is a whole number and a number."""
     cells = cells_of(line.strip(), delimiter_of(line))
     return len(cells) == 2 and is_row(cells) and float(number(cells[0]) or 0).is_integer()
+
+
+def _is_index(name: str) -> bool:
+    return name.strip().lower() in INDEX
 
 
 def _is_named(path: Path) -> bool:

@@ -87,6 +87,11 @@ def _points_of(row: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
+def _is_summary(row: Mapping[str, Any]) -> bool:
+    """Whether a row sums a training up. Where tokens are counted, every row has its run time."""
+    return "train_runtime" in row and "loss" not in row and "eval_loss" not in row
+
+
 def _facts(state: Mapping[str, Any], history: list[dict[str, Any]], path: str) -> Iterator[Fact]:
     for own, key in _RUN_FACTS.items():
         value = state.get(own)
@@ -103,7 +108,7 @@ def _facts(state: Mapping[str, Any], history: list[dict[str, Any]], path: str) -
         if isinstance(patience, int):
             yield Fact("early_stopping_patience", patience, "config", path)
     for row in history:
-        if "train_runtime" in row:
+        if _is_summary(row):
             for key in _SUMMARY:
                 if isinstance(row.get(key), int | float):
                     yield Fact(key, row[key], "config", path)
@@ -115,7 +120,7 @@ def _events(state: Mapping[str, Any], history: list[dict[str, Any]], context: Co
     stopping = _inside(state, "stateful_callbacks", "TrainerControl", "args", "should_training_stop")
     total = state.get("max_steps")
     early = stopping is True and isinstance(total, int | float) and at is not None and at < total
-    if early or any("train_runtime" in row for row in history):
+    if early or any(map(_is_summary, history)):
         yield Event("end", context.path, None, at, detail="stopped early" if early else "training ended")
 
 

@@ -140,7 +140,7 @@ def ledger(analysis: Analysis) -> Ledger:
     series = analysis.run.progress or next((s for s in analysis.run.series.values() if len(s)), None)
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))
-    found = rewinds(series.steps, series.values)
+    found = rewinds(series.steps, series.values, epochs=series.axis == "epoch")
     work = _Work(series.steps, series.times, sorted((*found.fresh, *found.resumed)))
     crashes = _crashes(analysis)
     idle = [*_started(analysis, work), *_restarts(work), *_gaps(analysis, work, series)]

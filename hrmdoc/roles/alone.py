@@ -8,6 +8,7 @@ from collections.abc import Mapping, Set
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.families import Families, words_of
+from hrmdoc.roles.names import of_both_sides
 
 _WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
 _OF_ONE_SIDE = frozenset(
@@ -82,6 +83,21 @@ def only_losses(
         if (name := _meant(side)) is not None:
             found[name] = RoleGuess(role, guessed=True)
     return found
+
+
+def bare_losses(roles: Mapping[str, str | None], risen: Set[str]) -> dict[str, RoleGuess]:
+    """Guessed roles for `train` and `val`, of which a program says no more: losses, where the training has
+    not risen. Asked of runs without a loss and a reward.
+
+    Args:
+        roles: metric -> its role by its name, of those of which the user says nothing.
+        risen: metrics that have risen so far.
+    """
+    sides = of_both_sides(name for name, role in roles.items() if role is None)
+    each = {side: [name for name, of in sides.items() if of == side] for side in sides.values()}
+    if any(len(names) > 1 for names in each.values()) or any(name in risen for name in each.get("train", ())):
+        return {}
+    return {name: RoleGuess(f"{side}.loss", guessed=True) for name, side in sides.items()}
 
 
 def _meant(names: list[str]) -> str | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _PIECES = patterns.lazy(r"[^0-9A-Za-z]+")
 _WORDS = patterns.lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_GLUED = patterns.lazy(
+    r"(train|valid|val|test|dev|eval|d|g|dis|disc|gen|critic|adv|gan)(loss|acc|accuracy|err|error)"
+)
 _NO_CURVE = frozenset(
     """
     std var best min lowest highest patience delta previous improvement num count target
@@ -36,12 +39,15 @@ _TOLERANCE = 1.01
 def words_of(metric: str) -> tuple[str, ...]:
     """The words of a name in lower case: between its separators, and where capitals or digits begin.
 
-    `Loss_D` gives `loss`, `d`; `valF1Score` gives `valf1score`, `val`, `f`, `score`.
+    `Loss_D` gives `loss`, `d`; `valF1Score` gives `valf1score`, `val`, `f`, `score`; `dloss` gives `dloss`,
+    `d`, `loss`.
     """
     found: list[str] = []
     for piece in filter(None, _PIECES.split(metric)):
         inner = [word.lower() for word in _WORDS.findall(piece)]
-        found += [piece.lower(), *(word for word in inner if word != piece.lower())]
+        glued = _GLUED.fullmatch(piece.lower())
+        inner += glued.groups() if glued else ()
+        found += [piece.lower(), *dict.fromkeys(word for word in inner if word != piece.lower())]
     return tuple(found)
 
 

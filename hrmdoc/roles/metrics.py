@@ -8,11 +8,13 @@ last by its final word.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hrmdoc.record.series import RoleGuess
-from hrmdoc.roles.alone import only_losses, only_reward
+from hrmdoc.roles.alone import bare_losses, only_losses, only_reward
 from hrmdoc.roles.company import out_of_place
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
@@ -23,6 +25,7 @@ from hrmdoc.roles.names import (
     by_form,
     by_last_word,
     normalised,
+    of_both_sides,
     parted,
     stripped,
 )
@@ -31,8 +34,11 @@ from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
+    from hrmdoc.record.series import Series
     from hrmdoc.rulebook import Framework, Rulebook
 
+_LOSSES = frozenset({"train.loss", "eval.loss", "rl.reward"})
+_RISEN = 1.02
 _EVAL_ROLES = {"perplexity": "eval.perplexity"}
 
 
@@ -77,10 +83,11 @@ class RoleMap:
         *,
         by_reward: bool = False,
         episodic: bool = False,
+        risen: Set[str] = frozenset(),
     ) -> bool:
         """Takes in which framework wrote the run, which metrics it has, each with its number of points,
-        whether the config says that it trains by reward or preference, and whether what it counts are
-        episodes; says whether names mean something else than before.
+        whether the config says that it trains by reward or preference, whether what it counts are
+        episodes, and which metrics have risen; says whether names mean something else than before.
 
         A role that the user gave to a metric is taken from all others once the run has that metric: a name
         that is absent must not leave the role without any.
@@ -92,14 +99,14 @@ class RoleMap:
         changed = here != self._here or taken != self._taken
         if changed:
             self._here, self._taken, self._seen = here, taken, {}
-        alone = self._by_others(metrics, by_reward or _trains_by_reward(known), episodic=episodic)
+        alone = self._by_others(metrics, by_reward or _trains_by_reward(known), episodic, risen)
         if changed or alone != self._alone:
             self._alone, self._seen = alone, {}
             return True
         return False
 
     def _by_others(
-        self, metrics: Mapping[str, int], by_reward: bool, *, episodic: bool
+        self, metrics: Mapping[str, int], by_reward: bool, episodic: bool, risen: Set[str]
     ) -> dict[str, RoleGuess]:
         """What the other metrics of the run tell of those whose names do not."""
         unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
@@ -108,6 +115,8 @@ class RoleMap:
         rewarded = {} if "rl.reward" in self._taken else only_reward(unstated, episodic=episodic)
         taken = self._taken | ({"rl.reward"} if rewarded else set())
         losses = only_losses(unstated, self._families, taken)
+        if not losses and _LOSSES.isdisjoint({*taken, *unstated.values()}):
+            losses = bare_losses(unstated, risen)
         alone = {name: RoleGuess(None) for name in strange}
         return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
 
@@ -193,10 +202,19 @@ def settle(run: Run, framework: str, *, by_reward: bool = False) -> None:
         counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
     counted = run.fact("run.counts")
     episodic = counted is not None and counted.value == "episodes"
-    if run.role_of.settle(framework, counts, by_reward=by_reward, episodic=episodic):
+    sides = of_both_sides(counts)
+    risen = {one.key.metric for one in run.series.values() if one.key.metric in sides and _has_risen(one)}
+    if run.role_of.settle(framework, counts, by_reward=by_reward, episodic=episodic, risen=risen):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1
+
+
+def _has_risen(series: Series) -> bool:
+    """Whether the last third of a series lies above its first."""
+    third = max(1, len(series) // 3)
+    values = series.values
+    return bool(np.median(values[-third:]) > _RISEN * np.median(values[:third]))
 
 
 def _guess(role: str) -> RoleGuess:

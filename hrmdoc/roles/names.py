@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.text import patterns
@@ -109,6 +110,19 @@ def normalised(name: str) -> str:
 def parted(metric: str) -> str:
     """`TrainLoss` and `valacc` with a separator between their words; other names as they are."""
     return _GLUED.sub(r"\1_", _HUMPS.sub("_", metric))
+
+
+def of_both_sides(names: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are no more than a part of the data, `train` and `val`, each with the part; none
+    where they are of one part alone."""
+    found = {}
+    for name in names:
+        word = normalised(name)
+        if word in TRAIN:
+            found[name] = "train"
+        elif word in EVAL or word in _TEST:
+            found[name] = "eval"
+    return found if len({*found.values()}) > 1 else {}
 
 
 def stripped(words: list[str]) -> tuple[str, list[str], bool]:

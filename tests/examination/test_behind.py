@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ COURSE = "".join(f"step {step} loss {2.0 - step / 20:.3f}\n" for step in range(1
 RAISED = (
     'Traceback (most recent call last):\n  File "main.py", line 9, in <module>\n    go()\nNameError: name\n'
 )
+
+
+def cell(source: str, *outputs: dict[str, object]) -> dict[str, object]:
+    return {"cell_type": "code", "source": source, "outputs": list(outputs)}
 
 
 def read(folder: Path, text: str) -> hrmdoc.analysis.Analysis:
@@ -64,3 +69,16 @@ def test_what_ended_a_thread_ended_the_program_only_where_nothing_follows(tmp_pa
     handled = THREADED + "\nDuring handling of the above exception, another exception occurred:\n\n" + RAISED
     assert read(tmp_path, handled + "loading\n" * 60).verdict == "info"
     assert read(tmp_path, THREADED + "loading\n" * 60 + RAISED).verdict == "critical"
+
+
+def test_an_evaluation_in_another_cell_of_a_notebook_is_no_training_that_went_on(tmp_path: Path) -> None:
+    error = {"output_type": "error", "ename": "IndexError", "evalue": "4", "traceback": ["IndexError: 4"]}
+    cells = [
+        cell("model.fit(x, y)", {"output_type": "stream", "text": COURSE}),
+        cell("model.evaluate(z)", {"output_type": "stream", "text": "step 21 loss 1.02\n"}),
+        cell("plot(z)", error),
+    ]
+    path = tmp_path / "work.ipynb"
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4, "metadata": {}}))
+    found = {one.id: one.values.get("behind") for one in hrmdoc.analyze(path).present}
+    assert found["unhandled-exception"] == "cell"

@@ -85,7 +85,7 @@ def test_a_check_of_the_whole_run_is_asked_again_whenever_the_run_changes() -> N
         ("leap(train.loss) > 1", {}, "more points of train.loss"),
         ("rank_ratio(train.loss) > 1", {}, "train.loss of 3 ranks"),
         ("scores_nothing()", {}, "6 points of a score"),
-        ("term_exploded()", {}, "8 points of a loss or divergence"),
+        ("term_exploded()", {}, "4 points of a loss or divergence"),
         ("seconds_below(train.loss, 9) > 1", {}, None),
         ("back_after(train.loss) > 1", {}, "more points of train.loss"),
     ],

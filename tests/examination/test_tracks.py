@@ -88,6 +88,13 @@ def test_a_launch_begins_a_run_where_the_steps_begin_anew_and_lines_go_on() -> N
     assert launched(nothing, ints(5, 5, 6), [(1, False)]).fresh == ()
 
 
+def test_a_launch_is_no_resume_however_short_its_run() -> None:
+    steps = np.array([1, 2, 3, 1, 2, 3])
+    found = launched(rewinds(steps), steps, [(3, False)])
+    assert (found.fresh, found.resumed) == ((3,), ())
+    assert beside(found, len(steps), ()).fresh == (3,)
+
+
 def test_a_counter_that_wraps_at_a_launch_is_none_of_batches() -> None:
     wraps = Rewinds(fresh=(2,), wraps=True)
     assert launched(wraps, ints(0, 1, 0, 1), []) == wraps
@@ -116,3 +123,21 @@ def test_values_begin_anew_where_they_stand_as_at_first_and_not_as_just_before()
     values = np.array([3.0, 2.0, 1.5, 1.0, 0.9, 0.8, 2.9, 2.1, 1.4, 0.7, 0.6, 0.6])
     assert begins_anew(values, 6)
     assert not begins_anew(values, 9)
+
+
+def test_epochs_that_begin_anew_are_runs_where_each_loses_what_was_gained() -> None:
+    steps = np.tile(np.arange(10), 5)
+    runs = [np.linspace(top, 0.4, 10) for top in (1.0, 1.3, 0.9, 1.2, 1.4)]
+    folds = np.concatenate(runs)
+    rounds = np.concatenate([np.linspace(top, top - 0.2, 10) for top in (1.4, 1.3, 1.15, 1.05, 0.9)])
+    harder = np.concatenate([0.1 * at + np.linspace(0.3, 0.28, 10) for at in range(5)])
+    assert rewinds(steps, folds, epochs=True).fresh == (10, 20, 30, 40)
+    assert rewinds(steps, folds[::-1].copy(), epochs=True).fresh == (10, 20, 30, 40)
+    assert rewinds(steps, rounds, epochs=True).wraps
+    assert rewinds(steps, harder, epochs=True).wraps
+
+
+def test_a_counter_wraps_for_no_series_where_the_training_loss_begins_many_runs() -> None:
+    wrapping = Rewinds(wraps=True)
+    assert beside(wrapping, 60, [10, 20, 30, 40, 50]) == Rewinds((10, 20, 30, 40, 50))
+    assert beside(wrapping, 60, [10]) == wrapping

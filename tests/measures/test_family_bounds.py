@@ -68,7 +68,12 @@ NOTHING = [*x(2.0, 14), *x(0.009, 6)]
         ("generator_unopposed", [2.0, 2.0, 0.5, 0.5, *x(1.0, 10), *x(2.0, 6)], NOTHING, None),
         ("discriminator_won", [*x(0.7, 10), *x(0.0, 10)], x(1.0, 20), "loss d"),
         ("discriminator_won", [*x(0.7, 14), *x(0.001, 6)], [*x(1.0, 6), *x(9.0, 8), *x(1.0, 6)], "loss d"),
-        ("discriminator_won", [*x(0.7, 14), *x(0.0, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], None),
+        ("discriminator_won", [*x(0.7, 14), *x(0.001, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], None),
+        # at zero to the last printed digit, whatever else the generator learns for
+        ("discriminator_won", [*x(0.7, 14), *x(0.0, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], "loss d"),
+        ("discriminator_won", [*x(0.7, 14), *x(0.0, 5), 0.001], [*x(9.0, 14), *x(6.0, 6)], None),
+        ("discriminator_won", [*x(0.0009, 14), *x(0.0, 6)], [*x(9.0, 14), *x(6.0, 6)], None),
+        ("discriminator_won", [*x(0.7, 14), *x(0.0, 6)], [*x(9.0, 14), *x(0.01, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.04, 6)], [*x(3.0, 14), *x(5.0, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.04, 6)], [*x(4.0, 14), *x(6.0, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.05, 6)], [*x(3.0, 14), *x(6.0, 6)], None),

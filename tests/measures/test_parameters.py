@@ -123,6 +123,7 @@ def test_a_parameter_is_refused_beyond_its_bound_and_taken_at_it(
 
 ASKED: dict[str, tuple[str, int, int]] = {
     "answers_as_guessed": ("families", 0, 1),
+    "above_whole": ("families", 0, 5),
     "began": ("symptom", 1, 1),
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
@@ -145,11 +146,12 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "risen": ("values", 1, 6),
     "same_as": ("curve", 2, 5),
     "samples_no_better": ("families", 0, 4),
+    "score_lost": ("families", 0, 10),
     "scores_nothing": ("families", 0, 6),
     "solution_wrong": ("families", 0, 1),
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
-    "term_exploded": ("families", 0, 8),
+    "term_exploded": ("families", 0, 4),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
     "tested_far_below": ("families", 0, 1),

@@ -59,6 +59,16 @@ def test_the_mean_loss_of_the_whole_run_is_a_fact_and_no_point() -> None:
     assert [r.value for r in records if isinstance(r, Fact) and r.key == "train_loss"] == [4.0]
 
 
+def test_a_run_time_in_every_row_sums_nothing_up() -> None:
+    rows = [
+        {"step": at, "epoch": at / 10, "loss": 3.0 - at / 10, "train_runtime": 2.0 * at} for at in (1, 2, 3)
+    ]
+    records = read(json.dumps({"global_step": 3, "max_steps": 9, "log_history": rows}).encode())
+    losses = [one.values.tolist() for one in records if isinstance(one, Points) and one.metric == "loss"]
+    assert losses == [[2.9, 2.8, 2.7]]
+    assert not any(isinstance(one, Event) and one.kind == "end" for one in records)
+
+
 def test_what_the_state_says_of_the_run_becomes_canonical_facts() -> None:
     facts = {
         r.key: r.value for r in read(json.dumps(STATE).encode()) if isinstance(r, Fact) and r.scope == "run"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import hrmdoc
 from hrmdoc.roles import RoleMap
 from hrmdoc.rulebook import load
 
@@ -32,3 +35,35 @@ def test_a_score_without_a_part_is_of_the_evaluation_where_the_losses_say_theirs
     roles = RoleMap(load())
     roles.settle("unknown", metrics)
     assert roles(score).role == role
+
+
+def table(tmp_path: Path, header: str, train: list[float], held_out: list[float]) -> dict[str, str | None]:
+    path = tmp_path / "curves.csv"
+    rows = (f"{at},{one},{other}\n" for at, (one, other) in enumerate(zip(train, held_out, strict=True)))
+    path.write_text(header + "\n" + "".join(rows))
+    run = hrmdoc.analyze(path).run
+    return {one.key.metric: one.role.role for one in run.series.values()}
+
+
+FALLING = [2.0 - at / 20 for at in range(20)]
+
+
+@pytest.mark.parametrize("header", [",train,valid", "epoch,train,valid", "Unnamed: 0,train,valid"])
+def test_columns_that_are_called_by_their_part_alone_are_losses(tmp_path: Path, header: str) -> None:
+    roles = table(tmp_path, header, FALLING, FALLING[:5] + FALLING[:15])
+    assert roles["train"] == "train.loss"
+    assert roles["valid"] == "eval.loss"
+
+
+@pytest.mark.parametrize(
+    ("header", "train"),
+    [
+        ("epoch,train,valid", [0.4 + at / 40 for at in range(20)]),  # what rises is no loss
+        ("epoch,train,loss", FALLING),
+        ("epoch,train,valid_loss", FALLING),
+    ],
+)
+def test_they_are_none_where_they_rise_or_a_loss_is_named(
+    tmp_path: Path, header: str, train: list[float]
+) -> None:
+    assert table(tmp_path, header, train, train)["train"] is None

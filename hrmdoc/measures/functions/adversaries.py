@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from hrmdoc.measures.function import Member, function
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
@@ -15,6 +17,8 @@ NEUTRAL = frozenset({"loss", "losses", "err", "real", "fake", "gan", "adv", "tot
 """Words that say which term of the loss it is."""
 CERTAIN = 0.01
 """Loss of a discriminator that tells every forgery."""
+GONE = 5e-5
+"""What is printed as zero."""
 NEARLY = 0.05
 HOPELESS = 5.0
 """Loss of a generator of which one forgery in 150 passes."""
@@ -29,11 +33,13 @@ HOPELESS = 5.0
 )
 def discriminator_won(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator that has come to nothing by the last third of the run, while that of its
-    generator is no lower than at first."""
+    generator is no lower than at first; or to zero, whatever the other terms of its generator's loss come
+    to."""
     for judge, forger in _pairs(members):
         certainty = _late(judge.values)
         early, late = middle(forger.values[: len(forger.values) // 3]), _late(forger.values)
         won = 0.0 <= certainty < CERTAIN and late >= max(early, 0.5)
+        won = won or (_gone(judge.values) and late > CERTAIN)
         if won or (0.0 <= certainty < NEARLY and late > HOPELESS and late > 1.5 * early):
             return judge.series
     return None
@@ -75,6 +81,12 @@ def _nothing(member: Member) -> bool:
     return (
         0.0 <= _late(values) < CERTAIN and 0.0 <= float(values[-1]) < CERTAIN < float(values[:5].max()) / 10
     )
+
+
+def _gone(values: FloatArray) -> bool:
+    """Whether a loss above zero came to zero, and hardly leaves it in the last third."""
+    opening, late = middle(values[: max(3, len(values) // 10)]), np.abs(values[-(len(values) // 3) :])
+    return bool(opening > CERTAIN / 10 and middle(late) < GONE and late.max() < CERTAIN / 10)
 
 
 def _late(values: FloatArray) -> float:

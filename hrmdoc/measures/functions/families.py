@@ -25,6 +25,9 @@ ASTRONOMICAL = 1e6
 FROM_OPENING = 1e4
 ABSURD = 1e9
 """A loss of this size which does not fall has met values that no target has."""
+CLIMBED = 30.0
+FEWEST = 8
+"""Records that show what is usual of a term."""
 NOTHING = 0.015
 POSITIVES = frozenset(
     {"f1", "f1score", "fscore", "recall", "precision", "sensitivity", "dice", "iou", "miou", "jaccard"}
@@ -59,7 +62,7 @@ def _share(values: FloatArray) -> FloatArray:
 @function(
     "families",
     roles=0,
-    points=8,
+    points=4,
     families=("loss", "divergence"),
     among=lambda series: series.role.role not in WATCHED,
 )
@@ -68,7 +71,8 @@ def term_exploded(members: Sequence[Member]) -> Series | None:
     that other rules watch are none.
 
     The lowest of its last three values is a hundred times the highest of its first half, or a million and ten
-    thousand times its opening, or a thousand million and no less than its first.
+    thousand times its opening, or a thousand million and no less than its first; or it has grown at every
+    record, faster and faster, to thirty times where it began.
     """
     return _most((closing, one.series) for one in members if (closing := _exploded(np.abs(one.values))))
 
@@ -76,9 +80,22 @@ def term_exploded(members: Sequence[Member]) -> Series | None:
 def _exploded(sizes: FloatArray) -> float:
     """The level at which an exploded series stands, 0 where it is none."""
     closing, opening = float(sizes[-3:].min()), float(sizes[:3].max())
+    if closing > ABSURD and float(np.median(sizes[-3:])) > sizes[0]:
+        return closing
+    if len(sizes) < FEWEST:
+        return 0.0
     left = closing > LARGE and closing > BEYOND * float(sizes[: len(sizes) // 2].max())
     thrown = closing > ASTRONOMICAL and closing > FROM_OPENING * opening
-    return closing if left or thrown or closing > max(ABSURD, sizes[0]) else 0.0
+    return closing if left or thrown or _climbs(sizes) else 0.0
+
+
+def _climbs(sizes: FloatArray) -> bool:
+    """Whether each value is higher than the one before, and each third gained more than that before it: a sum
+    over the run grows evenly."""
+    third = len(sizes) // 3
+    early, late = sizes[third], sizes[-third - 1]
+    climbed = sizes[-1] > max(LARGE, CLIMBED * sizes[0]) and bool((np.diff(sizes) > 0).all())
+    return climbed and bool(sizes[-1] - late > 2.0 * (late - early) and late - early > early - sizes[0])
 
 
 @function(

@@ -64,10 +64,18 @@ _BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of
 _HEADING = patterns.lazy(
     rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}"
     r"(?:k[- ]?)?(?P<what>fold|split|repetition|repeat|trial)[\W_]{1,4}(?P<number>\d{1,4})"
-    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?[\W_]{0,80}",
+    r"(?:\s?(?:/|of|out of)\s?\d{1,4})?(?:\s?\([\w -]{1,30}\))?"
+    r"(?:[\W_]{1,4}(?:training|train|start(?:s|ed|ing)?|begins?))?[\W_]{0,80}",
     re.IGNORECASE,
 )
 """A line of its own that says which fold of a cross-validation follows, or which of several trainings."""
+_OF_A_SEARCH = patterns.lazy(
+    r"[\W_]{0,80}(?:[a-z]{2,20}[ -]){0,3}(?P<what>run|experiment|trial|config|configuration|combination)"
+    r"[\W_]{1,4}(?P<number>\d{1,4})\s?(?:/|of|out of)\s?\d{1,4}"
+    r"(?:\s?[:-]?\s{0,4}[{(\[].{0,1000}|[\W_]{0,80})",
+    re.IGNORECASE,
+)
+"""The same with how many there are, and perhaps the settings that are tried."""
 
 
 class Told(Many, frozen=True):
@@ -96,7 +104,7 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
     lower = text.lower()
-    if (fold := _HEADING.fullmatch(text)) is not None:
+    if (fold := _HEADING.fullmatch(text) or _OF_A_SEARCH.fullmatch(text)) is not None:
         return _fold(fold["what"].lower(), fold["number"], line, cursor)
     for kind, hints, pattern in _MOMENTS:
         if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):

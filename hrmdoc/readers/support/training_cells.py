@@ -49,10 +49,13 @@ def trainings(path: str, cells: Sequence[Cell], records: Sequence[Record]) -> It
     seen = _Seen(records)
     for cell in cells:
         said = seen.ended(cell)
-        if not seen.course(cell) and not (
-            (said or cell.failed is not None or seen.measured(cell)) and trains(cell.source)
-        ):
-            continue
+        told = said or cell.failed is not None or seen.measured(cell)
+        if not seen.course(cell):
+            if not trains(cell.source):
+                continue
+            if not told:  # what it came to nobody knows, but it came to its end
+                yield Event("end", path, cell.last, detail=CELL_ENDED)
+                continue
         yield Event("launch", path, cell.first)
         if cell.failed is None:
             yield Event("end", path, cell.last, detail=CELL_ENDED)

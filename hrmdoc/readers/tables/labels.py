@@ -21,7 +21,7 @@ _NO_NAME = patterns.lazy(r"(?:\d{1,3}|y|values?|data|column_?\d|unnamed: \d|0\.0
 """What heads the only column of a series that a program never named: pandas counts, others say that it is a
 value."""
 _COUNTERS = frozenset(key.lower() for key in (*STEP_KEYS, *EPOCH_KEYS))
-_INDEX = frozenset({"", "x", "index", "unnamed: 0"})
+INDEX = frozenset({"", "x", "index", "unnamed: 0"})
 _MONITOR = {"r": "episode_reward", "l": "episode_length", "t": "elapsed"}
 _NAMING = ("metric", "metric_name", "name", "key", "tag", "variable")
 
@@ -85,7 +85,7 @@ def _named_by_file(names: list[str], path: str) -> list[str]:
         first = names[0].strip()
         if first.lower() in _COUNTERS:
             return [names[0], metric]
-        if first.lower() in _INDEX:
+        if first.lower() in INDEX:
             return ["step", metric]
     return names
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hrmdoc.readers.log.glued import records_in
+from tests.readers.log.metrics import points
 
 LIGHTNING = """\
 5.1 K     Trainable params
@@ -94,3 +95,15 @@ def test_records_without_a_space_between_them_are_parted() -> None:
 )
 def test_other_lines_are_one_record(text: str) -> None:
     assert records_in(text) == [text]
+
+
+def test_a_run_time_in_every_record_does_not_make_them_summaries(read: Any) -> None:
+    record = (
+        "{{'loss': {}, 'grad_norm': 1.5, 'epoch': 0.{}, 'num_input_tokens_seen': 0, 'train_runtime': {}}}\n"
+    )
+    text = "".join(record.format(2.5 - at / 10, at, 20.0 * at) for at in range(1, 7))
+    run = read(
+        text + "{'train_runtime': 140.0, 'train_samples_per_second': 2.5, 'train_loss': 2.1, 'epoch': 1.0}\n"
+    )
+    assert [value for _, value in points(run, "loss")] == [2.4, 2.3, 2.2, 2.1, 2.0, 1.9]
+    assert [event.line for event in run.events.of("end")] == [7]

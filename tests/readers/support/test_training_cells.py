@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hrmdoc.readers.support.training_cells import trains
+from hrmdoc.readers.support.training_cells import Cell, trainings, trains
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_code_that_trains(source: str) -> None:
 )
 def test_code_that_only_prepares_defines_or_shows(source: str) -> None:
     assert not trains(source)
+
+
+def test_a_training_that_shows_nothing_came_to_its_end_and_is_no_launch() -> None:
+    fitted = Cell("model.fit(x, y)", 1, 3, None)
+    shown = Cell("model.summary()", 4, 9, None)
+    broken = Cell("model.fit(x, y)", 10, 12, 11)
+    found = list(trainings("a.ipynb", [fitted, shown, broken], []))
+    assert [(one.kind, one.line) for one in found] == [("end", 3), ("launch", 10)]

@@ -34,6 +34,8 @@ _STEP_KEYS = (
 TOTAL_KEYS = ("total_steps", "max_steps")
 _COUNTER_KEYS = (*_STEP_KEYS, *TOTAL_KEYS)
 _END_KEYS = ("train_runtime",)
+_OF_A_STEP = frozenset({"loss", "eval_loss"})
+"""What a summary has not: a trainer that counts tokens writes its run time with every record."""
 _NOT_MEASURES = ("percentage", "total_flos")
 _CERTAIN = (
     {"eval_loss", "eval_runtime"},
@@ -81,7 +83,7 @@ def _shape_of(keys: tuple[str, ...]) -> Shape:
     evaluation = "loss" not in names and any(key.startswith("eval_") for key in names)
     return Shape(
         counters=tuple(key for key in _COUNTER_KEYS if key in keys),
-        closing=any(key in names for key in _END_KEYS),
+        closing=any(key in names for key in _END_KEYS) and _OF_A_STEP.isdisjoint(names),
         evaluation=evaluation,
         measured=any(measures(key) for key in names),
         other=frozenset(key for key in names if key in _NOT_MEASURES or (evaluation and key == "epoch")),

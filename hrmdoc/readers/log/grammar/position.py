@@ -61,12 +61,14 @@ class Flow(Struct):
         epoch: the last epoch, as written.
         first: the first global step.
         open: the last line with a position stands in the middle of an epoch, or only begins one.
+        entered: how often another epoch than that of the line before was named.
     """
 
     step: int | None = None
     first: int | None = None
     epoch: int | None = None
     open: bool = False
+    entered: int = 0
     _lowest: int | None = None
     _base: int | None = None
     _seen_epoch: int | None = None
@@ -80,6 +82,7 @@ class Flow(Struct):
     def enter_epoch(self, epoch: int, alone: bool = False) -> None:
         """A line named the epoch. One that is `alone` in its training is counted: a loop around it calls for
         many such."""
+        self.entered += self.epoch is None or alone or epoch != self.epoch
         self.epoch = epoch + self._trainings if alone else epoch
         self._lowest = epoch if self._lowest is None else min(epoch, self._lowest)
         self._trainings += alone

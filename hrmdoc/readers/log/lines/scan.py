@@ -102,6 +102,11 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "repetition ",
         "repeat ",
         "trial ",
+        "run ",
+        "experiment ",
+        "config ",
+        "configuration ",
+        "combination ",
     ),
     FACT: (
         *_words(

@@ -22,10 +22,13 @@ class EpochLines(State):
     Attributes:
         first: the first line of a shape, which waits; None once there was a second.
         counting: the shape of lines that came back within an epoch and so count steps.
+        entered: how many epochs had been entered at the first line of a shape: behind another training of as
+            many epochs the same one comes again.
     """
 
     first: dict[Shape, Placed | None] = field(default_factory=dict)
     counting: Shape | None = None
+    entered: dict[Shape, int] = field(default_factory=dict)
 
     def often(self, shape: Shape) -> bool:
         """Whether lines of a shape came before and wait no more."""
@@ -40,12 +43,12 @@ class EpochLines(State):
             flow.step = 0 if flow.step is None else flow.step + 1
             return [(values, flow.step, "step", mark)]
         if shape not in self.first:
-            self.first[shape] = here
+            self.first[shape], self.entered[shape] = here, flow.entered
             return []
         first, self.first[shape] = self.first[shape], None
         if first is None:
             return [here]
-        if first[1] == here[1] and self.counting is None:
+        if first[1] == here[1] and self.entered[shape] == flow.entered and self.counting is None:
             self.counting, flow.step = shape, 1
             return [(first[0], 0, "step", first[3]), (values, 1, "step", mark)]
         return [first, here]
