@@ -44,6 +44,7 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
             "all params|total param(?:eter)?s|number of parameters|model parameters|num_params",
         ),
         ("data.vocab_size", ("vocab",), r"(?:padded )?vocab(?:ulary)?[_ ]size|size of (?:the )?vocabulary"),
+        ("data.items", ("items",), r"(?:the )?(?:number of|num(?:ber)?[_ ]|n[_ ]|total |#\s?)\s?items"),
         ("world_size", ("world", "num gpus"), "using world size|world[_ ]size|num gpus used"),
     )
 )
@@ -75,7 +76,7 @@ _COMMAND = patterns.lazy(
     r"|[\w./\-]{1,300}\.(?:py|sh)\b|\+{1,3} |\$ )"
 )
 _CONFIG_HEADER = patterns.lazy(
-    r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z",
+    r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper[- ]?parameters|arguments|args|settings)\W{0,6}\Z",
     re.IGNORECASE,
 )
 _CONFIG_ROW = patterns.lazy(

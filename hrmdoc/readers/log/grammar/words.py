@@ -48,9 +48,11 @@ _QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
     "acc accuracy accuracies acc1 acc5 acc@1 acc@5 prec@1 prec@5 top1 top5 prec precision recall",
     "f1 auc auroc iou miou dice",
-    "r@1 r@5 r@10 recall@1 recall@5 recall@10",
+    "ndcg mrr r@1 r@5 r@10",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
 )
+_RANKED = patterns.lazy(r"(?:acc|prec|precision|recall|hits?|hr|hitrate|ndcg|mrr|map)@\d{1,4}\Z")
+"""What is right among the first so many of a list."""
 _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
@@ -100,7 +102,8 @@ def measures(name: str) -> bool:
     """Whether a name holds a word that training logs use for a measure."""
     words = plain(name).split(" ")
     return any(
-        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) for word in words
+        word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) or _RANKED.match(word)
+        for word in words
     ) or (
         words == ["cost"]
         or words[-2:] in (["step", "time"], ["ep", "r"])
@@ -111,14 +114,16 @@ def measures(name: str) -> bool:
 def quality(name: str) -> bool:
     """Whether a name says how well the model does, which is measured on a split, as a loss or an accuracy
     is."""
-    return not _QUALITIES.isdisjoint(plain(name).split(" "))
+    words = plain(name).split(" ")
+    return not _QUALITIES.isdisjoint(words) or any(map(_RANKED.match, words))
 
 
 def is_result(name: str) -> bool:
     """Whether the last word of a name is what it measures: `Val Loss` and `Mean reward`, not `loss_scale`,
     nor `best_loss`."""
     words = plain(name).split(" ")
-    return words[-1] in _RESULTS and _EXTREMES.isdisjoint(words)
+    named = words[-1] in _RESULTS or _RANKED.match(words[-1]) is not None
+    return named and _EXTREMES.isdisjoint(words)
 
 
 def is_junk(name: str) -> bool:
