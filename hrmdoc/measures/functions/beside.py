@@ -16,7 +16,8 @@ REPEATED = 5
 MANY = 8
 """Evaluations from which a gain of a fifth of next to nothing is none."""
 SINKING = 6
-FALLEN = 0.6
+SUNK = 0.6
+FALLEN = 0.7
 """Share of its opening to which a loss that has taught something falls."""
 LOW = 0.4
 CEILING = 0.95
@@ -44,7 +45,7 @@ def nothing_moves(members: Sequence[Member]) -> Series | None:
 @function("families", roles=0, points=FEWEST, families=("score", "loss"))
 def scores_gain_nothing(members: Sequence[Member]) -> Series | None:
     """A low score that no evaluation brought above its first one, as all scores of the run are, while the
-    training loss lost two fifths of itself or more; of eight evaluations a fifth more is no gain either, or
+    training loss lost three tenths of itself or more; of eight evaluations a fifth more is no gain either, or
     whatever stays below 0.015. Scores that are zero throughout are not judged."""
     losses, scores = _losses(members), _scores(members, FEWEST)
     if not losses or not all(_falls(values) for values in losses) or not scores:
@@ -102,7 +103,7 @@ def _last(member: Member) -> float:
 
 
 def _opening(values: FloatArray) -> float:
-    return middle(values[: max(1, len(values) // 12)])
+    return middle(values[: max(1, len(values) // 24)])
 
 
 def _closing(values: FloatArray) -> float:
@@ -121,7 +122,7 @@ def _falls(values: FloatArray) -> bool:
 
 def _sinks(values: FloatArray) -> bool:
     best = int(values.argmax())
-    return bool(values[best] > 0 and best <= len(values) // 3 and _closing(values) < FALLEN * values[best])
+    return bool(values[best] > 0 and best <= len(values) // 3 and _closing(values) < SUNK * values[best])
 
 
 def _gains_nothing(shares: FloatArray) -> bool:

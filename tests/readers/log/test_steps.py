@@ -44,6 +44,14 @@ def test_lines_that_come_back_within_an_epoch_are_counted(read: Any) -> None:
     assert points(run, "Average Train Loss") == [(1, 2.5)]
 
 
+def test_the_first_line_of_an_epoch_is_not_lost_where_lines_between_count_steps_from_there_on(
+    read: Any,
+) -> None:
+    epochs = ["".join(f"Alpha: 0.0{9 - at}  Loss: {4 - at}.5\n" for at in range(3)) for _ in range(3)]
+    log = "".join(f"{text}epoch {at + 1}/3  held-out loss {at + 1}.25\n" for at, text in enumerate(epochs))
+    assert [value for _, value in points(read(log), "held-out loss")] == [1.25, 2.25, 3.25]
+
+
 def test_lines_without_any_step_count_only_when_their_shape_comes_again(read: Any) -> None:
     assert read("loss is 0.5 and kl is 0.1\n" * 2).points == 0
     run = read("".join(f"grpo_loss is 0.{i} and kl is 0.1\n" for i in range(1, 5)))

@@ -278,6 +278,9 @@ class KeyValue(Format):
             for found in by_epoch.place(flow, plan.shape, position.epoch, values, mark):
                 reading.add(*found)
             return
+        if position.step is None:
+            for found in by_epoch.before(plan.shape):
+                reading.add(*found)
         step, axis = flow.place(position)
         reading.add(values, step, axis, mark)
 

@@ -46,6 +46,14 @@ class EpochLines(State):
             return [(first[0], 0, "step", first[3]), (values, 1, "step", mark)]
         return [first, here]
 
+    def before(self, shape: Shape) -> list[Placed]:
+        """The line of a shape that waits, now that steps are counted: it stood before the first of them."""
+        first = self.first.get(shape)
+        if first is None:
+            return []
+        self.first[shape] = None
+        return [(first[0], 0, "step", first[3])]
+
     def close(self, step: int | None) -> Iterator[Placed]:
         """Lines that came once; at the step that the log has come to, where it counts any."""
         for values, epoch, axis, mark in filter(None, self.first.values()):
