@@ -95,6 +95,7 @@ class Courses:
         if function.subject == "symptom":
             return self._of_symptoms(self.moments[span], function, arguments)
         if function.subject in ("run", "families", "ranks"):
+            arguments = tuple(map(_single, arguments))
             self.whole |= function.subject != "ranks"
             arguments = tuple(_known(one) for one in arguments)
             if (name, *arguments) not in self._answers:
@@ -159,6 +160,11 @@ class Courses:
             return float(ask())
         except MissingInput:
             return math.nan
+
+
+def _single(argument: Any) -> Any:
+    """An argument of a question about the whole run: a fact that was computed with is one number."""
+    return float(argument.flat[-1]) if isinstance(argument, np.ndarray) and argument.size else argument
 
 
 class Behind:

@@ -45,7 +45,7 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ),
         ("data.vocab_size", ("vocab",), r"(?:padded )?vocab(?:ulary)?[_ ]size|size of (?:the )?vocabulary"),
         ("data.classes", ("classes", "num"), r"(?:number of|num|n)[_ ](?:classes|categories)|num[_ ]labels"),
-        ("data.items", ("items",), r"number of items|num[_ ]items|n[_ ]items|# ?items"),
+        ("data.items", ("items",), r"(?:the )?(?:number of|num(?:ber)?[_ ]|n[_ ]|total |#\s?)\s?items"),
         ("world_size", ("world", "num gpus"), "using world size|world[_ ]size|num gpus used"),
     )
 )
@@ -81,7 +81,7 @@ _COMMAND = patterns.lazy(
     r"|[\w./\-]{1,300}\.(?:py|sh)\b|\+{1,3} |\$ )"
 )
 _CONFIG_HEADER = patterns.lazy(
-    r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper-?parameters|arguments|args|settings)\W{0,6}\Z",
+    r"\W{0,6}(?:[\w ]{0,30}\b)?(?:config(?:uration)?|hyper[- ]?parameters|arguments|args|settings)\W{0,6}\Z",
     re.IGNORECASE,
 )
 _CONFIG_ROW = patterns.lazy(

@@ -48,11 +48,11 @@ _QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
     "acc accuracy accuracies acc1 acc5 acc@1 acc@5 prec@1 prec@5 top1 top5 prec precision recall",
     "f1 auc auroc iou miou dice",
-    "r@1 r@5 r@10 recall@1 recall@5 recall@10",
+    "ndcg mrr r@1 r@5 r@10",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
     "map50-95 lpips mrr ndcg kappa mcc kid elo winrate fpr tpr ece brier auprc mpjpe",
 )
-_AT = patterns.lazy(r"(?:recall|precision|prec|r|p|hits?|hr|ndcg|mrr|map|acc|pass)@k?\d{1,4}\Z")
+_AT = patterns.lazy(r"(?:recall|precision|prec|r|p|hits?|hr|hitrate|ndcg|mrr|map|acc|pass)@k?\d{1,4}\Z")
 """Scores of the first so many answers."""
 _SHARES = frozenset({"success rate", "win rate", "hit rate", "hit ratio"})
 """Two words that say together what was won."""

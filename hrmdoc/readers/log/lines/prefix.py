@@ -62,15 +62,17 @@ _SRUN = patterns.lazy(
     re.IGNORECASE,
 )
 _SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
+_DAY_NAME = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? {1,2}"
+_DAY_FIRST = patterns.lazy(
+    rf"{_DAY_NAME}(\d{{1,2}}) ([A-Z][a-z]{{2}})[a-z]{{0,6}},? (\d{{4}}) (\d\d):(\d\d):(\d\d)(?:[.,](\d{{1,9}}))?(?=\s|\Z)"
+)
+"""`Mon 03 Nov 2025 09:30:01 INFO  `, as RecBole stamps its lines."""
+_YEAR_LAST = patterns.lazy(
+    rf"{_DAY_NAME}([A-Z][a-z]{{2}}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d)"
+    r"(?: [A-Z]{3,4})? (\d{4})(?=:?\s|\Z)"
+)
+"""`Mon Nov  3 09:30:01 2025: `, the date of C's `ctime` and of a shell."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? "
-_WRITTEN = patterns.lazy(
-    rf"{_WEEKDAY}(\d{{1,2}}) ({'|'.join(_MONTHS)})[a-z]{{0,6}},? (\d{{4}}) (\d\d):(\d\d):(\d\d)(?=\s|\Z)"
-)
-"""`Fri 06 Mar 2026 20:22:24 INFO`, as RecBole and others stamp their lines."""
-_ASCTIME = patterns.lazy(
-    rf"{_WEEKDAY}({'|'.join(_MONTHS)}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d) (\d{{4}})(?=\s|:|\Z)"
-)
 _TAG = patterns.lazy(rf"\*[\w.\-]{{1,60}}\*\s{{1,4}}(?={DAY}|{CLOCK}|[A-Za-z])")
 """The name of a run between stars, before each of its lines."""
 _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
@@ -111,7 +113,7 @@ class Peeler:
                 return True
             return (
                 self._syslog(message, start)
-                or self._written(message, start)
+                or self._named_day(message, start)
                 or self._level_first(message, start)
             )
         return self._cut(message, start, _HOST) if first.isalpha() else False
@@ -246,18 +248,19 @@ class Peeler:
         message.rest = start[found.end() :]
         return True
 
-    def _written(self, message: Message, start: str) -> bool:
-        """A date whose day and month are words."""
-        if start[:1] not in "MTWFS":
-            return False
-        if found := _WRITTEN.match(start):
-            day, month, year, *clock = found.groups()
-        elif found := _ASCTIME.match(start):
+    def _named_day(self, message: Message, start: str) -> bool:
+        """A date that begins with the name of its day."""
+        at = message.offset(start)
+        if found := _DAY_FIRST.match(start):
+            day, month, year, *clock = found.groups()[:6]
+            last, fraction = 6, 7
+        elif found := _YEAR_LAST.match(start):
             month, day, *clock, year = found.groups()
-        else:
+            last, fraction = 5, 0
+        if found is None or month not in _MONTHS:
             return False
         second = unix(int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock))
-        message.see_time(found, message.offset(start), second, 6 if found.group(1) == day else 5)
+        message.see_time(found, at, second, last, fraction)
         message.rest = start[found.end() :]
         self._after_stamp(message)
         return True

@@ -1,0 +1,72 @@
+"""How often what was asked for is among the first k of a list, against what an order by chance gives: k of
+all the items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hrmdoc.measures.function import Member, function
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
+
+FEWEST = 5
+HITS = frozenset({"hit", "hits", "hr", "hitrate", "recall"})
+"""Words of scores that are k of n by chance where one item is asked for, and no more where several are."""
+NEAR = 1.35
+FAR = 0.4
+"""Shares of the chance up to which a score is that of chance, and below which it is worse."""
+HARDLY = 0.5
+"""A chance of more than this is that of a list as long as the items."""
+
+
+def _is_of_list(series: Series) -> bool:
+    return not HITS.isdisjoint(series.nature.words) and _length(series) > 0
+
+
+@function("families", roles=0, points=FEWEST, families=("score",), among=_is_of_list)
+def hits_by_chance(members: Sequence[Member], items: float = 0) -> Series | None:
+    """A share of hits among the first k of so many items that ends where an order by chance puts it, and was
+    never half as much again; all such shares of the run are.
+
+    Args:
+        items: how many there are.
+    """
+    judged = list(_judged(members, items))
+    if not judged or not all(_near(values) for _, values in judged):
+        return None
+    return judged[0][0]
+
+
+@function("families", roles=0, points=FEWEST, families=("score",), among=_is_of_list)
+def hits_below_chance(members: Sequence[Member], items: float = 0) -> Series | None:
+    """A share of hits among the first k of so many items that is less than half of what an order by chance
+    gives, throughout; all such shares of the run are.
+
+    Args:
+        items: how many there are.
+    """
+    judged = list(_judged(members, items))
+    if not judged or not all(values.max() < FAR for _, values in judged):
+        return None
+    return judged[0][0]
+
+
+def _judged(members: Sequence[Member], items: float) -> Iterator[tuple[Series, FloatArray]]:
+    """The shares as multiples of chance."""
+    for one in members:
+        chance = _length(one.series) / max(items, 1.0)
+        values = one.values / 100.0 if one.values.max() > 1.0 else one.values
+        if chance < HARDLY:
+            yield one.series, values / chance
+
+
+def _near(multiples: FloatArray) -> bool:
+    late = middle(multiples[-max(3, len(multiples) // 3) :])
+    return FAR <= late <= NEAR and bool(multiples.max() <= 1.5)
+
+
+def _length(series: Series) -> int:
+    """The k of `hit@k`, 0 where the name holds no number or several."""
+    numbers = [int(word) for word in series.nature.words if word.isdecimal() and len(word) < 6]
+    return numbers[0] if len(numbers) == 1 else 0
