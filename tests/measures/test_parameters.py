@@ -125,6 +125,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
     "code_empty": ("families", 0, 12),
+    "discriminator_diverged": ("families", 0, 8),
     "discriminator_won": ("families", 0, 20),
     "errors_gained": ("values", 1, 18),
     "explains_nothing": ("families", 0, 8),
@@ -191,7 +192,7 @@ def test_functions_say_what_they_lack_and_what_they_answer_where_nothing_is_logg
 def test_functions_are_given_the_families_that_they_speak_of() -> None:
     functions = measures.all_functions()
     families = {name: set(one.families) for name, one in functions.items() if one.families}
-    nets = {"both_won", "discriminator_won", "generator_unopposed"}
+    nets = {"both_won", "discriminator_diverged", "discriminator_won", "generator_unopposed"}
     assert {name for name, of in families.items() if of == {"loss", "error", ""}} == nets
     assert families["explains_nothing"] == {"score", ""}
     assert families["below_floor"] == {"loss", "error"}
