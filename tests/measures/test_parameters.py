@@ -125,6 +125,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
     "code_empty": ("families", 0, 12),
+    "critic_sees_nothing": ("families", 0, 0),
     "discriminator_diverged": ("families", 0, 8),
     "discriminator_won": ("families", 0, 20),
     "errors_gained": ("values", 1, 18),
@@ -137,7 +138,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "rank_ratio": ("ranks", 1, 3),
     "rank_spread": ("ranks", 1, 2),
     "ranks_at_random": ("families", 0, 6),
-    "reward_fell": ("families", 0, 24),
+    "reward_fell": ("families", 0, 16),
     "risen": ("values", 1, 6),
     "same_as": ("curve", 2, 5),
     "scores_nothing": ("families", 0, 6),
@@ -146,6 +147,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "term_exploded": ("families", 0, 8),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
+    "values_against_returns": ("families", 0, 10),
 }
 """What it is asked of, how many roles it takes, and how many points it waits for."""
 

@@ -149,13 +149,13 @@ def ranks_at_random(members: Sequence[Member]) -> Series | None:
 @function(
     "families",
     roles=0,
-    points=24,
+    points=16,
     families=("reward",),
     among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
 )
 def reward_fell(members: Sequence[Member]) -> Series | None:
     """A reward that ends far below where it began, by more than its noise and by half of its size at least,
-    and has not been at its best for a third of the run."""
+    a third where it is below zero and has no floor; it has not been at its best for a third of the run."""
     return _most(_fallen(members))
 
 
@@ -165,7 +165,8 @@ def _fallen(rewards: Iterable[Member]) -> Iterator[tuple[float, Series]]:
         if judged is None or judged.since < 1 / 3:
             continue
         lost = judged.end - judged.opening  # turned: lower is better
-        if lost > max(2 * NOISES * judged.noise, 0.5 * abs(judged.opening)):
+        share = 0.5 if judged.opening < 0.0 else 1 / 3  # turned: a reward above zero is below it
+        if lost > max(2 * NOISES * judged.noise, share * abs(judged.opening)):
             yield lost, one.series
 
 
