@@ -58,8 +58,8 @@ def discriminator_won(members: Sequence[Member]) -> Series | None:
     among=lambda series: _is_of_nets(series),
 )
 def discriminator_diverged(members: Sequence[Member]) -> Series | None:
-    """The loss of a discriminator whose size has grown to a multiple of all of its first third, over the whole
-    run and to its end, beside a generator's."""
+    """The loss of a discriminator, beside a generator's, whose size has grown to a multiple of its opening and
+    of all of the first half, and is there to the end."""
     for judge, _ in _pairs(members):
         sizes = np.abs(judge.values)
         late = float(sizes[-3:].min())
