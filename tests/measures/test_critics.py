@@ -21,7 +21,7 @@ def shown(function: str, **members: list[float]) -> str | None:
     for name, values in members.items():
         words = tuple(name.split("_"))
         family = "reward" if words[0] == "ret" else ""
-        role = SimpleNamespace(role="rl.value_loss" if name == "value_loss" else None)
+        role = SimpleNamespace(role=f"rl.{name}" if name in ("value_loss", "policy_loss") else None)
         array = np.array(values, np.float64)
         nature = Nature(family=family, words=words)
         series = SimpleNamespace(name=name, nature=nature, role=role, values=array)
@@ -138,3 +138,36 @@ def test_a_task_that_was_done_more_often_is_named(values: list[float], speaks: b
 )
 def test_features_of_no_more_use_are_named(values: list[float], speaks: bool) -> None:
     assert (shown("probe_gains_nothing", knn_acc=values) is not None) is speaks
+
+
+@pytest.mark.parametrize(
+    ("losses", "values", "returns", "speaks"),
+    [
+        (x(-20.0, 12), x(-20.0, 12), x(-100.0, 12), True),
+        (x(-21.9, 12), x(-20.0, 12), x(-100.0, 12), True),
+        (x(-22.1, 12), x(-20.0, 12), x(-100.0, 12), False),
+        (x(20.0, 12), x(-20.0, 12), x(-100.0, 12), False),
+        (x(-1.0, 12), x(-1.0, 12), x(-100.0, 12), False),  # too near to its opposite
+        (x(-20.0, 12), x(-20.0, 12), [*x(-100.0, 6), *x(-90.0, 6)], False),  # it learns
+    ],
+)
+def test_a_policy_that_minimises_what_it_is_to_maximise_is_named(
+    losses: list[float], values: list[float], returns: list[float], speaks: bool
+) -> None:
+    said = shown("policy_loss_reversed", policy_loss=losses, mean_q=values, ret=returns)
+    assert said == ("policy_loss" if speaks else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "speaks"),
+    [
+        ("sample_mmd", [0.5, 0.6, 0.5, 0.5, 0.476], True),
+        ("sample_mmd", [0.5, 0.6, 0.5, 0.5, 0.474], False),
+        ("sample_mmd", [0.5, 0.4, 0.5, 0.5, 0.5], False),  # it was nearer once
+        ("sample_mmd", [0.0, 0.0, 0.0, 0.0, 0.0], False),
+    ],
+)
+def test_samples_that_come_no_nearer_are_named(name: str, values: list[float], speaks: bool) -> None:
+    assert (
+        shown("samples_gain_nothing", **{name: values}, fid=[9.0, 1.0, 1.0, 1.0, 1.0]) is not None
+    ) is speaks

@@ -58,7 +58,7 @@ def discriminator_won(members: Sequence[Member]) -> Series | None:
     among=lambda series: _is_of_nets(series),
 )
 def discriminator_diverged(members: Sequence[Member]) -> Series | None:
-    """The loss of a discriminator, beside a generator's, whose size has grown to a multiple of its opening and
+    """The loss of a discriminator, beside a generator's, whose size is a multiple of all its opening and
     of all of the first half, and is there to the end."""
     for judge, _ in _pairs(members):
         sizes = np.abs(judge.values)

@@ -25,6 +25,8 @@ LEAST_SHARE = 0.01
 """An estimate below this share of the return says too little for its sign to count."""
 UNSEEN = 1e-4
 """Spread of what the critic is to tell, as a share of the return, below which it is not of that return."""
+LEAST = 1.0
+"""An estimate below lies too near to its own opposite."""
 COMMON = 100.0
 """A return above is taken for one that the learner is given in smaller units."""
 
@@ -66,6 +68,27 @@ def values_against_returns(members: Sequence[Member]) -> Series | None:
         opposed = _is_estimate(one.series) and _sign(one.values) == -next(iter(signs))
         if opposed and abs(_late(one.values)) > LEAST_SHARE * max(sizes):
             return one.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=10,
+    families=("reward", "loss", ""),
+    among=lambda series: _is_return(series) or _is_estimate(series) or series.role.role == "rl.policy_loss",
+)
+def policy_loss_reversed(members: Sequence[Member]) -> Series | None:
+    """The loss of a policy that is its critic's estimate itself, within a tenth, in the last half of a run
+    whose return has not risen; what a policy minimises is the opposite of it."""
+    if any(_late(one.values) > middle(one.values[:3]) for one in members if _is_return(one.series)):
+        return None
+    estimates = [_late(one.values) for one in members if _is_estimate(one.series)]
+    for one in members:
+        if one.series.role.role == "rl.policy_loss":
+            level = _late(one.values)
+            if any(abs(level - said) < 0.1 * abs(said) and abs(said) > LEAST for said in estimates):
+                return one.series
     return None
 
 

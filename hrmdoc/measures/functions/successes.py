@@ -21,6 +21,9 @@ MANY = 50
 """So many evaluations, and one task in ten at most, are no early part of a run either."""
 LOST = 0.2
 PROBES = frozenset({"knn", "probe", "linear", "linprobe"})
+DISTANCES = frozenset({"fid", "kid", "mmd", "fvd", "frechet", "fid50k", "kid50k"})
+"""Words of distances between samples and data."""
+NEARER = 0.95
 HARDLY = 0.02
 GOOD = 0.95
 
@@ -100,5 +103,21 @@ def probe_gains_nothing(members: Sequence[Member]) -> Series | None:
         opening = float(shares[:2].max())
         late = max(middle(part) for part in np.array_split(shares[2:], 3))
         if late < opening + HARDLY and opening < GOOD:
+            return one.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=5,
+    families=("error", "loss", "divergence", ""),
+    among=lambda series: not DISTANCES.isdisjoint(series.nature.words) and "loss" not in series.nature.words,
+)
+def samples_gain_nothing(members: Sequence[Member]) -> Series | None:
+    """A distance between samples and data, such as FID, that was never a twentieth below its first value."""
+    for one in members:
+        opening = float(one.values[0])
+        if opening > 0.0 and float(one.values.min()) > NEARER * opening:
             return one.series
     return None
