@@ -249,7 +249,7 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     shapes = {"anew", "back_after", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
     medians = {"before_zero", "from_start", "jitter"}
     outcomes = {"errors_gained", "gained_at_most", "kept", "risen", "since_best", "squandered"}
-    rates = {"seconds_until"}
+    rates = {"seconds_until", "still_falling"}
     misapplied = {"classes_if_twice", "grows_throughout", "minus_probability", "same_as"}
     whole = {name for name in CURVES if measures.all_functions()[name].course is None}
     assert whole == shapes | medians | outcomes | rates | misapplied

@@ -68,12 +68,26 @@ NOTHING = [*x(2.0, 14), *x(0.009, 6)]
         ("generator_unopposed", [2.0, 2.0, 0.5, 0.5, *x(1.0, 10), *x(2.0, 6)], NOTHING, None),
         ("discriminator_won", [*x(0.7, 10), *x(0.0, 10)], x(1.0, 20), "loss d"),
         ("discriminator_won", [*x(0.7, 14), *x(0.001, 6)], [*x(1.0, 6), *x(9.0, 8), *x(1.0, 6)], "loss d"),
-        ("discriminator_won", [*x(0.7, 14), *x(0.001, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], None),
-        # at zero to the last printed digit, whatever else the generator learns for
+        ("discriminator_won", [*x(0.7, 14), *x(0.002, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.0, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], "loss d"),
-        ("discriminator_won", [*x(0.7, 14), *x(0.0, 5), 0.001], [*x(9.0, 14), *x(6.0, 6)], None),
-        ("discriminator_won", [*x(0.0009, 14), *x(0.0, 6)], [*x(9.0, 14), *x(6.0, 6)], None),
-        ("discriminator_won", [*x(0.7, 14), *x(0.0, 6)], [*x(9.0, 14), *x(0.01, 6)], None),
+        ("discriminator_won", [*x(0.7, 14), *x(-1e-6, 6)], [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)], "loss d"),
+        (
+            "discriminator_won",
+            x(0.0009, 20),
+            [*x(9.0, 7), *x(1.0, 7), *x(6.0, 6)],
+            None,
+        ),  # it never said more
+        ("discriminator_diverged", [*x(1.0, 10), *x(30.0, 10)], x(1.0, 20), "loss d"),
+        ("discriminator_diverged", [*x(-1.0, 10), *x(-30.0, 10)], x(1.0, 20), "loss d"),
+        ("discriminator_diverged", [*x(1.0, 10), *x(20.0, 10)], x(1.0, 20), None),
+        ("discriminator_diverged", [*x(0.1, 10), *x(10.0, 10)], x(1.0, 20), None),
+        ("discriminator_diverged", [*x(1.0, 10), *x(30.0, 9), 1.0], x(1.0, 20), None),  # it came back
+        (
+            "discriminator_diverged",
+            [*x(1.0, 5), *x(16.0, 5), *x(30.0, 10)],
+            x(1.0, 20),
+            None,
+        ),  # its first half
         ("discriminator_won", [*x(0.7, 14), *x(0.04, 6)], [*x(3.0, 14), *x(5.0, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.04, 6)], [*x(4.0, 14), *x(6.0, 6)], None),
         ("discriminator_won", [*x(0.7, 14), *x(0.05, 6)], [*x(3.0, 14), *x(6.0, 6)], None),
@@ -88,6 +102,12 @@ def test_of_two_nets_one_is_named_where_the_game_is_over(
     function: str, first: list[float], second: list[float], named: str | None
 ) -> None:
     assert shown(function, ("loss d", first), ("loss g", second)) == named
+
+
+@pytest.mark.parametrize("names", [("dloss", "gloss"), ("errd err d", "errg err g"), ("critic", "generator")])
+def test_names_written_in_one_word_tell_whose_loss_it_is(names: tuple[str, str]) -> None:
+    won = [*x(0.7, 10), *x(0.0, 10)]
+    assert shown("discriminator_won", (names[0], won), (names[1], x(1.0, 20))) == names[0]
 
 
 @pytest.mark.parametrize(

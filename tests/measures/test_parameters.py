@@ -130,6 +130,8 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "below_floor": ("families", 0, 3),
     "both_won": ("families", 0, 20),
     "code_empty": ("families", 0, 12),
+    "critic_sees_nothing": ("families", 0, 0),
+    "discriminator_diverged": ("families", 0, 8),
     "discriminator_won": ("families", 0, 20),
     "errors_gained": ("values", 1, 18),
     "explains_nothing": ("families", 0, 8),
@@ -147,22 +149,29 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "ranks_at_random": ("families", 0, 6),
     "ranked_as_guessed": ("families", 0, 3),
     "rare_missed": ("families", 0, 1),
-    "reward_fell": ("families", 0, 24),
     "right_from_start": ("families", 0, 5),
     "risen": ("values", 1, 6),
     "same_as": ("curve", 2, 5),
     "samples_no_better": ("families", 0, 4),
     "score_lost": ("families", 0, 10),
+    "never_succeeds": ("families", 0, 6),
+    "policy_loss_reversed": ("families", 0, 10),
+    "probe_gains_nothing": ("families", 0, 8),
+    "reward_fell": ("families", 0, 16),
+    "samples_gain_nothing": ("families", 0, 5),
     "scores_nothing": ("families", 0, 6),
     "solution_wrong": ("families", 0, 1),
     "scores_gain_nothing": ("families", 0, 4),
     "scores_sink": ("families", 0, 4),
     "spread": ("values", 1, 3),
+    "still_falling": ("values", 1, 9),
+    "success_fell": ("families", 0, 24),
     "term_dwarfed": ("run", 0, 1),
     "term_exploded": ("families", 0, 4),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
     "tested_far_below": ("families", 0, 1),
+    "values_against_returns": ("families", 0, 10),
 }
 """What it is asked of, how many roles it takes, and how many points it waits for."""
 
@@ -209,7 +218,7 @@ def test_functions_say_what_they_lack_and_what_they_answer_where_nothing_is_logg
 def test_functions_are_given_the_families_that_they_speak_of() -> None:
     functions = measures.all_functions()
     families = {name: set(one.families) for name, one in functions.items() if one.families}
-    nets = {"both_won", "discriminator_won", "generator_unopposed"}
+    nets = {"both_won", "discriminator_diverged", "discriminator_won", "generator_unopposed"}
     assert {name for name, of in families.items() if of == {"loss", "error", ""}} == nets
     assert families["explains_nothing"] == {"score", ""}
     assert families["below_floor"] == {"loss", "error"}

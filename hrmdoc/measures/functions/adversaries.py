@@ -11,8 +11,10 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 
-JUDGES = frozenset({"d", "disc", "discriminator", "dis"})
+JUDGES = frozenset({"d", "disc", "discriminator", "dis", "critic"})
 FORGERS = frozenset({"g", "gen", "generator"})
+GLUED = ("losses", "loss", "error", "err")
+"""What names write without a break before or behind whose it is: `dloss`, `errG`."""
 NEUTRAL = frozenset({"loss", "losses", "err", "real", "fake", "gan", "adv", "total", "train", "avg", "mean"})
 """Words that say which term of the loss it is."""
 CERTAIN = 0.01
@@ -22,6 +24,12 @@ GONE = 5e-5
 NEARLY = 0.05
 HOPELESS = 5.0
 """Loss of a generator of which one forgery in 150 passes."""
+SILENT = 0.001
+"""A loss as near to nothing as this has no gradient to speak of, and whatever is added to the generator's own
+falls for other reasons."""
+TIMES = 20.0
+LEAST = 10.0
+"""What a loss that diverges has come to: so many times its opening, and this size at least."""
 
 
 @function(
@@ -29,18 +37,36 @@ HOPELESS = 5.0
     roles=0,
     points=20,
     families=("loss", "error", ""),
-    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+    among=lambda series: _is_of_nets(series),
 )
 def discriminator_won(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator that has come to nothing by the last third of the run, while that of its
-    generator is no lower than at first; or to zero, whatever the other terms of its generator's loss come
-    to."""
+    generator is no lower than at first, or well above nothing where the other is at zero."""
     for judge, forger in _pairs(members):
         certainty = _late(judge.values)
         early, late = middle(forger.values[: len(forger.values) // 3]), _late(forger.values)
         won = 0.0 <= certainty < CERTAIN and late >= max(early, 0.5)
-        won = won or (_gone(judge.values) and late > CERTAIN)
-        if won or (0.0 <= certainty < NEARLY and late > HOPELESS and late > 1.5 * early):
+        spent = abs(certainty) < SILENT and float(np.abs(judge.values).max()) > 10 * SILENT and late > 0.1
+        if won or spent or (0.0 <= certainty < NEARLY and late > HOPELESS and late > 1.5 * early):
+            return judge.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=8,
+    families=("loss", "error", ""),
+    among=lambda series: _is_of_nets(series),
+)
+def discriminator_diverged(members: Sequence[Member]) -> Series | None:
+    """The loss of a discriminator, beside a generator's, whose size is a multiple of all its opening and
+    of all of the first half, and is there to the end."""
+    for judge, _ in _pairs(members):
+        sizes = np.abs(judge.values)
+        late = float(sizes[-3:].min())
+        opening = float(sizes[: max(2, len(sizes) // 8)].max())
+        if late > max(LEAST, TIMES * opening) and late > 2.0 * float(sizes[: len(sizes) // 2].max()):
             return judge.series
     return None
 
@@ -50,7 +76,7 @@ def discriminator_won(members: Sequence[Member]) -> Series | None:
     roles=0,
     points=20,
     families=("loss", "error", ""),
-    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+    among=lambda series: _is_of_nets(series),
 )
 def both_won(members: Sequence[Member]) -> Series | None:
     """The loss of a generator that has come to nothing by the last third, as has that of its discriminator:
@@ -63,7 +89,7 @@ def both_won(members: Sequence[Member]) -> Series | None:
     roles=0,
     points=20,
     families=("loss", "error", ""),
-    among=lambda series: not (JUDGES | FORGERS).isdisjoint(series.nature.words),
+    among=lambda series: _is_of_nets(series),
 )
 def generator_unopposed(members: Sequence[Member]) -> Series | None:
     """The loss of a generator that has come to nothing by the last third, while its discriminator is wrong
@@ -83,30 +109,38 @@ def _nothing(member: Member) -> bool:
     )
 
 
-def _gone(values: FloatArray) -> bool:
-    """Whether a loss above zero came to zero, and hardly leaves it in the last third."""
-    opening, late = middle(values[: max(3, len(values) // 10)]), np.abs(values[-(len(values) // 3) :])
-    return bool(opening > CERTAIN / 10 and middle(late) < GONE and late.max() < CERTAIN / 10)
-
-
 def _late(values: FloatArray) -> float:
     return middle(values[-(len(values) // 3) :])
 
 
 def _pairs(members: Sequence[Member]) -> Iterator[tuple[Member, Member]]:
     """Losses whose names differ in nothing but whose they are: `Loss_D` and `Loss_G`, `D_A` and `G_A`."""
-    forgers = {_rest(one, FORGERS): one for one in members if not FORGERS.isdisjoint(_words(one))}
+    forgers = {_rest(one, FORGERS): one for one in members if not FORGERS.isdisjoint(_words(one.series))}
     for one in members:
-        if not JUDGES.isdisjoint(_words(one)) and (other := forgers.get(_rest(one, JUDGES))) is not None:
+        judge = not JUDGES.isdisjoint(_words(one.series))
+        if judge and (other := forgers.get(_rest(one, JUDGES))) is not None:
             yield one, other
 
 
-def _words(member: Member) -> tuple[str, ...]:
-    return member.series.nature.words
+def _is_of_nets(series: Series) -> bool:
+    return not (JUDGES | FORGERS).isdisjoint(_words(series))
+
+
+def _words(series: Series) -> tuple[str, ...]:
+    return tuple(filter(None, map(_bare, series.nature.words)))
+
+
+def _bare(word: str) -> str:
+    """The word without a `loss` that is glued to whose it is."""
+    for glued in GLUED:
+        for rest in (word.removesuffix(glued), word.removeprefix(glued)):
+            if rest in JUDGES or rest in FORGERS:
+                return rest
+    return word
 
 
 def _rest(member: Member, own: frozenset[str]) -> frozenset[str]:
     """What a name says beside whose loss it is: of `errD`, which is also taken apart, `err`."""
-    words = _words(member)
+    words = _words(member.series)
     glued = {one + other for one in words for other in words}
     return frozenset(words) - own - glued - NEUTRAL

@@ -41,6 +41,8 @@ OF_PAIRS = frozenset({"rejected", "chosen", "margin", "margins"})
 RANKINGS = frozenset({"auc", "auroc", "roc"})
 HARDLY = 0.25
 """A gain of less than this share of where a reward began is what the best of many levels gives by chance."""
+LITTLE = 0.01
+"""A gain of less than this share of a reward is none, even where it was kept."""
 VARIED = 20
 
 
@@ -166,13 +168,13 @@ def ranks_at_random(members: Sequence[Member]) -> Series | None:
 @function(
     "families",
     roles=0,
-    points=24,
+    points=16,
     families=("reward",),
     among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
 )
 def reward_fell(members: Sequence[Member]) -> Series | None:
     """A reward that ends far below where it began, by more than its noise and by half of its size at least,
-    and has not been at its best for a third of the run."""
+    a third where it is below zero and has no floor; it has not been at its best for a third of the run."""
     return _most(_fallen(members))
 
 
@@ -182,7 +184,8 @@ def _fallen(rewards: Iterable[Member]) -> Iterator[tuple[float, Series]]:
         if judged is None or judged.since < 1 / 3:
             continue
         lost = judged.end - judged.opening  # turned: lower is better
-        if lost > max(2 * NOISES * judged.noise, 0.5 * abs(judged.opening)):
+        share = 0.5 if judged.opening < 0.0 else 1 / 3  # turned: a reward above zero is below it
+        if lost > max(2 * NOISES * judged.noise, share * abs(judged.opening)):
             yield lost, one.series
 
 
@@ -194,11 +197,13 @@ def _fallen(rewards: Iterable[Member]) -> Iterator[tuple[float, Series]]:
     among=lambda series: OF_PAIRS.isdisjoint(series.nature.words),
 )
 def reward_never_gained(members: Sequence[Member]) -> Series | None:
-    """A reward that ends no higher than it began, over a hundred points and more, and whose best level was
-    hardly higher than that either; one of few different values, or that does not move, is none."""
+    """A reward that ends no higher than it began, or by a hundredth of its size, over a hundred points and
+    more, and whose best level was hardly higher; one of few values, or that does not move, is none."""
     for one in members:
         judged = outcome(one.values, "max")
-        if judged is None or judged.noise == 0.0 or judged.end < judged.opening:
+        if judged is None or judged.noise == 0.0:
+            continue
+        if judged.end < judged.opening and judged.gain > LITTLE * abs(judged.opening):
             continue
         if judged.gain < HARDLY * abs(judged.opening) and len({*one.values.tolist()}) >= VARIED:
             return one.series

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hrmdoc.measures.function import function
 from hrmdoc.measures.outcome import FEWEST, NOISES, outcome
+from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 
 
@@ -37,3 +38,12 @@ def since_best(losses: FloatArray) -> float | None:
     """Share of the run that lies behind its best level."""
     judged = outcome(losses)
     return None if judged is None else judged.since
+
+
+@function(points=9)
+def still_falling(losses: FloatArray) -> float | None:
+    """Share of the whole fall that the last third of the run made, between levels of three values; 0 for a
+    curve that did not fall. A third for one that falls at one pace."""
+    opening, end = middle(losses[:3]), middle(losses[-3:])
+    before = middle(losses[-len(losses) // 3 - 1 :][:3])
+    return (before - end) / (opening - end) if opening > end else 0.0

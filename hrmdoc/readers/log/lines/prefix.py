@@ -64,7 +64,8 @@ _SRUN = patterns.lazy(
 _SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
 _DAY_NAME = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? {1,2}"
 _DAY_FIRST = patterns.lazy(
-    rf"{_DAY_NAME}(\d{{1,2}}) ([A-Z][a-z]{{2}})[a-z]{{0,6}},? (\d{{4}}) (\d\d):(\d\d):(\d\d)(?:[.,](\d{{1,9}}))?(?=\s|\Z)"
+    rf"{_DAY_NAME}(\d{{1,2}}) ([A-Z][a-z]{{2}})[a-z]{{0,6}},? (\d{{4}}) "
+    r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=\s|\Z)"
 )
 """`Mon 03 Nov 2025 09:30:01 INFO  `, as RecBole stamps its lines."""
 _YEAR_LAST = patterns.lazy(

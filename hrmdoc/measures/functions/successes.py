@@ -1,0 +1,123 @@
+"""Scores that tell the task itself beside the loss that is trained for it: how often it was done, and what a
+probe makes of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hrmdoc.measures.function import Member, function
+from hrmdoc.measures.outcome import NOISES, outcome
+from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.records import FloatArray
+from hrmdoc.record.series import Series
+
+WORDS = frozenset({"success", "successes", "succ", "successrate", "solved", "solve"})
+NO_RATE = frozenset({"num", "count", "total", "std", "time", "steps", "len", "length", "reward", "loss"})
+SELDOM = 0.05
+AT_TIMES = 0.1
+MANY = 50
+"""So many evaluations, and one task in ten at most, are no early part of a run either."""
+LOST = 0.2
+PROBES = frozenset({"knn", "probe", "linear", "linprobe"})
+DISTANCES = frozenset({"fid", "kid", "mmd", "fvd", "frechet", "fid50k", "kid50k"})
+"""Words of distances between samples and data."""
+NEARER = 0.95
+HARDLY = 0.02
+GOOD = 0.95
+
+
+def _is_success(series: Series) -> bool:
+    words = set(series.nature.words)
+    named = not WORDS.isdisjoint(words) or any(word.endswith("success") for word in words)
+    return named and NO_RATE.isdisjoint(words)
+
+
+def _shares(values: FloatArray) -> FloatArray | None:
+    """As shares of 1, percents too; None for what is no rate."""
+    if not len(values) or values.min() < 0.0 or values.max() > 100.0:
+        return None
+    return values / 100.0 if values.max() > 1.0 else values
+
+
+@function(
+    "families",
+    roles=0,
+    points=6,
+    families=("reward", "score", ""),
+    among=lambda series: _is_success(series),
+)
+def never_succeeds(members: Sequence[Member]) -> Series | None:
+    """A success rate that was never above one in twenty, or one in ten over fifty evaluations and more; nor
+    was any other of the run."""
+    for one in members:
+        shares = _shares(one.values)
+        if shares is None or shares.max() > (AT_TIMES if len(shares) >= MANY else SELDOM):
+            return None
+    return members[0].series
+
+
+@function(
+    "families",
+    roles=0,
+    points=24,
+    families=("reward", "score", ""),
+    among=lambda series: _is_success(series),
+)
+def success_fell(members: Sequence[Member]) -> Series | None:
+    """A success rate that has come down by a fifth of all tries and a third of what was gained, for good: its
+    best level lies a quarter of the run back, and the end is far from it by the scatter."""
+    for one in members:
+        shares = _shares(one.values)
+        judged = None if shares is None else outcome(shares, "max")
+        if judged is None or judged.since < 0.25 or judged.gain < LOST or judged.kept > 2 / 3:
+            continue
+        if judged.end - judged.best > max(LOST, NOISES * judged.noise) and _sinks(shares):
+            return one.series
+    return None
+
+
+def _sinks(shares: FloatArray | None) -> bool:
+    """Whether each quarter of the last half lies at or below the one before."""
+    if shares is None:
+        return False
+    parts = [middle(part) for part in np.array_split(shares[len(shares) // 2 :], 2)]
+    return parts[-1] <= parts[0]
+
+
+@function(
+    "families",
+    roles=0,
+    points=8,
+    families=("score",),
+    among=lambda series: not PROBES.isdisjoint(series.nature.words),
+)
+def probe_gains_nothing(members: Sequence[Member]) -> Series | None:
+    """A score of features, by nearest neighbours or a linear layer, whose level is no higher at any third of
+    the run than at its first two evaluations, and not near its ceiling."""
+    for one in members:
+        shares = _shares(one.values)
+        if shares is None:
+            continue
+        opening = float(shares[:2].max())
+        late = max(middle(part) for part in np.array_split(shares[2:], 3))
+        if late < opening + HARDLY and opening < GOOD:
+            return one.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=5,
+    families=("error", "loss", "divergence", ""),
+    among=lambda series: not DISTANCES.isdisjoint(series.nature.words) and "loss" not in series.nature.words,
+)
+def samples_gain_nothing(members: Sequence[Member]) -> Series | None:
+    """A distance between samples and data, such as FID, that was never a twentieth below its first value."""
+    for one in members:
+        opening = float(one.values[0])
+        if opening > 0.0 and float(one.values.min()) > NEARER * opening:
+            return one.series
+    return None
