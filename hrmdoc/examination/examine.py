@@ -155,9 +155,11 @@ class Examination:
         return symptom
 
     def _got_over(self, rule: SymptomRule, finding: Finding, scene: Scene) -> bool:
-        """Whether a finding is harmless: over with a run before the last one, or in one that ended well."""
+        """Whether a finding is harmless: over with a run before the last one, or in one that ended well, or of
+        a curve that is judged by what became of it."""
         if finding.state == "resolved":
-            return finding.values.get("of_last_run") is False or ended_well(scene, finding.role)
+            over = finding.values.get("of_last_run") is False or rule.alarms == "outcome"
+            return over or ended_well(scene, finding.role)
         if finding.state != "present" or rule.alarms not in ("outcome", "unsolved"):
             return False
         if stands_still(scene, finding.role) or solved(scene, finding.role):

@@ -114,7 +114,7 @@ def test_a_shape_of_the_training_loss_is_information_beside_an_evaluation_near_i
 
 
 def test_a_loss_whose_step_never_advances_is_no_course_that_could_alarm(tmp_path: Path) -> None:
-    losses = 1.5 - 0.7 * np.cos(np.arange(80) * 2.3)
+    losses = 1.5 - 0.02 * np.cos(np.arange(80) * 2.3)
     lines = [f"Step {{}} - TTA Loss: {loss:.4f}" for loss in losses]
     verdicts = {}
     for name, steps in (("still", np.zeros(80, int)), ("counted", np.arange(80))):
