@@ -155,8 +155,8 @@ class Examination:
         return symptom
 
     def _got_over(self, rule: SymptomRule, finding: Finding, scene: Scene) -> bool:
-        """Whether a finding is harmless: over with a run before the last one, or in one that ended well, or of
-        a curve that is judged by what became of it."""
+        """Whether a finding is harmless: over with a run before the last one, or in one that ended well, or
+        of a curve that is judged by what became of it."""
         if finding.state == "resolved":
             over = finding.values.get("of_last_run") is False or rule.alarms == "outcome"
             return over or ended_well(scene, finding.role)

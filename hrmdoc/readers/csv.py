@@ -108,8 +108,12 @@ def _of_columns(path: Path, names: list[str], rows: list[list[str]]) -> float:
     metrics = len(list(filter(_METRIC.search, names))) or _sides(names)
     if counted or (named and metrics):
         return 0.9 if named else 0.6
-    # Nothing counts, but the columns are metrics; any other table of numbers is rather data than a log.
-    return 0.5 if metrics > 1 and 2 * metrics >= len(names) and numeric == len(cells) else 0.0
+    return 0.5 if _of_metrics(metrics, len(names)) and numeric == len(cells) else 0.0
+
+
+def _of_metrics(metrics: int, columns: int) -> bool:
+    """Nothing counts, but the columns are metrics; any other table of numbers is rather data than a log."""
+    return metrics > 1 and 2 * metrics >= columns
 
 
 def _sides(names: list[str]) -> int:

@@ -17,6 +17,9 @@ from hrmdoc.rulebook import load
 NAMES = {
     "Loss_D": "loss",
     "errG": "error",
+    "dloss": "loss",
+    "val_ari": "score",
+    "PSNR": "score",
     "KLD": "divergence",
     "kl_loss": "divergence",
     "grpo_loss/kl_divergence_mean": "divergence",
@@ -74,6 +77,7 @@ def test_a_name_says_whether_data_is_held_out(families: Families) -> None:
 
 
 def test_words_stand_between_separators_and_where_capitals_begin() -> None:
+    assert words_of("gloss valacc") == ("gloss", "g", "loss", "valacc", "val", "acc")
     assert words_of("valF1Score/Loss_D") == ("valf1score", "val", "f", "score", "loss", "d")
 
 

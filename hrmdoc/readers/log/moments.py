@@ -104,8 +104,8 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
     lower = text.lower()
-    if (fold := _HEADING.fullmatch(text) or _OF_A_SEARCH.fullmatch(text)) is not None:
-        return _fold(fold["what"].lower(), fold["number"], line, cursor)
+    if (heading := _heading_of(text)) is not None:
+        return _fold(heading["what"].lower(), heading["number"], line, cursor)
     for kind, hints, pattern in _MOMENTS:
         if not any(hint in lower for hint in hints) or not (found := pattern.search(text)):
             continue
@@ -123,6 +123,11 @@ def moment_in(line: Line, cursor: Cursor) -> Reading | None:
                 reading.again = Again(again, spans, free=free, text=True, many=Told(kind))
         return reading
     return None
+
+
+def _heading_of(text: str) -> re.Match[str] | None:
+    """What says which of several trainings follows."""
+    return _HEADING.fullmatch(text) or _OF_A_SEARCH.fullmatch(text)
 
 
 def _fold(what: str, number: str, line: Line, cursor: Cursor) -> Reading:
