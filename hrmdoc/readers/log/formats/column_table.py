@@ -184,11 +184,16 @@ def _take(row: _Row, name: str, cell: str, in_frames: bool, cursor: Cursor) -> b
         row.position = Position(whole, position.step) if kind == "epoch" else Position(position.epoch, whole)
     elif found is not None:
         row.values.append((name, number(found.group(1))))
-    elif (in_frames or _SPLIT.match(cell)) and not measures(name) and not kind:
+    elif not kind and _labels(name, cell, in_frames):
         row.label = row.label or cell
     else:
         return cell == "-" or ":" in cell or _SPAN.match(cell) is not None
     return True
+
+
+def _labels(name: str, cell: str, in_frames: bool) -> bool:
+    """Whether a cell says what its row is of."""
+    return not measures(name) and (in_frames or _SPLIT.match(cell) is not None)
 
 
 def _unmetered(text: str) -> str:
