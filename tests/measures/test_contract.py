@@ -246,7 +246,7 @@ def test_the_course_of_a_function_is_its_answer_at_each_point(
 def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     """A check with one of these cannot tell since when it holds: what is usual of a part that moves along,
     and shapes (a largest rise, a turn), are seen only from behind."""
-    shapes = {"anew", "back_after", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
+    shapes = {"anew", "back_after", "falls_straight", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
     medians = {"before_zero", "from_start", "jitter"}
     outcomes = {"errors_gained", "gained_at_most", "kept", "risen", "since_best", "squandered"}
     rates = {"seconds_until"}
