@@ -159,7 +159,6 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "scores_sink": ("families", 0, 4),
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
-    "term_exploded": ("families", 0, 4),
     "term_starved": ("run", 0, 1),
     "term_exploded": ("families", 0, 8),
     "term_left_out": ("run", 0, 1),
