@@ -160,7 +160,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "spread": ("values", 1, 3),
     "term_dwarfed": ("run", 0, 1),
     "term_starved": ("run", 0, 1),
-    "term_exploded": ("families", 0, 8),
+    "term_exploded": ("families", 0, 4),
     "term_left_out": ("run", 0, 1),
     "term_stands": ("run", 0, 1),
     "tested_far_below": ("families", 0, 1),
