@@ -22,6 +22,8 @@ from hrmdoc.rulebook import Rulebook
 from hrmdoc.text.platforms import platform_in
 
 OBSERVED = "observed."
+_HIGHEST_GUESS = math.log(1000)
+_SAME = 1e-6
 LINES = 1000
 """Noteworthy lines that are asked for the platform."""
 _JUDGING = frozenset({"loss", "score", "error"})
@@ -44,6 +46,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
             _progress(run, facts),
             _accuracy(run),
             _loss_level(run),
+            _begins_even(run),
             _evaluated(run),
             turns(run),
         )
@@ -96,6 +99,15 @@ def _loss_level(run: Run) -> Iterator[tuple[str, Any]]:
     finite = np.empty(0) if series is None else series.finite
     if len(finite):
         yield "observed.loss_level", middle(finite)
+
+
+def _begins_even(run: Run) -> Iterator[tuple[str, Any]]:
+    """Whether the first loss is the logarithm of a whole number to six digits: all outputs were the same,
+    which random weights do not give."""
+    series = run.best("train.loss")
+    first = float(series.values[0]) if series is not None and len(series) else math.nan
+    if 0.5 < first < _HIGHEST_GUESS:
+        yield "run.begins_even", abs(first - math.log(round(math.exp(first)))) < _SAME
 
 
 def _evaluated(run: Run) -> Iterator[tuple[str, Any]]:

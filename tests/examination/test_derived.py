@@ -213,3 +213,23 @@ def test_the_highest_logged_rate_stands_for_a_configured_one_unless_its_role_is_
     assert peak(1e-5, 3e-4, np.nan, 1e-4) == 3e-4
     assert peak(0.0, 0.0) is None
     assert peak(1e-5, guessed=True) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "even"),
+    [
+        (2.302585, True),
+        (1.386294, True),
+        (2.3026, False),
+        (2.31, False),
+        (0.0, None),
+        (np.nan, None),
+        (9.0, None),
+    ],
+)
+def test_a_first_loss_that_is_the_logarithm_of_a_whole_number_to_all_digits_is_known(
+    first: float, even: bool | None
+) -> None:
+    run = Run("log", role_of=lambda _: RoleGuess("train.loss"))
+    run.add(Points("loss", np.arange(3), np.array([first, 1.0, 0.9]), np.full(3, np.nan), "log"))
+    assert derived(run, {}, Rulebook()).get("run.begins_even") is even

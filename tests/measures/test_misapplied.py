@@ -23,6 +23,16 @@ def test_a_loss_that_knows_its_answers_has_no_such_number() -> None:
     assert classes_if_twice(-np.log(right), right) == 0.0
 
 
+def test_a_first_loss_far_below_the_guess_of_so_many_classes_is_not_theirs() -> None:
+    right = np.concatenate([np.full(3, 0.17), np.linspace(0.2, 0.95, 9), np.full(24, 0.95)])
+    losses = np.concatenate([np.linspace(1.79, 1.46, 12), np.full(24, 1.45)])
+    assert classes_if_twice(losses, right) == 0.0, (
+        "six classes guess at 1.79, and the end would be that of nine"
+    )
+    losses[:12] = np.linspace(2.2, 1.6, 12)
+    assert classes_if_twice(losses, right) == pytest.approx(9.3, rel=0.05)
+
+
 def test_minus_the_probability_lies_at_minus_the_accuracy() -> None:
     right = np.linspace(0.2, 0.9, 20)
     assert minus_probability(-right + 0.02, right) == pytest.approx(0.02)

@@ -117,6 +117,24 @@ def test_a_term_stands_that_is_most_of_the_loss_to_the_end(stands: FloatArray, n
     assert found(sums.term_stands, loss=SMALL + stands, box=SMALL, reg=stands) == ""
 
 
+@pytest.mark.parametrize(
+    ("easy", "hard", "named"),
+    [
+        (1e-4, 0.6, "bc"),
+        (1e-2, 0.6, ""),  # the other is not solved
+        (1e-4, 0.3, ""),  # it is learned, too
+        (1e-4, 1.5, ""),  # it is worse than at first, which is another matter
+    ],
+)
+def test_a_term_that_is_left_while_an_easy_one_is_solved_is_named(
+    easy: float, hard: float, named: str
+) -> None:
+    pde, bc = np.geomspace(1.0, easy, N), np.linspace(1.0, hard, N)
+    assert found(sums.term_starved, loss=pde + 5 * bc, pde=pde, bc=bc) == named
+    assert found(sums.term_starved, loss=pde + 5 * bc, pde=pde, kld=bc) == ""
+    assert found(sums.term_starved, loss=1e5 * pde + bc, pde=pde, bc=bc) == "", "what is solved is most of it"
+
+
 def test_a_loss_of_next_to_nothing_may_stand() -> None:
     for scale, named in ((0.0171, "cls"), (0.0168, "")):
         parts = {"box": scale * SMALL, "cls": scale * STANDS}

@@ -100,20 +100,6 @@ def test_seven_successes_in_a_hundred_are_some(values: list[float], hardly: bool
 
 
 @pytest.mark.parametrize(
-    ("values", "stands"),
-    [
-        ([0.5, 0.48, 0.49, 0.49], True),
-        ([0.5, 0.47, 0.49, 0.49], False),
-        ([0.5, 0.49, 0.49, 0.48], False),
-        ([80.0, 90.0, 95.0, 120.0], True),
-    ],
-)
-def test_a_twentieth_nearer_is_nearer(values: list[float], stands: bool) -> None:
-    assert (shown(told.samples_no_better, {"sample/mmd": values}) is not None) is stands
-    assert (shown(told.samples_no_better, {"FID": values}) is not None) is stands
-
-
-@pytest.mark.parametrize(
     ("series", "named"),
     [
         ({"val_acc": [0.8] * 5, "test_acc": [0.63]}, "test_acc"),

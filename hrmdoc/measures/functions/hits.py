@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hrmdoc.measures.function import Member, function
-from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 
@@ -22,20 +21,6 @@ HARDLY = 0.5
 
 def _is_of_list(series: Series) -> bool:
     return not HITS.isdisjoint(series.nature.words) and _length(series) > 0
-
-
-@function("families", roles=0, points=FEWEST, families=("score",), among=_is_of_list)
-def hits_by_chance(members: Sequence[Member], items: float = 0) -> Series | None:
-    """A share of hits among the first k of so many items that ends where an order by chance puts it, and was
-    never half as much again; all such shares of the run are.
-
-    Args:
-        items: how many there are.
-    """
-    judged = list(_judged(members, items))
-    if not judged or not all(_near(values) for _, values in judged):
-        return None
-    return judged[0][0]
 
 
 @function("families", roles=0, points=FEWEST, families=("score",), among=_is_of_list)
@@ -59,11 +44,6 @@ def _judged(members: Sequence[Member], items: float) -> Iterator[tuple[Series, F
         values = one.values / 100.0 if one.values.max() > 1.0 else one.values
         if chance < HARDLY:
             yield one.series, values / chance
-
-
-def _near(multiples: FloatArray) -> bool:
-    late = middle(multiples[-max(3, len(multiples) // 3) :])
-    return FAR <= late <= NEAR and bool(multiples.max() <= 1.5)
 
 
 def _length(series: Series) -> int:

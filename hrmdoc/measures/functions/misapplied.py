@@ -13,6 +13,8 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 
 BLOCKS = 12
+SURER = 0.2
+"""How much surer of the right answers a model may be than the share of them says."""
 DISTINCT = 4
 """Different values that must agree to the last digit before that is no accident."""
 
@@ -36,7 +38,8 @@ def classes_if_twice(losses: FloatArray, accuracies: FloatArray) -> float:
     would come to what is logged; 0 where it could not.
 
     A softmax of probabilities gives the surest answer e / (e + K - 1), so that a right answer costs
-    ln(1 + (K - 1) / e), a wrong one 1 more, and an even guess ln K. Between those the losses must lie.
+    ln(1 + (K - 1) / e), a wrong one 1 more, and an even guess ln K. Between those the losses must lie, and
+    where hardly an answer is right yet no lower than the guess.
     """
     shares = _shares(accuracies)
     right, classes = _late(shares), _twice(_late(losses), _late(shares))
@@ -47,7 +50,8 @@ def classes_if_twice(losses: FloatArray, accuracies: FloatArray) -> float:
     if not 0.8 * classes < before < 1.6 * classes:  # a number of classes stays what it is
         return 0.0
     highest, lowest = 1.03 * math.log(classes) + 0.02, math.log1p((math.floor(0.9 * classes) - 1.0) / math.e)
-    return classes if lowest <= losses.min() and losses[:3].max() <= highest else 0.0
+    guess = math.log(classes) - float(shares[:3].max()) - SURER
+    return classes if lowest <= losses.min() and guess <= losses[:3].max() <= highest else 0.0
 
 
 @function(roles=2, points=5)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from hrmdoc.measures.function import Member, function
-from hrmdoc.measures.outcome import NOISES, outcome
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
@@ -28,62 +27,11 @@ HARDLY = 0.02
 GOOD = 0.95
 
 
-def _is_success(series: Series) -> bool:
-    words = set(series.nature.words)
-    named = not WORDS.isdisjoint(words) or any(word.endswith("success") for word in words)
-    return named and NO_RATE.isdisjoint(words)
-
-
 def _shares(values: FloatArray) -> FloatArray | None:
     """As shares of 1, percents too; None for what is no rate."""
     if not len(values) or values.min() < 0.0 or values.max() > 100.0:
         return None
     return values / 100.0 if values.max() > 1.0 else values
-
-
-@function(
-    "families",
-    roles=0,
-    points=6,
-    families=("reward", "score", ""),
-    among=lambda series: _is_success(series),
-)
-def never_succeeds(members: Sequence[Member]) -> Series | None:
-    """A success rate that was never above one in twenty, or one in ten over fifty evaluations and more; nor
-    was any other of the run."""
-    for one in members:
-        shares = _shares(one.values)
-        if shares is None or shares.max() > (AT_TIMES if len(shares) >= MANY else SELDOM):
-            return None
-    return members[0].series
-
-
-@function(
-    "families",
-    roles=0,
-    points=24,
-    families=("reward", "score", ""),
-    among=lambda series: _is_success(series),
-)
-def success_fell(members: Sequence[Member]) -> Series | None:
-    """A success rate that has come down by a fifth of all tries and a third of what was gained, for good: its
-    best level lies a quarter of the run back, and the end is far from it by the scatter."""
-    for one in members:
-        shares = _shares(one.values)
-        judged = None if shares is None else outcome(shares, "max")
-        if judged is None or judged.since < 0.25 or judged.gain < LOST or judged.kept > 2 / 3:
-            continue
-        if judged.end - judged.best > max(LOST, NOISES * judged.noise) and _sinks(shares):
-            return one.series
-    return None
-
-
-def _sinks(shares: FloatArray | None) -> bool:
-    """Whether each quarter of the last half lies at or below the one before."""
-    if shares is None:
-        return False
-    parts = [middle(part) for part in np.array_split(shares[len(shares) // 2 :], 2)]
-    return parts[-1] <= parts[0]
 
 
 @function(

@@ -39,6 +39,9 @@ RESTRAINTS = frozenset(
 LITTLE = 0.02
 DWARFS = 0.98
 STANDS = 0.9
+STARVES = 0.4
+SOLVED = 1 / 300
+"""Share of its first value below which a term has nothing left to teach."""
 
 
 @function("run", roles=0)
@@ -91,10 +94,32 @@ def term_stands(run: Run) -> Series | None:
         for term, weight in zip(terms, weights, strict=True):
             share = weight * _late(term.values) / _late(whole.values)
             stands = min(_late(term.values), term.values[-1]) > STANDS * _early(term.values) > 0
-            restrains = term.nature.family == "divergence" or not RESTRAINTS.isdisjoint(term.nature.words)
-            if stands and share > 0.5 and not restrains and _early(whole.values) > 0.05:
+            if stands and share > 0.5 and not _restrains(term) and _early(whole.values) > 0.05:
                 return term
     return None
+
+
+@function("run", roles=0)
+def term_starved(run: Run) -> Series | None:
+    """A term that is still at two fifths of its first value at the end, while another one fell to less than
+    a three-hundredth of its own and what is left of the loss is nearly all the first: the easy one alone was
+    learned."""
+    for whole, terms in _sums(run):
+        weights = _weights(whole, terms)
+        if weights is None or any(_late(term.values) <= 0 for term in terms):
+            continue
+        solved = [_late(term.values) < SOLVED * term.values[0] for term in terms]
+        for term, weight in zip(terms, weights, strict=True):
+            left = min(_late(term.values), term.values[-1]) / term.values[0]
+            rest = weight * _late(term.values) > STANDS * _late(whole.values)
+            if STARVES < left < 1.0 and rest and any(solved) and not _restrains(term):
+                return term
+    return None
+
+
+def _restrains(term: Series) -> bool:
+    """Whether a term is not to fall."""
+    return term.nature.family == "divergence" or not RESTRAINTS.isdisjoint(term.nature.words)
 
 
 def _sums(run: Run) -> Iterator[tuple[Series, list[Series]]]:

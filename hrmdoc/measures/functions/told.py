@@ -127,23 +127,6 @@ def hardly_succeeds(members: Sequence[Member]) -> Series | None:
     return next((one.series for one in shares if one.values.max() < LITTLE), None)
 
 
-@function(
-    "families",
-    roles=0,
-    points=4,
-    families=("error", "divergence"),
-    among=lambda series: not {"fid", "kid", "mmd"}.isdisjoint(series.nature.words),
-)
-def samples_no_better(members: Sequence[Member]) -> Series | None:
-    """A distance between samples and data that was never clearly below its first value and does not end
-    below it."""
-    for one in members:
-        first = float(one.values[0])
-        if first > 0.0 and one.values.min() > 0.95 * first and one.values[-1] > 0.97 * first:
-            return one.series
-    return None
-
-
 @function("families", roles=0, points=1, families=("score",))
 def tested_far_below(members: Sequence[Member]) -> Series | None:
     """A score of a test, told at the end, far below that of the validation, which is a curve; without one,

@@ -58,3 +58,15 @@ def test_where_a_sample_is_of_several_classes_nothing_is_stated_of_chance(read: 
 def test_rows_without_a_header_are_none_of_a_report(read: Any) -> None:
     run = read("epoch 1 loss 0.5\n" + REPORT.partition("\n")[2].format("0.61", RIGHT, EMPTY))
     assert not [key for key in run.series if "report" in key.metric]
+
+
+def test_classes_that_are_as_frequent_as_others_and_never_found_are_counted(read: Any) -> None:
+    head = "              precision    recall  f1-score   support\n\n"
+    rows = (("fox", 0.9, 60), ("owl", 0.04, 30), ("newt", 0.0, 9))
+    lines = "".join(
+        f"{name:>12}       0.50      {recall:.2f}      0.50     {count:>5}\n" for name, recall, count in rows
+    )
+    ends = "\n    accuracy                           0.56        99\n   macro avg       0.50      0.31      0.50        99\n"
+    facts = read(head + lines + ends).facts
+    said = {key: fact.value for (_, key), fact in facts.items()}
+    assert (said["data.classes"], said["report.classes"], said["report.unfound"]) == (3, 3, 1)

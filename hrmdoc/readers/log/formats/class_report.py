@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec import field
+
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
@@ -14,6 +16,10 @@ _ROW = patterns.lazy(rf"\s{{0,80}}(\S.{{0,80}}?) {_SHARE}{_SHARE}{_SHARE} {{1,20
 _RIGHT = patterns.lazy(rf"\s{{0,80}}accuracy {_SHARE} {{1,20}}\d{{1,12}}\s{{0,8}}\Z")
 _MEAN = "macro avg"
 _MEANS = (_MEAN, "micro avg", "weighted avg", "samples avg")
+_HARDLY = 0.05
+"""The recall below which a class is as good as never found."""
+_FEWEST = 10
+"""Samples of a class from which that is no chance."""
 _PATIENCE = 3
 """Lines between two rows at most that are none."""
 
@@ -23,14 +29,14 @@ class _Report(State):
 
     Attributes:
         left: lines that may pass until the next row.
-        classes: those of which there were samples.
+        found: of each class of which there were samples its recall, and how many they were.
         right: the accuracy, None where the report tells none: one sample may be of several classes.
     """
 
     MODAL: ClassVar[bool] = True
 
     left: int = 0
-    classes: int = 0
+    found: list[tuple[float, int]] = field(default_factory=list)
     right: float | None = None
 
     @property
@@ -53,7 +59,7 @@ class ClassReport(Format):
         """The header, or a row; the means end a report."""
         report = cursor.of(_Report)
         if _HEADER.match(line.text):
-            report.left, report.classes, report.right = _PATIENCE, 0, None
+            report.left, report.found, report.right = _PATIENCE, [], None
             return Reading()
         if not report.left:
             return None
@@ -68,17 +74,26 @@ class ClassReport(Format):
         if row[1] == _MEAN:
             return self._ended(report, float(row[3]), float(row[4]), line, cursor)
         if row[1] not in _MEANS and row[5] != "0":
-            report.classes += 1
+            report.found.append((float(row[3]), int(row[5])))
         return Reading()
 
     def _ended(self, report: _Report, recall: float, f1: float, line: Line, cursor: Cursor) -> Reading:
         """What the report comes to. Balanced accuracy, the mean recall, is adjusted for chance as in
         scikit-learn: 0 for one answer to everything and for guesses, 1 for all right."""
         reading = Reading()
-        if report.right is None or report.classes < 2:
+        if report.right is None or len(report.found) < 2:
             return reading
-        self.log.facts.add("data.classes", report.classes, "run", line.mark)
-        guess = 1.0 / report.classes
+        classes = len(report.found)
+        samples = sum(count for _, count in report.found)
+        fewest = max(_FEWEST, samples / classes / 2)
+        unfound = sum(found < _HARDLY and count >= fewest for found, count in report.found)
+        for key, value in (
+            ("data.classes", classes),
+            ("report.classes", classes),
+            ("report.unfound", unfound),
+        ):
+            self.log.facts.add(key, value, "run", line.mark)
+        guess = 1.0 / classes
         values = [
             ("accuracy (report)", report.right),
             ("macro f1 (report)", f1),
