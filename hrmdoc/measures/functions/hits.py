@@ -12,9 +12,8 @@ from hrmdoc.record.series import Series
 FEWEST = 5
 HITS = frozenset({"hit", "hits", "hr", "hitrate", "recall"})
 """Words of scores that are k of n by chance where one item is asked for, and no more where several are."""
-NEAR = 1.35
 FAR = 0.4
-"""Shares of the chance up to which a score is that of chance, and below which it is worse."""
+"""The share of what chance gives below which a score is worse than that."""
 HARDLY = 0.5
 """A chance of more than this is that of a list as long as the items."""
 

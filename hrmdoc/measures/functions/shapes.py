@@ -13,11 +13,6 @@ from hrmdoc.record.records import FloatArray
 FEWEST_RISES = 3
 ONE_WRONG_IN = 10
 """A curve that turned once may move the other way at one of so many points."""
-STRAIGHT = 0.7
-"""The second half of a straight fall gains at least this share of what the first did, and the first of the
-second."""
-SCATTER = 0.02
-"""Share of the variance that a straight line may leave unexplained."""
 
 
 @function()

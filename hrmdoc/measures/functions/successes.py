@@ -12,13 +12,6 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 
-WORDS = frozenset({"success", "successes", "succ", "successrate", "solved", "solve"})
-NO_RATE = frozenset({"num", "count", "total", "std", "time", "steps", "len", "length", "reward", "loss"})
-SELDOM = 0.05
-AT_TIMES = 0.1
-MANY = 50
-"""So many evaluations, and one task in ten at most, are no early part of a run either."""
-LOST = 0.2
 PROBES = frozenset({"knn", "probe", "linear", "linprobe"})
 DISTANCES = frozenset({"fid", "kid", "mmd", "fvd", "frechet", "fid50k", "kid50k"})
 """Words of distances between samples and data."""
