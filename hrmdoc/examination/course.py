@@ -6,9 +6,11 @@ whole, and how often runs like it deserved it can be counted: `rules/experience/
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hrmdoc.examination.outcome import FEW, of_role
 from hrmdoc.examination.scene import Scene
-from hrmdoc.measures.outcome import Goal
+from hrmdoc.measures.outcome import Goal, Outcome
 from hrmdoc.rulebook.schema.experience import Experience
 
 CURVES: dict[str, tuple[Goal, tuple[str, ...]]] = {
@@ -29,16 +31,24 @@ MEASURES = ("gained", "kept", "rise", "since", "thrown", "wasted", "distance")
 
 def course(scene: Scene) -> dict[str, float]:
     """The measures of `hrmdoc.measures.outcome` of each curve of the last run, as `<curve>.<measure>`, and
-    `eval_score.end`, the share of its ceiling at which the score stands."""
+    `eval_score.end`, the share of its ceiling at which the score stands. What a policy does is judged by its
+    reward, where that is logged: its losses have no level."""
+    judged = {curve: _judged(scene, goal, roles) for curve, (goal, roles) in CURVES.items()}
+    if judged["reward"] is not None:
+        judged = {"reward": judged["reward"]}
     measured: dict[str, float] = {}
-    for curve, (goal, roles) in CURVES.items():
-        judged = next((one for role in roles if (one := of_role(scene, role, goal, FEW)) is not None), None)
-        if judged is None:
+    for curve, one in judged.items():
+        if one is None:
             continue
-        measured |= {f"{curve}.{name}": float(getattr(judged, name)) for name in MEASURES}
+        measured |= {f"{curve}.{name}": float(getattr(one, name)) for name in MEASURES}
         if curve == "eval_score":
-            measured["eval_score.end"] = -judged.end / (100.0 if -judged.best > _SHARE else 1.0)
+            measured["eval_score.end"] = -one.end / (100.0 if -one.best > _SHARE else 1.0)
     return measured
+
+
+def _judged(scene: Scene, goal: Goal, roles: Iterable[str]) -> Outcome | None:
+    """The outcome of the first of the roles that has points enough."""
+    return next((one for role in roles if (one := of_role(scene, role, goal, FEW)) is not None), None)
 
 
 def log_ratio(scene: Scene, experience: Experience) -> float | None:

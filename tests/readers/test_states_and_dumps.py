@@ -67,7 +67,8 @@ def test_the_last_row_of_a_history_sums_the_run_up_and_ends_it() -> None:
     history = [
         {"step": 1, "loss": 2.0},
         7,
-        {"step": 2, "train_loss": 1.5, "train_runtime": 9.0, "loss": 1.0},
+        {"step": 2, "loss": 1.0, "train_runtime": 8.0},  # of a version that tells its time with each record
+        {"step": 2, "train_loss": 1.5, "train_runtime": 9.0},
     ]
     told = state(log_history=history, global_step=2)
     curves = {one.metric: one.values.tolist() for one in told if isinstance(one, Points)}
