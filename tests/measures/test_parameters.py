@@ -36,7 +36,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "peaks": {"times": 2.0},
     "plateau": {"goal": "min", "improvement": 0.01, "enough": 0.05, "good": None, "doubt": 0.0},
     "progress": {"goal": "min", "classes": ()},
-    "ranked_as_guessed": {"items": 0.0},
+    "ranked_as_guessed": {"items": 0},
     "ratio": {"smooth": 9},
     "recent_ratio": {"recent": 0.1},
     "relapse": {

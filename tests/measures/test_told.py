@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hrmdoc.measures.function import Member
-from hrmdoc.measures.functions import told
+from hrmdoc.measures.functions import hits, told
 from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
@@ -88,7 +88,7 @@ def test_an_error_of_half_the_size_of_a_solution_is_wrong(
 def test_k_of_all_items_are_found_by_a_random_order(
     name: str, values: list[float], items: float, guessed: bool
 ) -> None:
-    assert (shown(told.ranked_as_guessed, {name: values}, items) == name) is guessed
+    assert (shown(hits.ranked_as_guessed, {name: values}, items) == name) is guessed
 
 
 @pytest.mark.parametrize(

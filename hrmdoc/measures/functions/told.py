@@ -1,10 +1,8 @@
 """What a run is told to have come to, often by one number at its end: a report of classes, the score of a
-test, the error of a solution, the rank of what was sought, how often it succeeds, how far its samples are
-from the data."""
+test, the error of a solution, how often it succeeds."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from hrmdoc.measures.function import Member, function
@@ -21,7 +19,6 @@ WRONG = 0.5
 SOLVED = frozenset({"pde", "residual", "res", "physics", "bc", "ic", "bcs", "ics", "boundary", "collocation"})
 """Words of the terms by which a net is made to solve an equation; `f` beside `u`, `i` or `b` are the same."""
 FIELD = frozenset("uvwpq")
-_FOUND = re.compile(r"(?:hits?|hr|recall|r)(?:@|[_ ]at[_ ])(\d{1,4})\Z", re.IGNORECASE)
 LITTLE = 0.07
 RIGHT = (frozenset({"acc", "accuracy", "score"}), frozenset({"f1", "f1score"}))
 """Words of scores that can be compared."""
@@ -88,30 +85,6 @@ def _of_solution(one: Member) -> bool:
     words = set(one.series.nature.words)
     called = not words.isdisjoint({"relative", "rel"}) and float(one.values[-1]) < 2.0  # not in percents
     return called or (len(words) == 2 and not words.isdisjoint(FIELD))
-
-
-@function(
-    "families",
-    roles=0,
-    points=3,
-    families=("score",),
-    among=lambda series: _FOUND.search(series.key.metric) is not None,
-)
-def ranked_as_guessed(members: Sequence[Member], items: float = 0.0) -> Series | None:
-    """A share of held-out samples of which what is sought is among the first k, that ends at one and a half
-    times what a random order gives or less, and never was twice it.
-
-    Args:
-        items: how many are ranked; 0 where that is not known, and nothing is said.
-    """
-    for one in members:
-        found = _FOUND.search(one.series.key.metric)
-        if found is None or not one.series.nature.held_out or not items > 0.0:
-            continue
-        guess, values = int(found[1]) / items, _share(one.values)
-        if guess <= 0.2 and middle(values[-3:]) <= 1.5 * guess and float(values.max()) <= 2.0 * guess:
-            return one.series
-    return None
 
 
 @function(

@@ -1,5 +1,5 @@
-"""Scores that tell the task itself beside the loss that is trained for it: how often it was done, and what a
-probe makes of the features."""
+"""What is measured of features and samples beside the loss that is trained: what a probe makes of the ones,
+how far the others are from the data."""
 
 from __future__ import annotations
 
