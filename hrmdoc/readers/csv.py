@@ -60,12 +60,13 @@ _NAMELESS = (
 
 def sniff(path: Path, head: bytes) -> float:
     """Sure when a header of names is followed by rows of as many cells, mostly numbers."""
+    head = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"")  # holes of a machine that lost its power
     lines = [
         line.decode("utf-8", "replace")
-        for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:12]
+        for line in head.split(b"\n")[:12]
         if line.strip() and not line.startswith(b"#")
     ]
-    if not lines or b"\0" in head or len(lines[0]) > 1 << 16:
+    if not lines or len(lines[0]) > 1 << 16:
         return 0.0
     if head.startswith(_MONITORED):
         return 0.9

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.readers.support import json_text
 from hrmdoc.readers.support.base import Context
@@ -24,7 +25,7 @@ from hrmdoc.readers.tables.cells import number
 from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS, split_of, with_split
 from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.readers.tables.layouts import TRAINED, of_catboost, of_counters, of_pandas
-from hrmdoc.readers.tables.lists import column, pairs, x_axis
+from hrmdoc.readers.tables.lists import column, measured, pairs, x_axis
 from hrmdoc.readers.tables.rows import Rows
 from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, IntArray, Points, Record
 from hrmdoc.text import patterns
@@ -47,6 +48,8 @@ _NO_METRIC = patterns.lazy(
 )
 _LISTED = patterns.lazy(rb'\s*\{\s*"[\w .=/-]{1,60}"\s*:\s*\[\s*-?\d')
 _DOWNLOADED = patterns.lazy(rb"\s*\[\s*\[\s*\d{9,10}\.?\d*\s*,\s*\d+\s*,")
+_JSON_LINES = patterns.lazy(rb"(?:\xef\xbb\xbf)?\s*\{[^\n]*\}[ \t\r]*\n\s*\{")
+"""Several documents, one a line."""
 _NUMBERS = patterns.lazy(rb"\s*\[\s*(?:\[\s*)?-?\d+\.?\d*(?:[eE][+-]?\d+)?\s*,")
 _COUNTED = patterns.lazy(
     rb'\s*(?:\{\s*"\w{1,40}"\s*:\s*)?\[\s*\{'
@@ -66,6 +69,8 @@ def sniff(path: Path, head: bytes) -> float:
     if start not in (b"{", b"[") or (
         path.name == "meta.json" and checkpoint_number(path.parent.name) is not None
     ):
+        return 0.0
+    if start == b"{" and _JSON_LINES.match(head):
         return 0.0
     if start == b"[" and _DOWNLOADED.match(head):
         return 0.8  # [[wall time, step, value], ...]
@@ -98,7 +103,7 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     if isinstance(tree, list):
         name = metric_of(context.path)
         if name and (values := column(tree)) is not None:
-            yield from _curves(context, {name: values})
+            yield from _curves(context, {name: values}, {name: measured(tree)})
         elif name and (points := pairs(tree)) is not None:
             yield _curve(context, name, *points)
         else:
@@ -138,7 +143,7 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
     lists = {key: value for key, value in leaves.items() if isinstance(value, list) and value}
     singles = {key: value for key, value in leaves.items() if not isinstance(value, list)}
     curves = {key: numbers for key, value in lists.items() if (numbers := column(value)) is not None}
-    yield from _curves(context, curves)
+    yield from _curves(context, curves, {key: measured(lists[key]) for key in curves})
     for key, value in lists.items():
         if key in curves:
             continue
@@ -172,13 +177,16 @@ def _curve(
     )
 
 
-def _curves(context: Context, curves: Mapping[str, FloatArray]) -> Iterator[Points]:
+def _curves(
+    context: Context, curves: Mapping[str, FloatArray], there: Mapping[str, NDArray[np.bool_]]
+) -> Iterator[Points]:
+    """Curves of columns, each where `there` says that it was measured."""
     for key, values in curves.items():
         folder, _, name = key.rpartition(".")
         if name in STEP_KEYS or name in EPOCH_KEYS or name in ("steps", "x"):
             continue
         steps, axis = x_axis(curves, folder, name, len(values))
-        yield _curve(context, key, steps, values, axis)
+        yield _curve(context, key, steps[there[key]], values[there[key]], axis)
 
 
 def _list(context: Context, key: str, cells: Sequence[Any]) -> Iterator[Record]:

@@ -60,20 +60,21 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     printed: list[Cell] = []
     read: list[Record] = []
     for cell in code:
-        first, failed = text.lines + 1, None
+        first, failed, stopped = text.lines + 1, None, False
         for one, error in _shown(cell):
-            failed = text.lines + 1 if error and failed is None else failed
+            if error is not None and failed is None:
+                failed, stopped = text.lines + 1, error == "KeyboardInterrupt"
             read += text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
         if text.lines >= first:
-            printed.append(Cell(_joined_lines(cell.get("source")), first, text.lines, failed))
+            printed.append(Cell(_joined_lines(cell.get("source")), first, text.lines, failed, stopped))
     read += text.close()
     yield from trainings(context.path, printed, read)
     # cells tell what is a launch, not a line that comes again because its cell was run again
     yield from (one for one in read if not (isinstance(one, Event) and one.kind == "launch"))
 
 
-def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """What a cell printed and drew, each with whether it is an error."""
+def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """What a cell printed and drew, each with the name of the error that it is, None where it is none."""
     outputs = cell.get("outputs")
     known = [output for output in outputs if isinstance(output, dict)] if isinstance(outputs, list) else []
     texts = [_printed(output) for output in known]
@@ -84,7 +85,7 @@ def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, bool]]:
         error = output.get("output_type") == "error"
         # that the kernel of a cell which was broken off went away, too, is no second failure
         if not (error and failed and not output.get("ename")):
-            yield one, error
+            yield one, str(output.get("ename") or "") if error else None
         failed = failed or error
 
 

@@ -25,6 +25,8 @@ _SHARES_WON = (frozenset({"success", "rate"}), frozenset({"win", "rate"}))
 _PLAYED = frozenset({"episode", "episodes", "frame", "frames"})
 """What is counted where a policy acts."""
 _TESTED = frozenset({"test", "eval", "evaluation"})
+_EXTREMES = frozenset({"max", "maximum", "best", "highest", "min", "minimum", "lowest"})
+"""What was the best of some is no course of a score."""
 _AVERAGED = frozenset({"average", "avg", "mean", "ave", "running", "moving", "ma"})
 
 
@@ -40,7 +42,8 @@ def only_reward(roles: Mapping[str, str | None], *, episodic: bool = False) -> d
     acts = episodic or "rl.exploration" in roles.values() or _plays(roles, words)
     if "rl.reward" in roles.values() or not acts:
         return {}
-    scores = _scores({name: words[name] for name, role in roles.items() if role is None})
+    unknown = (name for name, role in roles.items() if role is None)
+    scores = _scores({name: words[name] for name in unknown if _EXTREMES.isdisjoint(words[name])})
     averaged = [name for name in scores if words[name] & _AVERAGED]
     tested = [name for name in scores if words[name] & _TESTED]
     for chosen in (scores, averaged, tested):

@@ -1,13 +1,13 @@
-"""Names that trainings by reward share with others.
+"""Names that mean one thing in the company of some metrics, and another in that of others.
 
 A divergence that is called no more than that stands in the loss of autoencoders and distillations too, a
 loss of one letter may be that of the validation, and flows are matched elsewhere. Such names mean their role
-in the company of others of the kind alone.
+in trainings by reward alone, in the company of others of the kind. And losses beside wins are games.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hrmdoc.roles.names import EVAL, TRAIN, normalised
 
@@ -20,6 +20,26 @@ _SHARED = {
 _AROUND = EVAL | TRAIN | {"test", "avg", "average", "step", "epoch", "loss", "term"}
 _NO_COMPANY = frozenset({"rl.entropy", "rl.exploration"})
 """Classifiers have an entropy, and private training an epsilon."""
+
+_WON = {"losses": "wins", "lost": "won", "lose": "win", "loss": "win"}
+_DRAWN = {"losses": "draws", "lost": "drawn", "lose": "draw", "loss": "draw"}
+_TIED = {"losses": "ties", "lost": "tied", "lose": "tie", "loss": "tie"}
+
+
+def games_lost(metrics: Iterable[str]) -> frozenset[str]:
+    """The metrics that count games that were lost: those of which another one counts what was won; of a mere
+    `loss` beside `win`, only where games may be drawn."""
+    names = {normalised(metric): metric for metric in metrics}
+    return frozenset(metric for name, metric in names.items() if _is_of_games(name, names))
+
+
+def _is_of_games(name: str, names: Collection[str]) -> bool:
+    won, drawn, tied = (_swapped(name, words) for words in (_WON, _DRAWN, _TIED))
+    return won != name and won in names and (name != "loss" or drawn in names or tied in names)
+
+
+def _swapped(name: str, words: Mapping[str, str]) -> str:
+    return "_".join(words.get(word, word) for word in name.split("_"))
 
 
 def shared(role: str | None, metric: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrmdoc.record.series import Nature, Series
+from hrmdoc.roles.company import games_lost
 from hrmdoc.roles.names import EVAL
 from hrmdoc.text import patterns
 
@@ -103,8 +104,11 @@ def _names(family: Family, words: tuple[str, ...]) -> bool:
 
 def classify(run: Run, families: Families) -> None:
     """Gives every series of `run` its nature."""
+    games = games_lost({series.key.metric for series in run.series.values()})
     for series in run.series.values():
-        series.nature = families(series.key.metric, series.role.role)
+        metric, role = series.key.metric, series.role.role
+        counted = metric in games and role is None
+        series.nature = Nature(words=words_of(metric)) if counted else families(metric, role)
 
 
 def allowed(series: Series) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.alone import bare_losses, only_losses, only_reward
-from hrmdoc.roles.company import out_of_place
+from hrmdoc.roles.company import games_lost, out_of_place
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
     EVAL,
@@ -26,6 +26,7 @@ from hrmdoc.roles.names import (
     by_last_word,
     normalised,
     of_both_sides,
+    of_each,
     parted,
     stripped,
 )
@@ -109,15 +110,17 @@ class RoleMap:
         self, metrics: Mapping[str, int], by_reward: bool, episodic: bool, risen: Set[str]
     ) -> dict[str, RoleGuess]:
         """What the other metrics of the run tell of those whose names do not."""
-        unstated = {name: self._look_up(name).role for name in metrics if name not in self._own}
-        strange = out_of_place(unstated, by_reward)
+        games = games_lost(metrics)
+        known = {name: self._look_up(name).role for name in metrics if name not in self._own}
+        unstated = {name: role for name, role in known.items() if name not in games}
+        strange = {*out_of_place(unstated, by_reward)}
         unstated |= dict.fromkeys(strange)
         rewarded = {} if "rl.reward" in self._taken else only_reward(unstated, episodic=episodic)
         taken = self._taken | ({"rl.reward"} if rewarded else set())
         losses = only_losses(unstated, self._families, taken)
         if not losses and _LOSSES.isdisjoint({*taken, *unstated.values()}):
             losses = bare_losses(unstated, risen)
-        alone = {name: RoleGuess(None) for name in strange}
+        alone = {name: RoleGuess(None) for name in strange | games.intersection(known)}
         return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
 
     @property
@@ -164,11 +167,17 @@ class RoleMap:
 
     def _by_words(self, metric: str, name: str) -> RoleGuess:
         """The role of what remains of a name once words around it are taken away."""
-        part, rest, averaged = stripped([word for word in name.split("_") if word])
-        rest = [ONE_OF_MANY.get(word, word) for word in rest]
-        found = self._in_part(part, rest, averaged) if rest else RoleGuess(None)
+        words = [word for word in name.split("_") if word]
+        found = self._stripped(words)
+        if found.role is None and (spread := of_each(words)) != words:
+            found = self._stripped(spread)
         apart = parted(metric) if found.role is None else metric
         return found if apart == metric else self._known(apart)
+
+    def _stripped(self, words: list[str]) -> RoleGuess:
+        part, rest, averaged = stripped(words)
+        rest = [ONE_OF_MANY.get(word, word) for word in rest]
+        return self._in_part(part, rest, averaged) if rest else RoleGuess(None)
 
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
         """The role of the words that remain, on the part of the data that the others named."""

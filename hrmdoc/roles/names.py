@@ -146,6 +146,12 @@ def stripped(words: list[str]) -> tuple[str, list[str], bool]:
     return part, rest, averaged
 
 
+def of_each(words: list[str]) -> list[str]:
+    """The words without `per event`, which says of what each one is meant."""
+    at = words.index("per") if "per" in words[1:-1] else len(words)
+    return words[:at] + words[at + 2 :]
+
+
 def by_last_word(words: list[str]) -> RoleGuess | None:
     """A guess: `my_model_loss` is a loss, `kl_loss` only a part of one, `best_loss` no curve at all."""
     role = _LAST_WORD.get(words[-1])

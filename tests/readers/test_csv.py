@@ -162,8 +162,8 @@ def test_the_records_do_not_depend_on_how_the_bytes_are_cut(
     ("blob", "values", "damaged"),
     [
         (b"", [], []),
-        (b"\0" * 100, [], []),
-        (b"a,b\n" + b"\0,\0\n", [], []),
+        (b"\0" * 100, [], [1]),
+        (b"a,b\n" + b"\0,\0\n", [], [2]),
         (b"step,loss\n\xff\xfe,1\n", [1.0], []),
         (b'step,loss\n"1,2\n3,4\n', [4.0], [2]),
         (b"," * 100_000, [], []),
@@ -223,3 +223,13 @@ def test_a_table_says_that_it_counts_episodes() -> None:
     counted = [one for one in read("Episode,score\n1,0.5\n2,0.75\n") if isinstance(one, Fact)]
     assert [(one.key, one.value) for one in counted] == [("run.counts", "episodes")]
     assert not [one for one in read("step,score\n1,0.5\n2,0.75\n") if isinstance(one, Fact)]
+
+
+@pytest.mark.parametrize("hole", ["\0" * 700, "\0\0\0\n"])
+def test_a_hole_that_a_loss_of_power_left_is_passed_over(hole: str) -> None:
+    text = f"epoch,loss\n1,2.0\n{hole}2,1.5\n3,1.25\n"
+    assert csv.sniff(Path("log.csv"), text.encode()) > 0.5
+    for cuts in ((), (20,), (21, 22)):
+        records = read(text, cuts)
+        assert curves(records)["loss"] == [(1, "2.0"), (2, "1.5"), (3, "1.25")]
+        assert [one.line for one in records if isinstance(one, Damage)] == [3]

@@ -242,3 +242,16 @@ def test_counted_objects_may_count_episodes_and_stand_under_a_name(tmp_path: Pat
     assert json_history.sniff(path, path.read_bytes()) >= 0.35
     read_curves = curves(read(tree))
     assert ("step", [0, 1, 2], ["0.0", "0.25", "0.5"]) in read_curves.values()
+
+
+def test_json_lines_are_no_document() -> None:
+    lines = b'{"loss": {"a": 1.0}, "note": "x"}\n{"loss": {"a": 0.5}, "note": "y"}\n'
+    assert json_history.sniff(Path("gates.jsonl"), lines) == 0.0
+    assert json_history.sniff(Path("history.json"), b'{"loss": [1.0,\n 2.0]}\n') > 0.5
+
+
+def test_a_gap_that_numbers_follow_was_no_evaluation() -> None:
+    tree = {"loss": [3.0, 2.0, 1.5, 1.25, 1.0], "val_loss": [3.0, None, 2.0, None, None]}
+    assert curves(read(tree))["val_loss"] == ("epoch", [1, 3], ["3.0", "2.0"])
+    lost = curves(read({"loss": [3.0, 2.0, None, None]}))
+    assert lost["loss"] == ("epoch", [1, 2, 3, 4], ["3.0", "2.0", "nan", "nan"])

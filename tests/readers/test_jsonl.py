@@ -308,7 +308,8 @@ def test_like_rows_are_read_the_same_in_one_block_and_in_many(rows: list[str], d
     ("blob", "values", "left_out"),
     [
         (b"", [], 0),
-        (b"\0" * 300, [], 1),
+        (b"\0" * 300, [], 0),
+        (b'{"loss": 1}\n' + b"\0" * 300 + b'{"loss": 2}\n', [1.0, 2.0], 0),
         (b"{" * 5000, [], 1),
         (b"[" * 200_000, [], 1),
         (b"<html><body>\n" * 50, [], 50),

@@ -193,6 +193,14 @@ def test_a_line_that_comes_again_as_a_cell_is_run_again_is_no_launch() -> None:
     [
         # the error is of a plot, behind a training that ended
         ([code(printed(LOSSES), source="model.fit(x)"), code(failed("KeyError"), source="plot()")], "info"),
+        # or of one that somebody stopped
+        (
+            [
+                code(printed(LOSSES), failed("KeyboardInterrupt", ""), source="model.fit(x)"),
+                code(failed("NameError"), source="plot()"),
+            ],
+            "info",
+        ),
         # the training itself came to an error
         ([code(printed(LOSSES), failed("KeyError"), source="model.fit(x)")], "critical"),
         # so did another attempt behind it

@@ -16,17 +16,23 @@ class Lines:
     Attributes:
         number: 1-based number of the first line of the next block.
         too_long: numbers of the lines that were dropped since this list was last emptied.
+        hole: number of the first line in or before which NUL bytes stood, as a machine leaves that lost its
+            power; 0 where none did.
     """
 
     def __init__(self) -> None:
         self.number = 1
         self.too_long: list[int] = []
+        self.hole = 0
         self._rest: list[bytes] = []
         self._held = 0
         self._skipping = False
 
     def feed(self, data: bytes) -> bytes:
-        """All whole lines that `data` completes, each with its line end; may be empty."""
+        """All whole lines that `data` completes, with their line ends and without NUL bytes; may be empty."""
+        if b"\0" in data:
+            self.hole = self.hole or self.number + data.count(b"\n", 0, data.index(b"\0"))
+            data = data.replace(b"\0", b"")
         cut = data.rfind(b"\n") + 1
         if not cut:
             self._hold(data)
@@ -80,10 +86,16 @@ class LineSession(ABC):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._lines = Lines()
+        self._hole_told = False
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Records of every whole line."""
-        yield from self._block(self._lines.feed(data))
+        block = self._lines.feed(data)
+        if self._lines.hole and not self._hole_told:
+            self._hole_told = True
+            what = "holds NUL bytes, as a loss of power leaves them; they were passed over"
+            yield Damage(self._context.path, self._lines.hole, what)
+        yield from self._block(block)
 
     def close(self) -> Iterator[Record]:
         """Those of the last line, when no line end follows."""

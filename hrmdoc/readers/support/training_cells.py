@@ -35,12 +35,14 @@ _COMMAND = patterns.lazy(r"^[ \t]{0,80}(?:!|%run\s).{0,2000}\btrain\w{0,40}\.(?:
 
 
 class Cell(NamedTuple):
-    """A cell that printed something: its code, its first and last line, and the first of its error."""
+    """A cell that printed something: its code, its first and last line, the first of its error, and whether
+    that says no more than that somebody stopped it."""
 
     source: str
     first: int
     last: int
     failed: int | None
+    stopped: bool = False
 
 
 def trainings(path: str, cells: Sequence[Cell], records: Sequence[Record]) -> Iterator[Event]:
@@ -57,7 +59,7 @@ def trainings(path: str, cells: Sequence[Cell], records: Sequence[Record]) -> It
                 yield Event("end", path, cell.last, detail=CELL_ENDED)
                 continue
         yield Event("launch", path, cell.first)
-        if cell.failed is None:
+        if cell.failed is None or cell.stopped:
             yield Event("end", path, cell.last, detail=CELL_ENDED)
         elif said and said < cell.failed:
             yield Event("end", path, cell.failed - 1, detail=CELL_ENDED)

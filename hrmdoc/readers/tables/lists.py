@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrmdoc.readers.tables.cells import is_missing, number
 from hrmdoc.readers.tables.keys import EPOCH_KEYS, STEP_KEYS
@@ -23,6 +24,15 @@ def column(cells: Sequence[Any]) -> FloatArray | None:
     if any(value is None for value in values) or all(map(is_missing, cells)):
         return None
     return np.array(values, np.float64)
+
+
+def measured(cells: Sequence[Any]) -> NDArray[np.bool_]:
+    """Where something was measured, shape [n]: a gap that numbers follow is an epoch that was not evaluated,
+    and then so is every other; gaps at the end alone are values that are no numbers any more."""
+    missing = np.array([is_missing(cell) for cell in cells])
+    ended = np.flatnonzero(~missing)[-1:]
+    gaps = bool(missing[: int(ended[0])].any()) if len(ended) else False
+    return ~missing if gaps else np.ones(len(missing), np.bool_)
 
 
 def pairs(cells: Sequence[Any]) -> tuple[IntArray, FloatArray] | None:

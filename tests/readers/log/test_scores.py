@@ -68,3 +68,24 @@ def test_what_a_judge_says_of_fakes_before_and_after_a_step_are_two_values(read:
 def test_words_in_sentences_are_no_scores(line: str, read: Any) -> None:
     run = read("".join(f"step {at} loss 0.5\n{line}\n" for at in range(1, 5)))
     assert {key.metric for key in run.series} == {"loss"}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Loss epoch {} | train 0.{} | test 0.{}", ("train loss", "test loss")),
+        ("loss step {} - training 0.{} val 0.{}", ("training loss", "val loss")),
+    ],
+)
+def test_a_subject_before_the_counter_is_what_the_sides_are_the_values_of(
+    line: str, names: tuple[str, str], read: Any
+) -> None:
+    run = read("".join(line.format(at, 9 - at, 8 - at) + "\n" for at in range(1, 6)))
+    assert {key.metric for key in run.series} == {*names}
+    assert points(run, names[0])[0] == (1, pytest.approx(0.8))
+    assert points(run, names[1])[-1] == (5, pytest.approx(0.3))
+
+
+def test_a_counter_behind_a_point_is_one(read: Any) -> None:
+    run = read("".join(f"---Epoch.{at} Train loss: 0.{9 - at}.\n" for at in range(5)))
+    assert points(run, "Train loss") == [(at, pytest.approx((9 - at) / 10)) for at in range(5)]

@@ -12,7 +12,7 @@ from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, quality, split_
 from hrmdoc.text import patterns
 
 SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
-_SCORED = SPLIT_NAMES | {"train", "training"}
+SIDES = SPLIT_NAMES | {"train", "training"}
 _HEADING = patterns.lazy(r"\bloss(?:es)?: [A-Za-z]+ \Z", re.IGNORECASE)
 _INITIALS = (("t", "v"), ("tr", "te"), ("tr", "va"), ("tr", "ts"))
 _INITIAL = patterns.lazy(r"(?P<initial>[Tt][Rr]?|[Vv][Aa]?|[Tt][EeSs])(?:[ _./]|(?=[A-Z]))(?P<rest>\w.*)\Z")
@@ -54,7 +54,7 @@ def _of_split(name: str, own: str, scores: bool, after_loss: bool) -> str:
     """The name of a measure that is no more than that of its split."""
     if own in EVALUATIONS and name.lower() in SPLIT_NAMES and not scores and after_loss:
         return f"{name}_loss"
-    return f"{name}_score" if scores and name.lower() in _SCORED else name
+    return f"{name}_score" if scores and name.lower() in SIDES else name
 
 
 def _with_initials(measures: list[Measure]) -> list[Measure]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from hrmdoc.readers.log.grammar import manner
-from hrmdoc.readers.log.grammar.apart import SPLIT_NAMES, told_apart
+from hrmdoc.readers.log.grammar.apart import SIDES, SPLIT_NAMES, told_apart
 from hrmdoc.readers.log.grammar.naming import name_of, unit_after
 from hrmdoc.readers.log.grammar.plan import ORDINAL, Counter, Measure, Plan
 from hrmdoc.readers.log.grammar.words import (
@@ -17,6 +17,7 @@ from hrmdoc.readers.log.grammar.words import (
     is_result,
     measures,
     plain,
+    quality,
     split_of,
     word_set,
 )
@@ -65,6 +66,7 @@ class _Builder:
         self.header = self.split
         self.logger = logger
         self.named = ""
+        self.subject = ""
         self.label: tuple[str, int] | None = None
         self.awaited: dict[int, str] = {}
         self.names: dict[int, str] = {}
@@ -140,12 +142,25 @@ class _Builder:
         taken = kind == "step" and name.lower().endswith("s") and self.measures
         if taken and not any(measures(measure.name) for measure in self.measures):
             kind = None  # `took 3.1 s, steps=200` counts what was done, and is no place in the run
+        if kind is None and at == 0 and total is None:
+            kind = self._below_subject(name)
         if kind is None and (not name or (total is not None and split_of(name))):
             kind = self._unnamed_counter(at, total)
         return kind
 
+    def _below_subject(self, name: str) -> CounterKind | None:
+        """`Loss epoch 3 | train 0.4 | test 0.5` says first what the sides are the values of."""
+        subject, _, counter = plain(name).rpartition(" ")
+        if len(self.gaps) < 3 or not quality(subject) or name_of(self.gaps[1], False).lower() not in SIDES:
+            return None
+        kind = counter_kind(counter)
+        self.subject = subject if kind is not None else ""
+        return kind
+
     def _value(self, at: int, total: int | None, name: str, scale: float) -> None:
         """A number with a name."""
+        if self.subject and name.lower() in SIDES:
+            name = f"{name} {self.subject}"
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
         if total is not None and name.endswith(_OF_FAKES):
             self.measures += [Measure(name, at), Measure(f"{name} after", total)]

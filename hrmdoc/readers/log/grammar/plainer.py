@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from hrmdoc.text import patterns
 
+_DOTTED = patterns.lazy(r"\b([Ee]poch|[Ss]tep|[Ii]ter)\.(?=\d{1,9}\b(?!\.))")
 _ETA = patterns.lazy(r",eta=[^\]]{0,40}(?=\])")
 _GROUP = patterns.lazy(r" \(group (\d+)\)")
 _ESPNET = patterns.lazy(r"(\d{1,6})epoch:(train|valid):\d{1,9}-(\d{1,9})batch: ")
@@ -161,6 +162,8 @@ def _translated(text: str) -> str:
 _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("[step=", lambda text: _ETA.sub("", text)),  # OLMo-core: `[step=10/100,epoch=1,eta=1h 2m]`
     (" (group ", lambda text: _GROUP.sub(r"_group\1", text)),  # and its `optim/LR (group 0)=1e-4`
+    ("poch.", lambda text: _DOTTED.sub(r"\1 ", text)),  # `Epoch.12 train loss: 0.3`
+    ("tep.", lambda text: _DOTTED.sub(r"\1 ", text)),
     ("epoch:", _espnet),
     (" for minibatches ", _kaldi),
     ("Saving dict for global step", _estimator),
