@@ -26,7 +26,10 @@ SMALL_MODEL = 64
 """Hidden size up to which one CPU thread is fastest: an operator's work is less than waking a thread."""
 NATIVE_MODEL = 64
 """Hidden size up to which the kernels in C are known to be faster than PyTorch's operations, on every
-processor that was tried; above it one whose library is fast loses a fifth by them."""
+processor that was tried."""
+NATIVE_PACE = 0.9
+"""Share of the library's rate of products from which they are faster beyond it: they save a tenth and more
+around the products, and at half of the rate a fifth was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Machine:
 class Request:
     """What the configuration asks for. `compile` None lets the device decide; `processes` share the machine.
 
-    `native_obstacle` says why the kernels in C cannot train the model, whatever the device.
+    `native_obstacle` says why the kernels in C cannot train the model, whatever the device; `native_pace` how
+    fast they multiply matrices as a share of PyTorch's library, None where nobody measured it.
     """
 
     device: DeviceChoice = "auto"
@@ -55,6 +59,7 @@ class Request:
     compile: bool | None = None
     native: bool | Literal["auto"] = "auto"
     native_obstacle: str | None = None
+    native_pace: float | None = None
     threads: int | None = None
     deterministic: bool = False
     hidden_size: int = 512
@@ -248,11 +253,19 @@ def _native(
                 f"native=true, but not with this run ({obstacle}): training with PyTorch's operations"
             )
         return obstacle is None, obstacle or "asked for"
-    if obstacle is None and request.hidden_size > NATIVE_MODEL:
-        obstacle = f"they are faster up to a hidden size of {NATIVE_MODEL}"
     if obstacle is None and threads > 1:
         obstacle = f"they use one thread, not {threads}"
-    return obstacle is None, obstacle or "a small model on one CPU thread"
+    small = request.hidden_size <= NATIVE_MODEL
+    if obstacle is None and not small and (request.native_pace or 0.0) < NATIVE_PACE:
+        known = "" if request.native_pace is None else f", and do {request.native_pace:.0%} of it here"
+        obstacle = (
+            f"beyond a hidden size of {NATIVE_MODEL} they must multiply as fast as PyTorch's library{known}"
+        )
+    return obstacle is None, obstacle or (
+        "a small model on one CPU thread"
+        if small
+        else "one CPU thread, on which they multiply as fast as a library"
+    )
 
 
 def _environment(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

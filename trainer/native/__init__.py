@@ -14,9 +14,10 @@ from hrmdoc.errors import ConfigError
 from ..model.hrm import HRM
 from .kernels import CKernels
 from .level import STRIP
+from .pace import pace
 from .places import library
 
-__all__ = ["attach", "library", "obstacle"]
+__all__ = ["attach", "library", "obstacle", "pace"]
 
 
 def obstacle(

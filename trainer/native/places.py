@@ -82,6 +82,7 @@ def library() -> ctypes.CDLL:
     kernels.scratch_floats.restype = kernels.step_floats.restype = ctypes.c_long
     kernels.cycles.argtypes = [_POINTER, _POINTER, _POINTER, _POINTER, _POINTER, ctypes.c_char_p, _POINTER]
     kernels.step.argtypes = [_POINTER, _POINTER, _POINTER]
+    kernels.multiply.argtypes = [*([ctypes.c_long] * 3), *([_POINTER] * 3)]
     kernels.adam_atan2.argtypes = [ctypes.c_long, *([_POINTER] * 5), *([ctypes.c_float] * 5)]
     return kernels
 

@@ -37,10 +37,15 @@ def make_plan(config: TrainConfig, env: Mapping[str, str]) -> Plan:
         grad_accum=config.grad_accum,
         processes=int(env.get("LOCAL_WORLD_SIZE") or 1),
     )
-    chosen = make(request, probe(), env)
-    if chosen.native:
+    machine = probe()
+    chosen = make(request, machine, env)
+    paced = not chosen.native and make(replace(request, native_pace=1.0), machine, env).native
+    if chosen.native or paced:
         try:
             native.library()
+            if paced:
+                pace = native.pace(config.arch.hidden_size, config.arch.expansion)
+                return make(replace(request, native_pace=pace), machine, env)
         except ConfigError as error:
             if config.native is True:
                 raise

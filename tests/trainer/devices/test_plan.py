@@ -160,9 +160,11 @@ def native(
     ("changes", "why"),
     [
         ({"native": False}, "native=false"),
-        ({"hidden_size": 256, "threads": 1}, "up to a hidden size of"),
+        ({"hidden_size": 256, "threads": 1}, "beyond a hidden size of 64"),
+        ({"hidden_size": 256, "threads": 1, "native_pace": 0.52}, "do 52% of it here"),
         ({"threads": 2}, "one thread, not 2"),
-        ({"hidden_size": 80}, "up to a hidden size of"),
+        ({"hidden_size": 80, "threads": 1}, "beyond a hidden size of 64"),
+        ({"hidden_size": 80, "native_pace": 1.0, "threads": 2}, "one thread, not 2"),
         ({"dtype": "bfloat16"}, "float32"),
         ({"compile": True}, "compiled"),
         ({"native_obstacle": "causal"}, "causal"),
@@ -184,6 +186,7 @@ def test_the_native_kernels_train_a_small_model_on_one_cpu_thread() -> None:
     assert native()[0]
     assert native(Machine(cpus=1), hidden_size=64)[0]
     assert native(hidden_size=64, threads=1)[0]
+    assert native(hidden_size=512, threads=1, native_pace=0.97)[0]
 
 
 def test_native_kernels_that_are_asked_for_run_whatever_the_size_or_the_reason_is_a_warning() -> None:

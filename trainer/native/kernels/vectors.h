@@ -16,6 +16,11 @@ typedef int ivec __attribute__((vector_size(32)));
 typedef vec anywhere __attribute__((aligned(4), may_alias)); /* a vector in memory, wherever it begins */
 
 #define AT(pointer) (*(anywhere *)(pointer))
+#ifdef __AVX512F__
+typedef float wide __attribute__((vector_size(64)));
+typedef wide wide_anywhere __attribute__((aligned(4), may_alias));
+#define WIDE_AT(pointer) (*(wide_anywhere *)(pointer))
+#endif
 INLINE vec pick(ivec which, vec yes, vec no) { return (vec)((which & (ivec)yes) | (~which & (ivec)no)); }
 INLINE long up16(long n) { return (n + 15) / 16 * 16; }
 
