@@ -21,7 +21,9 @@ _OF_ONE_SIDE = frozenset(
 """Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""
 
 _RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns"})
-_SHARES_WON = (frozenset({"success", "rate"}), frozenset({"win", "rate"}))
+_AGAINST_CHANCE = tuple(map(frozenset, (("win", "random"), ("wins", "random"), ("winrate", "random"))))
+"""A player at random does not learn: what is won against it tells what a policy can do."""
+_SHARES_WON = (frozenset({"success", "rate"}), frozenset({"win", "rate"}), *_AGAINST_CHANCE)
 _PLAYED = frozenset({"episode", "episodes", "frame", "frames"})
 """What is counted where a policy acts."""
 _TESTED = frozenset({"test", "eval", "evaluation"})
@@ -40,10 +42,12 @@ def only_reward(roles: Mapping[str, str | None], *, episodic: bool = False) -> d
     """
     words = {name: set(words_of(name)) for name in roles}
     acts = episodic or "rl.exploration" in roles.values() or _plays(roles, words)
+    acts = acts or any(won <= said for said in words.values() for won in _AGAINST_CHANCE)
     if "rl.reward" in roles.values() or not acts:
         return {}
-    unknown = (name for name, role in roles.items() if role is None)
-    scores = _scores({name: words[name] for name in unknown if _EXTREMES.isdisjoint(words[name])})
+    unknown = {name: words[name] for name, role in roles.items() if role is None}
+    plain = {name: said for name, said in unknown.items() if _EXTREMES.isdisjoint(said)}
+    scores = _scores(plain) or _scores(unknown)
     averaged = [name for name in scores if words[name] & _AVERAGED]
     tested = [name for name in scores if words[name] & _TESTED]
     for chosen in (scores, averaged, tested):

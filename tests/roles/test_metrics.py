@@ -363,6 +363,14 @@ def test_a_score_that_episodes_count_is_the_reward() -> None:
     assert roles("Average Score").role is None
 
 
+def test_what_is_won_against_a_player_at_random_is_the_reward() -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", {"win_vs_random": 9, "loss_vs_random": 9, "win_vs_previous": 9, "entropy": 9})
+    assert roles("win_vs_random") == RoleGuess("rl.reward", guessed=True)
+    assert roles("loss_vs_random").role is None
+    assert roles("win_vs_previous").role is None
+
+
 @pytest.mark.parametrize(
     ("metric", "role"),
     [

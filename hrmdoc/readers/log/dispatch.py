@@ -14,12 +14,15 @@ from hrmdoc.readers.log.glued import records_in
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
+from hrmdoc.readers.log.opening import settings_in
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
 from hrmdoc.text.platforms import platform_in
 
 _EARLY = 20
 """Formats of a lower order are asked before failures are looked for."""
+_OPENING = 500
+"""Lines in which a program states its settings, if it does."""
 _CONFIG_ROWS = 400
 
 
@@ -153,7 +156,7 @@ class Dispatcher:
             return _SOMETHING
         moment = moments.moment_in(line, cursor) if kinds & MOMENT else None
         self._give(moment)
-        if self._config_row(line, cursor):
+        if self._config_row(line, cursor) or self._opening(line, cursor):
             return _SOMETHING
         found = self._measured(line, cursor) if kinds & METRIC or cursor.measures else None
         if found is not None:
@@ -208,6 +211,18 @@ class Dispatcher:
         if row:
             self.log.facts.add(row[0], row[1], "config", line.mark)
         return not config.optimizer and (row is not None or comment)
+
+    def _opening(self, line: Line, cursor: Cursor) -> bool:
+        """Whether the line states settings before anything was trained."""
+        begun = cursor.flow.step is not None or cursor.flow.epoch is not None
+        if begun or line.mark.line > _OPENING:
+            return False
+        stated = list(settings_in(line.text))
+        for key, value in stated:
+            self.log.facts.add(key, value, "config", line.mark)
+        if stated:
+            self._state(line, cursor)
+        return bool(stated)
 
     def _state(self, line: Line, cursor: Cursor) -> None:
         """Facts that the line states."""

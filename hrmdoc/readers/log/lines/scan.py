@@ -113,6 +113,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
             "max_steps total_steps batch_size param version world_size accumulation .... namespace(",
             "arguments( args( config( precision steps_per_epoch torch== vocab",
             "classes num_labels num_items n_items #items",
+            "warmup weight_decay dropout max_len maxlen",
             "rocm hiperror hipblas mi200 mi210 mi250 mi300 mi325 mi350 mi355 amdgpu miopen rccl gfx9 gfx1",
         ),
         "adam (",
