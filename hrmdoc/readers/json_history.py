@@ -144,22 +144,21 @@ def _mapping(context: Context, tree: Mapping[str, Any]) -> Iterator[Record]:
     singles = {key: value for key, value in leaves.items() if not isinstance(value, list)}
     curves = {key: numbers for key, value in lists.items() if (numbers := column(value)) is not None}
     yield from _curves(context, curves, {key: measured(lists[key]) for key in curves})
-    for key, value in lists.items():
-        if key in curves:
-            continue
+    for key, value in ((key, value) for key, value in lists.items() if key not in curves):
         if (points := pairs(value)) is not None:
             yield _curve(context, key, *points)
         else:
             yield from _list(context, key, value)
     yield from _finals(context, singles, single_file=not curves)
+    yield from _settings(context, singles)
+
+
+def _settings(context: Context, singles: Mapping[str, Any]) -> Iterator[Fact]:
+    """Single values that are no results."""
     for key, value in singles.items():
         if not _is_final(key, value) and (plain := plain_value(value)) is not None:
-            yield Fact(
-                re.sub(r"^(?:config|args|hparams|hyperparameters|params|settings|cfg)\.", "", key),
-                plain,
-                "config",
-                context.path,
-            )
+            name = re.sub(r"^(?:config|args|hparams|hyperparameters|params|settings|cfg)\.", "", key)
+            yield Fact(name, plain, "config", context.path)
 
 
 def _curve(

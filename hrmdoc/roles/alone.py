@@ -41,19 +41,22 @@ def only_reward(roles: Mapping[str, str | None], *, episodic: bool = False) -> d
         episodic: what the run counts are episodes.
     """
     words = {name: set(words_of(name)) for name in roles}
-    acts = episodic or "rl.exploration" in roles.values() or _plays(roles, words)
-    acts = acts or any(won <= said for said in words.values() for won in _AGAINST_CHANCE)
-    if "rl.reward" in roles.values() or not acts:
+    if "rl.reward" in roles.values() or not (episodic or _acts(roles, words)):
         return {}
-    unknown = {name: words[name] for name, role in roles.items() if role is None}
-    plain = {name: said for name, said in unknown.items() if _EXTREMES.isdisjoint(said)}
-    scores = _scores(plain) or _scores(unknown)
+    scores = _scores({name: words[name] for name, role in roles.items() if role is None})
     averaged = [name for name in scores if words[name] & _AVERAGED]
     tested = [name for name in scores if words[name] & _TESTED]
     for chosen in (scores, averaged, tested):
         if len(chosen) == 1:
             return {chosen[0]: RoleGuess("rl.reward", guessed=True)}
     return {}
+
+
+def _acts(roles: Mapping[str, str | None], words: Mapping[str, set[str]]) -> bool:
+    """Whether a policy acts: by what it tries at random, what it played, or whom it played against."""
+    if "rl.exploration" in roles.values() or _plays(roles, words):
+        return True
+    return any(won <= said for said in words.values() for won in _AGAINST_CHANCE)
 
 
 def _plays(roles: Mapping[str, str | None], words: Mapping[str, set[str]]) -> bool:
@@ -63,9 +66,14 @@ def _plays(roles: Mapping[str, str | None], words: Mapping[str, set[str]]) -> bo
 
 
 def _scores(words: Mapping[str, set[str]]) -> list[str]:
-    """The names of scores, or else of shares that were won."""
-    scores = [name for name, said in words.items() if said & _RETURNS]
-    return scores or [name for name, said in words.items() if any(won <= said for won in _SHARES_WON)]
+    """The names of scores, or else of shares that were won; of the best of some only where there are no
+    others."""
+    plain = {name: said for name, said in words.items() if _EXTREMES.isdisjoint(said)}
+    for among in (plain, words):
+        scores = [name for name, said in among.items() if said & _RETURNS]
+        if scores := scores or [n for n, said in among.items() if any(won <= said for won in _SHARES_WON)]:
+            return scores
+    return []
 
 
 def only_losses(

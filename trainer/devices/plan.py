@@ -253,19 +253,21 @@ def _native(
                 f"native=true, but not with this run ({obstacle}): training with PyTorch's operations"
             )
         return obstacle is None, obstacle or "asked for"
-    if obstacle is None and threads > 1:
-        obstacle = f"they use one thread, not {threads}"
-    small = request.hidden_size <= NATIVE_MODEL
-    if obstacle is None and not small and (request.native_pace or 0.0) < NATIVE_PACE:
-        known = "" if request.native_pace is None else f", and do {request.native_pace:.0%} of it here"
-        obstacle = (
-            f"beyond a hidden size of {NATIVE_MODEL} they must multiply as fast as PyTorch's library{known}"
-        )
-    return obstacle is None, obstacle or (
-        "a small model on one CPU thread"
-        if small
-        else "one CPU thread, on which they multiply as fast as a library"
-    )
+    obstacle = obstacle or _slower(threads, request)
+    why = "a small model on one CPU thread"
+    if request.hidden_size > NATIVE_MODEL:
+        why = "one CPU thread, on which they multiply as fast as PyTorch's library"
+    return obstacle is None, obstacle or why
+
+
+def _slower(threads: int, request: Request) -> str | None:
+    """Why the kernels in C would be slower than PyTorch's operations, None where they are not."""
+    if threads > 1:
+        return f"they use one thread, not {threads}"
+    if request.hidden_size <= NATIVE_MODEL or (request.native_pace or 0.0) >= NATIVE_PACE:
+        return None
+    known = "" if request.native_pace is None else f", and do {request.native_pace:.0%} of it here"
+    return f"beyond a hidden size of {NATIVE_MODEL} they must multiply as fast as PyTorch's library{known}"
 
 
 def _environment(kind: Kind, request: Request, env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

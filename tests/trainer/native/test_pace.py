@@ -37,7 +37,7 @@ def test_a_product_is_that_of_pytorch(rows: int, inputs: int, strips: int) -> No
 @pytest.mark.parametrize(
     ("pace", "words", "taken", "says"),
     [
-        (1.0, ["threads=1"], True, "as fast as a library"),
+        (1.0, ["threads=1"], True, "as fast as PyTorch's library"),
         (0.5, ["threads=1"], False, "do 50% of it here"),
         (1.0, ["threads=1", "native=false"], False, "native=false"),
         (1.0, ["threads=2"], False, "one thread"),

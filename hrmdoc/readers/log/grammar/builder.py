@@ -157,11 +157,14 @@ class _Builder:
         self.subject = subject if kind is not None else ""
         return kind
 
+    def _of_subject(self, name: str) -> str:
+        """A side by what it is the value of, where a line says that first."""
+        return f"{name} {self.subject}" if self.subject and name.lower() in SIDES else name
+
     def _value(self, at: int, total: int | None, name: str, scale: float) -> None:
         """A number with a name."""
-        if self.subject and name.lower() in SIDES:
-            name = f"{name} {self.subject}"
         self._see_split(self.gaps[at][: self.gaps[at].rfind(name)])
+        name = self._of_subject(name)
         if total is not None and name.endswith(_OF_FAKES):
             self.measures += [Measure(name, at), Measure(f"{name} after", total)]
             return
@@ -170,11 +173,7 @@ class _Builder:
         if total is None and self._is_label(at, name):
             self.label = name, at
             return
-        first, _, second = name.rpartition("/")
-        if total is not None and measures(first) and measures(second):  # `train loss/acc = 0.8/0.5`
-            names = first, f"{first.rpartition(' ')[0]} {second}".strip()
-            for one, where in zip(names, (at, total), strict=True):
-                self.measures.append(Measure(self._with_split(one), where, scale))
+        if total is not None and self._two_values(name, at, total, scale):
             return
         self.names[at] = name
         label = None
@@ -182,6 +181,16 @@ class _Builder:
             word, label = self.label
             name = f"{word} {ORDINAL} {name}"
         self.measures.append(Measure(self._with_split(name), at, scale, total, label))
+
+    def _two_values(self, name: str, at: int, total: int, scale: float) -> bool:
+        """`train loss/acc = 0.8/0.5`."""
+        first, _, second = name.rpartition("/")
+        if not (measures(first) and measures(second)):
+            return False
+        names = first, f"{first.rpartition(' ')[0]} {second}".strip()
+        for one, where in zip(names, (at, total), strict=True):
+            self.measures.append(Measure(self._with_split(one), where, scale))
+        return True
 
     def _counted(self, at: int) -> bool:
         """`Loss after 300 iterations: 0.4`, `mean loss over the last 100 batches: 0.4`: of how many stands
