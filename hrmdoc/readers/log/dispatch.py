@@ -218,6 +218,8 @@ class Dispatcher:
         if begun or line.mark.line > _OPENING:
             return False
         stated = list(settings_in(line.text))
+        if any(self.log.facts.changes(key, value) for key, value in stated):
+            return False  # what changes is a curve
         for key, value in stated:
             self.log.facts.add(key, value, "config", line.mark)
         if stated:

@@ -8,6 +8,7 @@ import pytest
 
 from hrmdoc.readers.log.opening import settings_in
 from hrmdoc.record.run import Run
+from tests.readers.log.metrics import points
 
 STEPS = "".join(f"epoch {at} loss 0.{9 - at}\n" for at in range(1, 6))
 
@@ -52,3 +53,9 @@ def test_what_stands_behind_it_or_far_from_the_top_is_none(read: Any) -> None:
 def test_lines_of_one_and_of_several_stand_together(read: Any) -> None:
     log = f"dropout = 0.3\nlr=0.5, wd=0.01, epochs=5\n{STEPS}"
     assert settings(read(log)) == {"dropout": 0.3, "lr": 0.5, "wd": 0.01, "epochs": 5}
+
+
+def test_what_changes_is_a_curve(read: Any) -> None:
+    run = read("".join(f"loss = {3 - at / 10}\nlr = {0.1 - at / 100}\n" for at in range(8)))
+    assert points(run, "lr") == [(at, pytest.approx(0.1 - (at + 1) / 100)) for at in range(7)]
+    assert len(points(run, "loss")) == 8

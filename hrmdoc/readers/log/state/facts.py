@@ -43,6 +43,10 @@ class Facts:
         self.changed += 1
         self._sink.record(Fact(key, value, scope, self._sink.file, mark.line))
 
+    def changes(self, key: str, value: Value) -> bool:
+        """Whether a setting was stated before with another value."""
+        return self._known.get(("config", key), value) != value
+
     def known(self, key: str) -> Value:
         """What is known of the run under a key."""
         return self._known.get(("run", key))
