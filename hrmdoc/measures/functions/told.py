@@ -67,12 +67,12 @@ def rare_missed(members: Sequence[Member]) -> Series | None:
     return None
 
 
-@function("families", roles=0, points=1, families=("error", "loss"))
+@function("families", roles=0, points=1, families=("error", "loss", ""))
 def solution_wrong(members: Sequence[Member]) -> Series | None:
     """The error of a solution, told at the end, that is half of the size of what is sought or more, where the
     terms of the loss are those of an equation that a net solves."""
     terms = {
-        word for one in members if one.series.nature.family == "loss" for word in one.series.nature.words
+        word for one in members if one.series.nature.family != "error" for word in one.series.nature.words
     }
     if SOLVED.isdisjoint(terms) and not ("f" in terms and terms & {"u", "i", "b"}):
         return None
