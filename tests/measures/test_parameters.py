@@ -215,7 +215,7 @@ def test_functions_are_given_the_families_that_they_speak_of() -> None:
     functions = measures.all_functions()
     families = {name: set(one.families) for name, one in functions.items() if one.families}
     nets = {"both_won", "discriminator_diverged", "discriminator_won", "generator_unopposed"}
-    assert {name for name, of in families.items() if of == {"loss", "error", ""}} == nets
+    assert {name for name, of in families.items() if of == {"loss", "error", ""}} == {*nets, "solution_wrong"}
     assert families["explains_nothing"] == {"score", ""}
     assert families["below_floor"] == {"loss", "error"}
     assert families["term_exploded"] == {"loss", "divergence"}
