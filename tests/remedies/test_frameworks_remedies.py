@@ -177,6 +177,7 @@ def patched(remedy: str, framework: str, folder: Path) -> Patch:
     config, facts = CONFIGS[framework]
     path = folder / config.name
     path.write_bytes(config.read_bytes())
+    facts = {"run.framework": framework, **facts}
     facts = typical_facts(facts, BOOK.typical.values()) | facts
     return plan(BOOK.remedies[remedy], facts, BOOK.frameworks[framework], [path])
 
