@@ -69,11 +69,12 @@ def _scores(words: Mapping[str, set[str]]) -> list[str]:
     """The names of scores, or else of shares that were won; of the best of some only where there are no
     others."""
     plain = {name: said for name, said in words.items() if _EXTREMES.isdisjoint(said)}
-    for among in (plain, words):
-        scores = [name for name, said in among.items() if said & _RETURNS]
-        if scores := scores or [n for n, said in among.items() if any(won <= said for won in _SHARES_WON)]:
-            return scores
-    return []
+    return _returns_or_won(plain) or _returns_or_won(words)
+
+
+def _returns_or_won(words: Mapping[str, set[str]]) -> list[str]:
+    scores = [name for name, said in words.items() if said & _RETURNS]
+    return scores or [name for name, said in words.items() if any(won <= said for won in _SHARES_WON)]
 
 
 def only_losses(

@@ -22,24 +22,22 @@ _NO_COMPANY = frozenset({"rl.entropy", "rl.exploration"})
 """Classifiers have an entropy, and private training an epsilon."""
 
 _WON = {"losses": "wins", "lost": "won", "lose": "win", "loss": "win"}
-_DRAWN = {"losses": "draws", "lost": "drawn", "lose": "draw", "loss": "draw"}
-_TIED = {"losses": "ties", "lost": "tied", "lose": "tie", "loss": "tie"}
+_DRAWN = frozenset({"draw", "draws", "tie", "ties"})
 
 
 def games_lost(metrics: Iterable[str]) -> frozenset[str]:
     """The metrics that count games that were lost: those of which another one counts what was won; of a mere
     `loss` beside `win`, only where games may be drawn."""
     names = {normalised(metric): metric for metric in metrics}
-    return frozenset(metric for name, metric in names.items() if _is_of_games(name, names))
+    lost = {name for name in names if (won := _won(name)) != name and won in names}
+    if _DRAWN.isdisjoint(names):
+        lost.discard("loss")
+    return frozenset(names[name] for name in lost)
 
 
-def _is_of_games(name: str, names: Collection[str]) -> bool:
-    won, drawn, tied = (_swapped(name, words) for words in (_WON, _DRAWN, _TIED))
-    return won != name and won in names and (name != "loss" or drawn in names or tied in names)
-
-
-def _swapped(name: str, words: Mapping[str, str]) -> str:
-    return "_".join(words.get(word, word) for word in name.split("_"))
+def _won(name: str) -> str:
+    """The name of what was won, by that of what was lost."""
+    return "_".join(_WON.get(word, word) for word in name.split("_"))
 
 
 def shared(role: str | None, metric: str) -> bool:

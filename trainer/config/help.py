@@ -86,7 +86,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "device": "auto, cpu, cuda or mps",
         "dtype": "auto, float32, bfloat16 or float16",
         "compile": "torch.compile; by default on a GPU alone",
-        "native": "kernels in C for small models on one CPU thread",
+        "native": "kernels in C on one CPU thread; auto: where they are faster",
         "threads": "CPU threads",
         "deterministic": "the same bits each time, more slowly",
         "autotune": "tries which batch fits into a GPU",

@@ -3,7 +3,7 @@ test, the error of a solution, how often it succeeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hrmdoc.measures.function import Member, function
 from hrmdoc.measures.pyramid import middle
@@ -71,13 +71,16 @@ def rare_missed(members: Sequence[Member]) -> Series | None:
 def solution_wrong(members: Sequence[Member]) -> Series | None:
     """The error of a solution, told at the end, that is half of the size of what is sought or more, where the
     terms of the loss are those of an equation that a net solves."""
-    terms = {
-        word for one in members if one.series.nature.family != "error" for word in one.series.nature.words
-    }
-    if SOLVED.isdisjoint(terms) and not ("f" in terms and terms & {"u", "i", "b"}):
+    terms = _words(one for one in members if one.series.nature.family != "error")
+    losses = _words(one for one in members if one.series.nature.family == "loss")
+    if SOLVED.isdisjoint(terms) and not ("f" in losses and losses & {"u", "i", "b"}):
         return None
     told = (one for one in members if one.series.nature.family == "error" and _of_solution(one))
     return next((one.series for one in told if one.values[-1] >= WRONG), None)
+
+
+def _words(members: Iterable[Member]) -> set[str]:
+    return {word for one in members for word in one.series.nature.words}
 
 
 def _of_solution(one: Member) -> bool:

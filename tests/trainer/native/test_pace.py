@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from ctypes import CDLL
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from hrmdoc.trainer.native import library
 from hrmdoc.trainer.setup.plan import make_plan
 
 STRIP = 16
+module = sys.modules["hrmdoc.trainer.native.pace"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -41,6 +45,7 @@ def test_a_product_is_that_of_pytorch(rows: int, inputs: int, strips: int) -> No
         (0.5, ["threads=1"], False, "do 50% of it here"),
         (1.0, ["threads=1", "native=false"], False, "native=false"),
         (1.0, ["threads=2"], False, "one thread"),
+        (1.0, ["threads=1", "deterministic=true"], False, "beyond a hidden size"),
         (ConfigError("no compiler"), ["threads=1"], False, "no compiler"),
     ],
 )
@@ -60,7 +65,27 @@ def test_a_large_model_takes_the_kernels_where_they_keep_up(
     assert says in plan.native_reason
 
 
-def test_the_pace_is_a_share_and_leaves_the_threads_as_they_are() -> None:
-    before = torch.get_num_threads()
-    assert 0.05 < native.pace(128, 2) < 20
-    assert torch.get_num_threads() == before
+def test_ranks_do_not_choose_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "pace", lambda *_: 1.0)
+    words: list[Any] = ["device=cpu", "dtype=float32", "arch.hidden_size=128", "threads=1"]
+    assert make_plan(read_config(None, words), {}).native
+    assert not make_plan(read_config(None, words), {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}).native
+
+
+def test_the_pace_is_measured_once_and_changes_no_state_of_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = CDLL(library()._name)
+    kernels.multiply.argtypes = library().multiply.argtypes
+    kernels._name = str(tmp_path / "kernels-abc.so")
+    monkeypatch.setattr(module, "library", lambda: kernels)
+    threads, drawn = torch.get_num_threads(), torch.get_rng_state()
+    first = module.pace(128, 2)
+    assert first > 0
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), drawn)
+    (kept,) = tmp_path.glob("*.pace")
+    kept.write_text("0.5")
+    assert module.pace(128, 2) == 0.5
+    kept.write_text("no number")
+    assert module.pace(128, 2) != 0.5
