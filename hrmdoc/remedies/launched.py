@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.errors import InputError
+from hrmdoc.errors import InputError, PatchError
+from hrmdoc.remedies import files
 from hrmdoc.remedies.own_config import config_facts
 from hrmdoc.roles.canonical import settings_of
 from hrmdoc.roles.framework import chain
-from hrmdoc.rulebook import Rulebook
+from hrmdoc.roles.nested import loose
+from hrmdoc.rulebook import Framework, Rulebook
 
 SUFFIXES = frozenset([".yaml", ".yml", ".json", ".jsonc"])
 _CONFIG_FOLDERS = ("conf", "config", "configs")
@@ -30,16 +33,27 @@ def probable_configs(
     say."""
     if not isinstance(facts.get(_TELLING), int | float):
         return
-    spelled = chain(framework, book)
+    spelled, generic = chain(framework, book)[:1], book.frameworks.get("generic")
+    rate = _names_of_the_rate([*spelled, *([generic] if generic else [])])
     for path in filter(within, _candidates(folder, within)):
         try:
+            if not rate.search(loose(files.read(path).text)):
+                continue
             own = [fact for fact in config_facts(path) if fact.scope == "config"]
-            said = settings_of(own, spelled[:1], book.frameworks.get("generic"))
-        except InputError:
+            said = settings_of(own, spelled, generic)
+        except (InputError, PatchError):
             continue
         shared = [key for key in said if _is_number(said[key].value) and _is_number(facts.get(key))]
         if _TELLING in shared and all(_alike(said[key].value, facts[key]) for key in shared):
             yield path
+
+
+def _names_of_the_rate(frameworks: Iterable[Framework]) -> re.Pattern[str]:
+    """The last words of the rate's keys: to parse a long file costs a hundred times what it costs to look for
+    these in its text."""
+    keys = [framework.config[_TELLING].keys for framework in frameworks if _TELLING in framework.config]
+    words = {re.escape(loose(name.rpartition(".")[2])) for names in keys for name in names}
+    return re.compile(rf"\b(?:{'|'.join(sorted(words))})\b" if words else r"(?!)")
 
 
 def _candidates(folder: Path, within: Callable[[Path], bool]) -> Iterator[Path]:

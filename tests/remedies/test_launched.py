@@ -9,7 +9,9 @@ import pytest
 
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Run
+from hrmdoc.remedies import launched
 from hrmdoc.remedies.launched import probable_configs
+from hrmdoc.remedies.own_config import config_facts
 from hrmdoc.remedies.targets import targets
 from hrmdoc.rulebook import ConfigKey, Framework, Rulebook
 
@@ -88,3 +90,15 @@ def test_of_many_files_the_first_hundred_are_looked_at(folder: Path) -> None:
     (folder / "x.yaml").write_text("lr: 0.1\n")
     (folder / "y.yaml").write_text("lr: 0.1\n")
     assert probable(folder) == [folder / "x.yaml"]
+
+
+def test_a_file_that_never_names_the_rate_is_not_parsed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+    monkeypatch.setattr(launched, "config_facts", lambda path: parsed.append(path.name) or config_facts(path))
+    (folder / "a.yaml").write_text("already: 0.1\nbatch: 8\nlrs: [0.1]\n")
+    (folder / "b.yaml").write_text("# its LR is below\nlr: 0.1\n")
+    (folder / "c.yaml").write_bytes(b"lr: \xff\n")
+    assert probable(folder) == [folder / "b.yaml"]
+    assert parsed == ["b.yaml"]
