@@ -12,10 +12,12 @@ from ..model.layers import inner_size
 from .places import LevelPlaces, Shape, library, pointers
 
 STRIP = 16  # columns that the kernels work on together: the hidden size has to be a multiple
+MATRICES = 4  # of a block
 
 
 class Level:
-    """A stack of blocks. The weights stay the blocks' own; a copy in the kernels' order follows them."""
+    """A stack of blocks. The weights stay the blocks' own; a copy in the kernels' order follows them, and
+    another of one block at a time, on the way back."""
 
     def __init__(
         self, layers: nn.ModuleList, heads: int, expansion: float, rotary: tuple[Tensor, Tensor] | None
@@ -30,21 +32,14 @@ class Level:
         rounded = [
             (o, i, -(-o // STRIP) * STRIP, -(-i // STRIP) * STRIP) for o, i in (w.shape for w in self.weights)
         ]
-        panels = [(torch.empty(wide_o * i), torch.empty(o * wide_i)) for o, i, wide_o, wide_i in rounded]
-        self._alive = panels, rotary
-        self._stored, self._panels = (
-            pointers(self.weights),
-            pointers(
-                panels[at + place][way]
-                for at in range(0, len(panels), 4)
-                for way in (0, 1)
-                for place in range(4)
-            ),
-        )
+        ahead = [torch.empty(wide_o * i) for o, i, wide_o, wide_i in rounded]
+        back = [torch.empty(o * wide_i) for o, i, wide_o, wide_i in rounded[:MATRICES]]
+        self._alive = ahead, back, rotary
+        self._stored, self._panels, self._back = pointers(self.weights), pointers(ahead), pointers(back)
         angles = (None, None) if rotary is None else (rotary[0].data_ptr(), rotary[1].data_ptr())
         shape = Shape(0, 0, size, heads, inner_size(size, expansion), len(blocks), blocks[0].eps)
         self.places = LevelPlaces(
-            shape, ctypes.addressof(self._stored), ctypes.addressof(self._panels), None, *angles
+            shape, *map(ctypes.addressof, (self._stored, self._panels, self._back)), None, *angles
         )
         self._packed: list[int] = []
 

@@ -30,7 +30,7 @@ class LevelPlaces(ctypes.Structure):
 
     _fields_ = (
         ("shape", Shape),
-        *((name, _POINTER) for name in ("stored", "weights", "gradients", "cosine", "sine")),
+        *((name, _POINTER) for name in ("stored", "ahead", "back", "gradients", "cosine", "sine")),
     )
 
 

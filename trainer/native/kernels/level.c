@@ -13,6 +13,10 @@ INLINE long gate_stride(const Shape *s) { return 2 * s->I + 16; } /* off a power
 /* Rows that go through a block together: what 48 need stays in the second-level cache; large weights are read for more. */
 INLINE long together(const Shape *s) { return s->D > 128 ? 384 : 48; }
 
+/* The sizes of a block's matrices, which are stored as [outputs][inputs]. */
+INLINE long outputs(const Shape *s, long which) { return which == QKV ? 3 * s->D : which == GATE_UP ? 2 * s->I : s->D; }
+INLINE long inputs(const Shape *s, long which) { return which == DOWN ? s->I : s->D; }
+
 /* ---- the parts of a block ---- */
 
 /* Rows over their root mean square, in place; `scale` receives the factors. */
@@ -169,15 +173,15 @@ long kept_floats(const Shape *s) { return s->layers * each_floats(s); }
 
 /* One block from `v->x`; with `first` the result has only the first position of every sequence. Without `keep` the gates of one
  * part are overwritten by the next. */
-static void block(const Level *l, const Weights *w, Kept *v, float *out, int first, int keep, float *scratch) {
+static void block(const Level *l, float *const *w, Kept *v, float *out, int first, int keep, float *scratch) {
     const Shape *s = &l->shape;
     const long N = s->B * s->S, D = s->D, I = s->I, ldg = gate_stride(s);
     const long queries = first ? 1 : s->S, rows = s->B * queries, x_row = first ? s->S * D : D, part = together(s);
     if (first) { /* queries of the first positions alone; keys and values of all */
-        product(s->B, D, D, v->x, x_row, 1, w->ahead[QKV], v->qkv, s->S * 3 * D, 0);
-        product(N, 2 * D, D, v->x, D, 1, w->ahead[QKV] + D * D, v->qkv + D, 3 * D, 0);
+        product(s->B, D, D, v->x, x_row, 1, w[QKV], v->qkv, s->S * 3 * D, 0);
+        product(N, 2 * D, D, v->x, D, 1, w[QKV] + D * D, v->qkv + D, 3 * D, 0);
     } else {
-        product(N, 3 * D, D, v->x, D, 1, w->ahead[QKV], v->qkv, 3 * D, 0);
+        product(N, 3 * D, D, v->x, D, 1, w[QKV], v->qkv, 3 * D, 0);
     }
     if (l->cosine) turn_all(s, v->qkv, l->cosine, l->sine, 0);
     attend(s, v->qkv, queries, v->mixed, keep ? v->sums : NULL, scratch);
@@ -185,16 +189,16 @@ static void block(const Level *l, const Weights *w, Kept *v, float *out, int fir
         const long n = rows - r < part ? rows - r : part;
         float *middle = v->middle + r * D, *gates = v->gates + (keep ? r * ldg : 0), *inner = scratch, *to = out + r * D;
         for (long i = 0; i < n; i++) memcpy(middle + i * D, v->x + (r + i) * x_row, D * sizeof(float));
-        product(n, D, D, v->mixed + r * D, D, 1, w->ahead[OUT], middle, D, 1);
+        product(n, D, D, v->mixed + r * D, D, 1, w[OUT], middle, D, 1);
         norm(n, D, middle, s->eps, v->scale1 + r);
-        product(n, 2 * I, D, middle, D, 1, w->ahead[GATE_UP], gates, ldg, 0);
+        product(n, 2 * I, D, middle, D, 1, w[GATE_UP], gates, ldg, 0);
         for (long i = 0; i < n; i++)
             for (long j = 0; j < I; j += 8) {
                 const vec gate = AT(gates + i * ldg + j);
                 AT(inner + i * (I + 16) + j) = gate / (1.0f + vexp(-gate)) * AT(gates + i * ldg + I + j);
             }
         memcpy(to, middle, n * D * sizeof(float));
-        product(n, D, I, inner, I + 16, 1, w->ahead[DOWN], to, D, 1);
+        product(n, D, I, inner, I + 16, 1, w[DOWN], to, D, 1);
         norm(n, D, to, s->eps, v->scale2 + r);
     }
 }
@@ -221,7 +225,7 @@ void level_pass(const Level *l, const float *state, const float *injection, cons
     for (long i = 0; more && i < N * D; i += 8) AT(v.x + i) += AT(more + i);
     for (long layer = 0; layer < s->layers; layer++) {
         const int last = layer == s->layers - 1;
-        block(l, l->weights + layer, &v, last ? out : v.out, first && last, keep != NULL, scratch);
+        block(l, l->ahead + layer * MATRICES, &v, last ? out : v.out, first && last, keep != NULL, scratch);
         if (keep && last) memcpy(v.out, out, N * D * sizeof(float));
         if (last) break;
         float *x = v.out;
@@ -235,18 +239,19 @@ void level_pass(const Level *l, const float *state, const float *injection, cons
 }
 
 /* One block backwards: `grad` is the gradient of the result on entry and that of `v->x` on return. */
-static void block_back(const Level *l, const Weights *w, const Kept *v, float *grad, float *const d_weights[MATRICES],
-                       float *scratch) {
+static void block_back(const Level *l, const float *const *stored, const Kept *v, float *grad, float *const *d_weights, float *scratch) {
     const Shape *s = &l->shape;
+    float *const *w = l->back;
     const long N = s->B * s->S, D = s->D, I = s->I, ldg = gate_stride(s), ldi = I + 16, part = together(s);
     float *d_mixed = scratch, *d_qkv = d_mixed + N * D, *inner = d_qkv + N * 3 * D, *d_gates = inner + part * ldi;
     float *panels = d_gates + part * ldg;
+    for (long i = 0; i < MATRICES; i++) into_panels(w[i], outputs(s, i), inputs(s, i), stored[i], inputs(s, i), 1);
     for (long r = 0; r < N; r += part) {
         const long n = N - r < part ? N - r : part;
         float *g = grad + r * D;
         const float *middle = v->middle + r * D, *gates = v->gates + r * ldg;
         norm_back(n, D, g, v->out + r * D, v->scale2 + r);
-        product(n, I, D, g, D, 1, w->back[DOWN], d_gates + I, ldg, 0); /* of the inner values, for now */
+        product(n, I, D, g, D, 1, w[DOWN], d_gates + I, ldg, 0); /* of the inner values, for now */
         for (long i = 0; i < n; i++)
             for (long j = 0; j < I; j += 8) {
                 const vec gate = AT(gates + i * ldg + j), up = AT(gates + i * ldg + I + j);
@@ -260,11 +265,11 @@ static void block_back(const Level *l, const Weights *w, const Kept *v, float *g
         product(D, I, n, g, 1, D, panels, d_weights[DOWN], I, 1);
         into_panels(panels, n, D, middle, D, 1);
         product(2 * I, D, n, d_gates, 1, ldg, panels, d_weights[GATE_UP], D, 1);
-        product(n, D, 2 * I, d_gates, ldg, 1, w->back[GATE_UP], g, D, 1);
+        product(n, D, 2 * I, d_gates, ldg, 1, w[GATE_UP], g, D, 1);
         norm_back(n, D, g, middle, v->scale1 + r);
         into_panels(panels, n, D, v->mixed + r * D, D, 1);
         product(D, D, n, g, 1, D, panels, d_weights[OUT], D, 1);
-        product(n, D, D, g, D, 1, w->back[OUT], d_mixed + r * D, D, 0);
+        product(n, D, D, g, D, 1, w[OUT], d_mixed + r * D, D, 0);
     }
     attend_back(s, v->qkv, v->mixed, v->sums, d_mixed, d_qkv, inner);
     if (l->cosine) turn_all(s, d_qkv, l->cosine, l->sine, 1);
@@ -272,7 +277,7 @@ static void block_back(const Level *l, const Weights *w, const Kept *v, float *g
         const long n = N - r < part ? N - r : part;
         into_panels(inner, n, D, v->x + r * D, D, 1);
         product(3 * D, D, n, d_qkv + r * 3 * D, 1, 3 * D, inner, d_weights[QKV], D, 1);
-        product(n, D, 3 * D, d_qkv + r * 3 * D, 3 * D, 1, w->back[QKV], grad + r * D, D, 1);
+        product(n, D, 3 * D, d_qkv + r * 3 * D, 3 * D, 1, w[QKV], grad + r * D, D, 1);
     }
 }
 
@@ -280,18 +285,16 @@ void level_back(const Level *l, float *keep, float *grad, float *scratch) {
     Kept v;
     for (long layer = l->shape.layers - 1; layer >= 0; layer--) {
         carve(&l->shape, keep + layer * each_floats(&l->shape), &v);
-        block_back(l, l->weights + layer, &v, grad, l->gradients + layer * MATRICES, scratch);
+        block_back(l, l->stored + layer * MATRICES, &v, grad, l->gradients + layer * MATRICES, scratch);
     }
 }
 
 /* Brings the weights into panels; to be called when they have changed. */
 void level_pack(const Level *l) {
-    const long D = l->shape.D, I = l->shape.I;
-    const long outputs[] = {[QKV] = 3 * D, [OUT] = D, [GATE_UP] = 2 * I, [DOWN] = D}, inputs[] = {D, D, D, I};
-    for (long i = 0; i < l->shape.layers * MATRICES; i++) {
+    const Shape *s = &l->shape;
+    for (long i = 0; i < s->layers * MATRICES; i++) {
         const long which = i % MATRICES;
-        into_panels(l->weights[i / MATRICES].ahead[which], inputs[which], outputs[which], l->stored[i], 1, inputs[which]);
-        into_panels(l->weights[i / MATRICES].back[which], outputs[which], inputs[which], l->stored[i], inputs[which], 1);
+        into_panels(l->ahead[i], inputs(s, which), outputs(s, which), l->stored[i], 1, inputs(s, which));
     }
 }
 

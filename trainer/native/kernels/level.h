@@ -8,18 +8,16 @@ typedef struct {
     float eps;
 } Shape;
 
-/* What a block is made of, each as panels: `ahead` multiplies on the way forward, `back` on the way back. */
+/* What a block is made of. */
 enum { QKV, OUT, GATE_UP, DOWN, MATRICES };
-typedef struct {
-    float *ahead[MATRICES], *back[MATRICES];
-} Weights;
 
-/* A level: its blocks' weights as they are stored and as panels, where their gradients are added up (MATRICES of each for every
- * block), and the rotary angles of its positions (NULL without). */
+/* A level: its blocks' weights as they are stored and as panels that multiply on the way forward, where their gradients are added up
+ * (MATRICES of each for every block), and the rotary angles of its positions (NULL without). `back` are the panels of one block for
+ * the way back: each is gone back through once in a step, so that they are made there, and take no memory for all. */
 typedef struct {
     Shape shape;
     const float *const *stored;
-    const Weights *weights;
+    float *const *ahead, *const *back;
     float *const *gradients;
     const float *cosine, *sine;
 } Level;
