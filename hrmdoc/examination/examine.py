@@ -71,6 +71,7 @@ class Examination:
         self.situation = Situation()
         self.closed = False
         self._families = roles.Families(book.families.values())
+        self._meanings = roles.Meanings(book.quantities.values())
         self._signatures = (matcher or SignatureMatcher(book)).session()
         self._stated = dict(facts or {})
         self._plan = plan_of(book, disabled)
@@ -122,7 +123,7 @@ class Examination:
             known = self._known(self._canonical)
             framework = str(known.get("run.framework") or "unknown")
             roles.settle(self.run, framework, by_reward=roles.by_settings(known) is not None)
-            roles.classify(self.run, self._families)
+            roles.classify(self.run, self._families, self._meanings)
             self._named = seen
         self._plan.tables.leave_out(self.run)
         return self._canonical

@@ -11,6 +11,7 @@ import numpy as np
 
 from hrmdoc.record.columns import Column
 from hrmdoc.record.positions import Positions
+from hrmdoc.record.quantity import Quantity
 from hrmdoc.record.records import Axis, FloatArray, IntArray, Points
 from hrmdoc.text import patterns
 
@@ -30,6 +31,8 @@ class Nature(NamedTuple):
         floor, ceiling: no value lies beyond them.
         words: those of the name, in lower case.
         held_out: its name says that it is of data that the model does not learn from.
+        quantity: what it is by definition, where its name says so.
+        above: names of others of the run that it can never exceed; None where it is in no order with others.
     """
 
     family: str = ""
@@ -37,6 +40,8 @@ class Nature(NamedTuple):
     ceiling: float = math.inf
     words: tuple[str, ...] = ()
     held_out: bool = False
+    quantity: Quantity | None = None
+    above: tuple[str, ...] | None = None
 
 
 class SeriesKey(NamedTuple):

@@ -11,11 +11,13 @@ from hrmdoc.roles.families import Families, classify
 from hrmdoc.roles.framework import detect
 from hrmdoc.roles.kind import by_settings, infer_kind, infer_phase
 from hrmdoc.roles.metrics import RoleMap, settle
+from hrmdoc.roles.quantities import Meanings
 from hrmdoc.roles.stated import absent_metrics, check_stated
 from hrmdoc.roles.sweeps import Tables
 
 __all__ = [
     "Families",
+    "Meanings",
     "RoleMap",
     "Tables",
     "absent_metrics",

@@ -20,6 +20,7 @@ from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from hrmdoc.record.run import Run
+    from hrmdoc.roles.quantities import Meanings
     from hrmdoc.rulebook import Family
 
 _PIECES = patterns.lazy(r"[^0-9A-Za-z]+")
@@ -35,6 +36,7 @@ _NO_CURVE = frozenset(
 """Words of numbers that sum up a curve, or count things, and are no curve of the family themselves."""
 _HELD_OUT = EVAL | {"test", "testing", "v"}
 _TOLERANCE = 1.01
+_WRONG = 2.0
 
 
 def words_of(metric: str) -> tuple[str, ...]:
@@ -76,8 +78,9 @@ class Families:
         family = self._by_role.get(role or "")
         if family is None and words and _NO_CURVE.isdisjoint(words):
             family = self._by_phrase(" ".join(words)) or self._by_word(words)
+        held_out = not _HELD_OUT.isdisjoint(words) or (role or "").startswith("eval.")
         if family is None:
-            return Nature(words=words)
+            return Nature(words=words, held_out=held_out)
         bounded = not set(words).isdisjoint(family.never_negative)
         floor = 0.0 if bounded else family.floor
         return Nature(
@@ -85,7 +88,7 @@ class Families:
             -math.inf if floor is None else floor,
             math.inf if family.ceiling is None else family.ceiling,
             words,
-            not _HELD_OUT.isdisjoint(words) or (role or "").startswith("eval."),
+            held_out,
         )
 
     def _by_phrase(self, name: str) -> Family | None:
@@ -102,16 +105,20 @@ def _names(family: Family, words: tuple[str, ...]) -> bool:
     return bool(family.endings) and any(word.endswith(family.endings) for word in words)
 
 
-def classify(run: Run, families: Families) -> None:
+def classify(run: Run, families: Families, meanings: Meanings) -> None:
     """Gives every series of `run` its nature."""
-    games = games_lost({series.key.metric for series in run.series.values()})
+    metrics = {series.key.metric for series in run.series.values()}
+    games, above = games_lost(metrics), meanings.above(metrics)
     for series in run.series.values():
         metric, role = series.key.metric, series.role.role
         counted = metric in games and role is None
-        series.nature = Nature(words=words_of(metric)) if counted else families(metric, role)
+        nature = Nature(words=words_of(metric)) if counted else families(metric, role)
+        series.nature = nature._replace(quantity=meanings(metric), above=above.get(metric))
 
 
 def allowed(series: Series) -> bool:
-    """Whether the values of a series are those of its family: a score of 300 is none."""
+    """Whether the values of a series are those of its family: a score of 300 is none, but a share that is
+    computed wrongly may come to 121 %."""
     highest = float(np.nanmax(series.values, initial=-math.inf))
-    return highest <= _TOLERANCE * series.nature.ceiling
+    tolerance = _WRONG if series.nature.quantity is not None else _TOLERANCE
+    return highest <= tolerance * series.nature.ceiling

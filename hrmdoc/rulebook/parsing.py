@@ -15,6 +15,7 @@ from hrmdoc.rulebook.schema.book import FOLDERS, Rulebook, RuleFile
 from hrmdoc.rulebook.schema.causes import Cause
 from hrmdoc.rulebook.schema.experience import Experience
 from hrmdoc.rulebook.schema.families import Family
+from hrmdoc.rulebook.schema.quantities import Quantities
 from hrmdoc.rulebook.schema.remedies import Remedy
 from hrmdoc.rulebook.schema.signatures import SignatureFile
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
@@ -43,6 +44,8 @@ def parse_all(blobs: Iterable[tuple[Path, bytes]]) -> Rulebook:
             book.remedies[parsed.id] = parsed
         elif isinstance(parsed, Family):
             book.families[parsed.id] = parsed
+        elif isinstance(parsed, Quantities):
+            book.quantities[parsed.id] = parsed
         elif isinstance(parsed, Typical):
             book.typical[parsed.id] = parsed
         elif isinstance(parsed, Experience):

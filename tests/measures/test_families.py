@@ -117,21 +117,6 @@ def test_all_held_out_scores_of_the_rare_must_be_zero_and_others_do_not_count() 
     assert shown(families.never_found, member("recall", empty)) is None
 
 
-@pytest.mark.parametrize(
-    ("values", "random"),
-    [
-        ([0.5, 0.52, 0.48, 0.51, 0.5, 0.49], True),
-        ([50.0, 52.0, 48.0, 51.0, 50.0, 49.0], True),
-        ([0.5, 0.5, 0.5, 0.5, 0.5, 0.56], False),
-        ([0.5, 0.5, 0.5, 0.5, 0.5, 0.44], False),
-        ([0.53, 0.53, 0.53, 0.53, 0.53, 0.53], False),
-    ],
-)
-def test_an_area_that_stays_at_one_half_is_that_of_random_order(values: list[float], random: bool) -> None:
-    assert (shown(families.ranks_at_random, member("auc", values)) == "auc") is random
-    assert shown(families.ranks_at_random, member("score", values)) is None
-
-
 def test_a_reward_fell_where_it_ends_far_below_its_beginning_and_has_long_been_below_its_best() -> None:
     falls = np.linspace(4.0, -4.0, 40)
     assert shown(families.reward_fell, member("reward", falls)) == "reward"

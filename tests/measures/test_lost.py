@@ -12,6 +12,7 @@ from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import Families, RoleMap, classify
+from hrmdoc.roles.quantities import Meanings
 from hrmdoc.rulebook import load
 
 FINE = [0.9, 0.8, 0.7, 0.6, 0.55, 0.5]
@@ -22,7 +23,7 @@ def run_of(columns: dict[str, list[float]], *, named: bool = True) -> Run:
     run = Run("run", role_of=RoleMap(load()) if named else lambda _: RoleGuess(None))
     for name, values in columns.items():
         run.add(Points(name, np.arange(len(values)), np.array(values), np.full(len(values), math.nan), "log"))
-    classify(run, Families(load().families.values()))
+    classify(run, Families(load().families.values()), Meanings(load().quantities.values()))
     return run
 
 

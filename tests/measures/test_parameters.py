@@ -127,24 +127,29 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "above_whole": ("families", 0, 5),
     "began": ("symptom", 1, 1),
     "below_floor": ("families", 0, 3),
+    "beyond_bounds": ("families", 0, 3),
     "both_won": ("families", 0, 20),
     "code_empty": ("families", 0, 12),
     "critic_sees_nothing": ("families", 0, 0),
     "discriminator_diverged": ("families", 0, 8),
     "discriminator_won": ("families", 0, 20),
     "errors_gained": ("values", 1, 18),
-    "explains_nothing": ("families", 0, 8),
+    "discriminator_undecided": ("families", 0, 20),
     "falls_beside": ("run", 1, 1),
     "gained_at_most": ("values", 1, 18),
     "generator_unopposed": ("families", 0, 20),
     "grows_throughout": ("values", 1, 10),
     "hits_below_chance": ("families", 0, 5),
+    "knows_nothing": ("families", 0, 6),
+    "knows_the_reverse": ("families", 0, 3),
     "never_found": ("families", 0, 5),
+    "one_code_used": ("families", 0, 8),
+    "order_reversed": ("families", 0, 3),
+    "perfect_from_start": ("families", 0, 5),
     "hardly_succeeds": ("families", 0, 5),
     "nothing_moves": ("families", 0, 4),
     "rank_ratio": ("ranks", 1, 3),
     "rank_spread": ("ranks", 1, 2),
-    "ranks_at_random": ("families", 0, 6),
     "ranked_as_guessed": ("families", 0, 3),
     "rare_missed": ("families", 0, 1),
     "right_from_start": ("families", 0, 5),
@@ -153,11 +158,16 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "score_lost": ("families", 0, 10),
     "policy_loss_reversed": ("families", 0, 10),
     "probe_gains_nothing": ("families", 0, 8),
+    "rated_by_games": ("run", 0, 1),
+    "reward_apart": ("run", 0, 1),
     "reward_fell": ("families", 0, 16),
+    "reward_of_chosen_gone": ("run", 0, 1),
+    "rewarded_elsewhere": ("run", 0, 1),
     "samples_gain_nothing": ("families", 0, 5),
     "scores_nothing": ("families", 0, 6),
     "solution_wrong": ("families", 0, 1),
     "scores_gain_nothing": ("families", 0, 4),
+    "shares_beside": ("run", 0, 1),
     "scores_sink": ("families", 0, 4),
     "spread": ("values", 1, 3),
     "still_falling": ("values", 1, 9),
@@ -214,8 +224,11 @@ def test_functions_say_what_they_lack_and_what_they_answer_where_nothing_is_logg
 def test_functions_are_given_the_families_that_they_speak_of() -> None:
     functions = measures.all_functions()
     families = {name: set(one.families) for name, one in functions.items() if one.families}
-    nets = {"both_won", "discriminator_diverged", "discriminator_won", "generator_unopposed"}
+    nets = {"both_won", "discriminator_diverged", "discriminator_undecided", "discriminator_won"}
+    nets |= {"generator_unopposed"}
     assert {name for name, of in families.items() if of == {"loss", "error", ""}} == {*nets, "solution_wrong"}
-    assert families["explains_nothing"] == {"score", ""}
+    gauged = {"beyond_bounds", "knows_nothing", "knows_the_reverse", "order_reversed", "perfect_from_start"}
+    all_but_rewards = {"score", "error", "loss", "divergence", ""}
+    assert {name for name, of in families.items() if of == all_but_rewards} == {*gauged, "one_code_used"}
     assert families["below_floor"] == {"loss", "error"}
     assert families["term_exploded"] == {"loss", "divergence"}

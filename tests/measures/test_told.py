@@ -11,6 +11,7 @@ from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.families import Families, classify
+from hrmdoc.roles.quantities import Meanings
 from hrmdoc.rulebook import load
 
 
@@ -20,7 +21,7 @@ def shown(function: object, series: dict[str, list[float]], *numbers: float) -> 
     for name, values in series.items():
         steps = np.arange(len(values), dtype=np.int64)
         run.add(Points(name, steps, np.array(values), np.full(len(values), np.nan), "case.log"))
-    classify(run, Families(load().families.values()))
+    classify(run, Families(load().families.values()), Meanings(load().quantities.values()))
     members = [
         Member(one, one.values)
         for one in run.series.values()
@@ -128,7 +129,7 @@ def test_of_several_runs_in_a_file_nobody_says_whose_the_test_is() -> None:
     for name, values in (("val_acc", [0.8] * 10), ("test_acc", [0.3])):
         steps = np.arange(len(values), dtype=np.int64)
         run.add(Points(name, steps, np.array(values), np.full(len(values), np.nan), "case.log"))
-    classify(run, Families(load().families.values()))
+    classify(run, Families(load().families.values()), Meanings(load().quantities.values()))
     curve, test = run.series.values()
     whole, last = Member(curve, curve.values), Member(curve, curve.values[5:])
     assert told.tested_far_below([whole, Member(test, test.values)]) is test

@@ -11,6 +11,7 @@ from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import RoleMap, settle
 from hrmdoc.roles.families import Families, classify
+from hrmdoc.roles.quantities import Meanings
 
 BOOK = rulebook.load()
 
@@ -42,7 +43,7 @@ def test_losses_beside_wins_are_games(names: list[str], lost: list[str]) -> None
     for name in names:
         run.add(Points(name, np.arange(4), np.arange(4.0), np.full(4, np.nan), "a"))
     settle(run, "generic")
-    classify(run, Families(BOOK.families.values()))
+    classify(run, Families(BOOK.families.values()), Meanings(BOOK.quantities.values()))
     games = {one.key.metric: one for one in run.series.values() if one.key.metric in lost}
     assert sorted(games) == sorted(lost)
     assert all(one.role.role is None and one.nature.family == "" for one in games.values())

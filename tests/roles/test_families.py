@@ -12,6 +12,7 @@ from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles import Families, RoleMap
 from hrmdoc.roles.families import allowed, classify, words_of
+from hrmdoc.roles.quantities import Meanings
 from hrmdoc.rulebook import load
 
 NAMES = {
@@ -125,7 +126,7 @@ def test_every_series_of_a_run_gets_its_family_whose_values_it_should_have(
 ) -> None:
     run = scored(0.2, highest, math.nan)
     (series,) = run.series.values()
-    classify(run, families)
+    classify(run, families, Meanings([]))
     assert series.nature.family == "score"
     assert series.nature.ceiling == 100.0
     assert allowed(series) is fits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,6 +28,10 @@ HOPELESS = 5.0
 SILENT = 0.001
 """A loss as near to nothing as this has no gradient to speak of, and whatever is added to the generator's own
 falls for other reasons."""
+UNDECIDED = np.array([0.25, 0.5, math.log(2), 1.0, 2 * math.log(2), 2.0])
+"""Losses of one half for every sample, real or made: squared, cross-entropy and hinge, each as mean and as
+sum."""
+STILL = 0.01
 TIMES = 20.0
 LEAST = 10.0
 """What a loss that diverges has come to: so many times its opening, and this size at least."""
@@ -98,6 +103,23 @@ def generator_unopposed(members: Sequence[Member]) -> Series | None:
         early = middle(judge.values[: max(3, len(judge.values) // 10)])
         if _nothing(forger) and _late(judge.values) > max(1.5 * early, 1.0):
             return forger.series
+    return None
+
+
+@function(
+    "families",
+    roles=0,
+    points=20,
+    families=("loss", "error", ""),
+    among=lambda series: _is_of_nets(series),
+)
+def discriminator_undecided(members: Sequence[Member]) -> Series | None:
+    """The loss of a discriminator, beside a generator's, that was never more than a hundredth away from
+    what one and the same answer to all samples costs; a game that comes to rest there began elsewhere."""
+    for judge, _ in _pairs(members):
+        still = float(np.abs(judge.values - UNDECIDED[:, None]).max(axis=1).min())
+        if still < STILL:
+            return judge.series
     return None
 
 

@@ -38,7 +38,6 @@ WATCHED = frozenset({"train.loss", "eval.loss", "perplexity", "eval.perplexity",
 """Roles whose explosions have rules of their own."""
 OF_PAIRS = frozenset({"rejected", "chosen", "margin", "margins"})
 """Words of rewards that are compared, of which one is to fall."""
-RANKINGS = frozenset({"auc", "auroc", "roc"})
 HARDLY = 0.25
 """A gain of less than this share of where a reward began is what the best of many levels gives by chance."""
 LITTLE = 0.01
@@ -146,23 +145,6 @@ def never_found(members: Sequence[Member]) -> Series | None:
 
 def _is_empty(values: FloatArray) -> bool:
     return bool(middle(values) == 0.0 == values[-1] and _share(values).max() < 0.1)
-
-
-@function(
-    "families",
-    roles=0,
-    points=6,
-    families=("score",),
-    among=lambda series: not RANKINGS.isdisjoint(series.nature.words),
-)
-def ranks_at_random(members: Sequence[Member]) -> Series | None:
-    """An area under the curve that stays at one half, what random order gives."""
-    for one in _held_out(members):
-        values = _share(one.values)
-        told = not RANKINGS.isdisjoint(one.series.nature.words)
-        if told and values.min() > 0.44 and values.max() < 0.56 and abs(middle(values) - 0.5) < 0.02:
-            return one.series
-    return None
 
 
 @function(

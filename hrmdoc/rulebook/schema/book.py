@@ -8,12 +8,15 @@ from hrmdoc.rulebook.schema.causes import Cause
 from hrmdoc.rulebook.schema.experience import Experience
 from hrmdoc.rulebook.schema.families import Family
 from hrmdoc.rulebook.schema.frameworks import Framework
+from hrmdoc.rulebook.schema.quantities import Quantities
 from hrmdoc.rulebook.schema.remedies import Remedy
 from hrmdoc.rulebook.schema.signatures import Signature, SignatureFile
 from hrmdoc.rulebook.schema.symptoms import SymptomRule
 from hrmdoc.rulebook.schema.typical import Typical
 
-RuleFile = SymptomRule | SignatureFile | Cause | Remedy | Framework | Family | Typical | Experience
+RuleFile = (
+    SymptomRule | SignatureFile | Cause | Remedy | Framework | Family | Quantities | Typical | Experience
+)
 FOLDERS: dict[str, type[RuleFile]] = {
     "symptoms": SymptomRule,
     "signatures": SignatureFile,
@@ -21,6 +24,7 @@ FOLDERS: dict[str, type[RuleFile]] = {
     "remedies": Remedy,
     "frameworks": Framework,
     "families": Family,
+    "quantities": Quantities,
     "typical": Typical,
     "experience": Experience,
 }
@@ -36,6 +40,7 @@ class Rulebook(Struct, frozen=True):
     remedies: dict[str, Remedy] = field(default_factory=dict)
     frameworks: dict[str, Framework] = field(default_factory=dict)
     families: dict[str, Family] = field(default_factory=dict)
+    quantities: dict[str, Quantities] = field(default_factory=dict)
     typical: dict[str, Typical] = field(default_factory=dict)
     experience: dict[str, Experience] = field(default_factory=dict)
     formerly: dict[str, tuple[str, ...]] = field(default_factory=dict)

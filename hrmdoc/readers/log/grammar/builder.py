@@ -32,7 +32,8 @@ _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _THEN = ("is", ":", "=", "was", "", "->")
 _NUMBERED = word_set("top task class agent head layer group expert player client modality branch domain")
 _COUNTED = patterns.lazy(
-    r"(?P<name>.{3,80}?)\s(?:(?P<after>after)|(?:over|of|for|in)(?: the)? (?:last|past|previous)|last)\s\Z",
+    r"(?P<name>.{3,80}?)\s"
+    r"(?:(?P<after>after)|(?:over|of|for|in)(?: the)?(?: (?:last|past|previous))?|last)\s\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _AT_OR_AFTER = patterns.lazy(r" (?:at|after) ")
@@ -196,12 +197,12 @@ class _Builder:
         """`Loss after 300 iterations: 0.4`, `mean loss over the last 100 batches: 0.4`: of how many stands
         before the value."""
         found, noun = _COUNTED.search(self.gaps[at]), _NOUN.match(self.gaps[at + 1])
-        if (
-            found is None
-            or noun is None
-            or at + 2 >= len(self.gaps)
-            or not measures(name := name_of(found["name"], at == 0))
-        ):
+        if found is None or noun is None or at + 2 >= len(self.gaps):
+            return False
+        name = name_of(found["name"], at == 0)
+        if noun["noun"].lower() == "episodes" and split_of(name) in EVALUATIONS and len(name.split()) == 1:
+            name = f"{name} reward"  # `Evaluation over 10 episodes: 2310.5`
+        if not measures(name):
             return False
         kind = counter_kind(noun["noun"].lower().removesuffix("s"))
         if found["after"] and kind is not None:

@@ -33,8 +33,8 @@ _COUNTERS: dict[str, CounterKind] = {
         ("current steps", "trainer global step", "opt step", "global iter", "gradient step"),
         "global",
     ),
-    "rollout": "global",
-    "episode": "episode",
+    **dict.fromkeys(("rollout", "total t"), "global"),
+    **dict.fromkeys(("episode", "episode num"), "episode"),
 }
 _BEFORE_COUNTER = word_set(
     "train training learning starting start beginning begin of at current end finished after in",
