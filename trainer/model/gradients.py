@@ -56,5 +56,6 @@ def gradient_norm(model: HRM, parameters: list[Tensor]) -> Tensor:
     found = [p.grad for p in parameters if p.grad is not None]
     kernels = model.core.kernels
     if kernels is not None and len(found) == len(parameters):
-        return torch.linalg.vector_norm(kernels.gradients)  # they are views of it
+        norm: Tensor = torch.linalg.vector_norm(kernels.gradients)  # they are views of it
+        return norm
     return torch.nn.utils.get_total_norm(found)
