@@ -17,6 +17,7 @@ from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
+from hrmdoc.readers.log.grammar.tracker import planned_in
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, split_of
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
@@ -94,6 +95,9 @@ class KeyValue(Format):
         """A position, or measures at one, or some that wait for their like."""
         if line.text.startswith("+") and line.text.lstrip("+").startswith(" "):
             return None  # what a shell says that it does (`set -x`): `++ return 0`
+        if planned := planned_in(line.text):
+            self.log.facts.totals(planned, line.mark)
+            return Reading()
         text, lines = self._written(line, cursor), cursor.of(Below)
         split = _split_before(line, text)
         known = self.log.plans.read(text, split or lines.heading)

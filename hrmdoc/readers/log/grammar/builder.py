@@ -15,6 +15,7 @@ from hrmdoc.readers.log.grammar.words import (
     counter_kind,
     is_junk,
     is_result,
+    is_time,
     measures,
     plain,
     quality,
@@ -84,7 +85,7 @@ class _Builder:
         return Plan(
             counters,
             found,
-            strong=any(map(measures, names)),
+            strong=any(map(measures, names)) or self._times_epoch(names),
             bare=not found and manner.bare(self.gaps, counters),
             split=self.header,
             shape=(*(counter.kind for counter in counters), *names),
@@ -95,6 +96,11 @@ class _Builder:
             labels=tuple(measure.label for measure in found if measure.label is not None),
         )
 
+    def _times_epoch(self, names: list[str]) -> bool:
+        """`Epoch: 01 | Epoch Time: 1m 24s` says where the lines below it belong."""
+        counts = bool(self.counters) and all(counter.kind == "epoch" for counter in self.counters)
+        return counts and bool(names) and all(map(is_time, names))
+
     def _walk(self) -> None:
         count = len(self.gaps) - 1
         at = 0
@@ -103,6 +109,8 @@ class _Builder:
             if self._clock(at):
                 self._see_split(" ".join(_CELL.findall(self.gaps[at])))
                 at += 1
+            elif self._minutes(at):
+                at += 2
             else:
                 self._take(at, total)
                 at += 1 if total is None else 2
@@ -112,6 +120,19 @@ class _Builder:
         after, before = self.gaps[at + 1], self.gaps[at]
         last = at + 2 >= len(self.gaps)
         return (after == ":" and not last) or (before == ":" and at > 0)
+
+    def _minutes(self, at: int) -> bool:
+        """Whether two numbers are one time, `Epoch Time: 1m 24s`; takes them in."""
+        if (
+            at + 2 >= len(self.gaps)
+            or self.gaps[at + 1].strip() != "m"
+            or unit_after(self.gaps[at + 2]) != "s"
+        ):
+            return False
+        name = name_of(self.gaps[at], first=at == 0)
+        if name and not is_junk(name):
+            self.measures.append(Measure(self._with_split(name), at, 60.0, seconds=at + 1))
+        return True
 
     def _take(self, at: int, total: int | None) -> None:
         """Takes one number in, and its total."""

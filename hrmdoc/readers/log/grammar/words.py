@@ -60,6 +60,7 @@ _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
 )
+_TIMES = word_set("time elapsed duration took")
 _RESULTS = _QUALITIES | word_set("reward rewards return returns")
 _EXTREMES = word_set("best lowest highest min max minimum maximum target final")
 _JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {
@@ -113,6 +114,11 @@ def measures(name: str) -> bool:
         or words[-2:] in (["step", "time"], ["ep", "r"])
         or "learning rate" in " ".join(words)
     )
+
+
+def is_time(name: str) -> bool:
+    """Whether a name says how long something took: `Epoch Time`, `elapsed`."""
+    return plain(name).rpartition(" ")[2] in _TIMES
 
 
 def quality(name: str) -> bool:
