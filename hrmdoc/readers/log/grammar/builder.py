@@ -31,7 +31,9 @@ _UNITS = word_set(
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _THEN = ("is", ":", "=", "was", "", "->")
-_NUMBERED = word_set("top task class agent head layer group expert player client modality branch domain")
+_NUMBERED = word_set(
+    "top task class label agent head layer group expert player client modality branch domain"
+)
 _COUNTED = patterns.lazy(
     r"(?P<name>.{3,80}?)\s"
     r"(?:(?P<after>after)|(?:over|of|for|in)(?: the)?(?: (?:last|past|previous))?|last)\s\Z",
@@ -42,11 +44,12 @@ _NOUN = patterns.lazy(
     r"\s(?P<noun>(?:mini-?)?batches|iterations|iters|steps|updates|episodes|epochs)\s?[:=]\s?\Z",
     re.IGNORECASE,
 )
-_LABELLED = patterns.lazy(r":? ?[A-Za-z]|[_-][A-Za-z]")
+_LABELLED = patterns.lazy(r":? {0,4}[A-Za-z]|[_-][A-Za-z]")
 _TRAILING = patterns.lazy(
-    r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))"
-    r"\s?(?:\||,|\Z)"
+    r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|[a-z]{2,20}/s(?:ec)?))"
+    r"\s?(?:\||,|-(?=\s)|\Z)"
 )
+_BETWEEN = patterns.lazy(r"\s?[a-z]{2,20}/s(?:ec)?\s{1,4}[-|,]\s{1,8}\Z")
 _OF_FAKES = "(G(z))"
 """`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of fakes before a step and after it."""
 _CELL = patterns.lazy(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
@@ -143,6 +146,8 @@ class _Builder:
             return
         unit = unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
+        if at and _BETWEEN.match(self.gaps[at]):
+            name = ""  # `58.9 equations/s - 1053.2 words/s`: that was the unit of the number before
         kind = self._kind(at, total, name)
         if kind is not None:
             self._see_split(self.gaps[at])
@@ -199,10 +204,19 @@ class _Builder:
             return
         self.names[at] = name
         label = None
-        if self.label is not None and at == self.label[1] + 1 and _LABELLED.match(self.gaps[at]):
+        if self.label is not None and self._belongs(at, name, *self.label):
             word, label = self.label
             name = f"{word} {ORDINAL} {name}"
         self.measures.append(Measure(self._with_split(name), at, scale, total, label))
+
+    def _belongs(self, at: int, name: str, word: str, label: int) -> bool:
+        """Whether a measure is of what a label before it says: the next one; and where `Class: 2` stands once
+        on a line, all that say how well the model does."""
+        if at == label + 1 and _LABELLED.match(self.gaps[at]):
+            return True
+        last = plain(word).rpartition(" ")[2]
+        once = "".join(self.gaps).lower().count(last) == 1
+        return once and last in _NUMBERED and last != "top" and quality(name)
 
     def _two_values(self, name: str, at: int, total: int, scale: float) -> bool:
         """`train loss/acc = 0.8/0.5`."""

@@ -18,8 +18,11 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 _COUNTERS: dict[str, CounterKind] = {
-    **dict.fromkeys(("epoch", "ep", "round"), "epoch"),
-    **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
+    **dict.fromkeys(("epoch", "epoc", "ep", "round"), "epoch"),
+    **dict.fromkeys(
+        ("batch", "minibatch", "mini batch", "batch idx", "batch no", "batch num", "batch number", "i"),
+        "batch",
+    ),
     **dict.fromkeys(
         ("step", "steps", "iter", "iters", "it", "itr", "itn", "iteration", "iterations"), "step"
     ),
@@ -63,11 +66,13 @@ _MEASURES = _QUALITIES | word_set(
 _TIMES = word_set("time elapsed duration took")
 _RESULTS = _QUALITIES | word_set("reward rewards return returns")
 _EXTREMES = word_set("best lowest highest min max minimum maximum target final")
-_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {
+_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom stacklevel") | {
     "local rank",
     "v num",
 }
 
+_SOURCES = (".py", ".cc", ".cpp", ".cu")
+"""Behind the name of a file stands a line of it, as rich's handler writes at the right edge."""
 EVALUATIONS = ("val", "test", "dev")
 """Splits that are not trained on."""
 _SPLITS = ("val", "test", "train", "dev")
@@ -144,7 +149,7 @@ def _of_a_field(words: list[str]) -> bool:
 
 def is_junk(name: str) -> bool:
     """Names that number places, not measures."""
-    return plain(name) in _JUNK
+    return plain(name) in _JUNK or name.endswith(_SOURCES)
 
 
 def split_of(text: str) -> str | None:
