@@ -29,6 +29,9 @@ from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 
 _ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
+_NO_LINE = patterns.lazy(r"\A\++ |['\"]: ?\[[-+.\w]{1,30},\s{0,4}\Z")
+"""What a shell says that it does (`set -x`), `++ return 0`; and `{'loss': [0.5,` of a history that is printed
+over many lines, whose first value alone is no step's."""
 _BLOCK = 200
 """Lines of an indented block at most."""
 _BLOCK_COST = 20
@@ -93,8 +96,8 @@ class KeyValue(Format):
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A position, or measures at one, or some that wait for their like."""
-        if line.text.startswith("+") and line.text.lstrip("+").startswith(" "):
-            return None  # what a shell says that it does (`set -x`): `++ return 0`
+        if _NO_LINE.search(line.text):
+            return None
         if planned := planned_in(line.text):
             self.log.facts.totals(planned, line.mark)
             return Reading()

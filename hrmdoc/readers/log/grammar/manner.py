@@ -40,25 +40,23 @@ def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
         return [Counter("global", 0, None)], [Measure(name, 1)]
     if gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not counters:
         return [Counter("global", 0, None)], found
-    if gaps[:3] == ("", ":", ":") and [gap.strip() for gap in gaps[3:5]] == ["-", "-"] and not counters:
-        return [Counter("global", 3, None)], found
-    if (
-        len(gaps) == 3
-        and gaps[1].strip() == ":"
-        and not (counters or found)
-        and (name := _of_number(gaps[0]))
-    ):
-        return [Counter("global", 0, None)], [Measure(name, 1)]
+    if not counters and (later := _led_later(gaps, found)):
+        return later
     if gaps[1:2] == (": ",) and gaps[3:5] in _DARKNET:
         names = enumerate(("loss", "avg_loss", "lr", "step_time"), 1)
         return [Counter("global", 0, None)], [Measure(name, at) for at, name in names]
     return _led_by_two(gaps, counters, found) if len(gaps) >= 4 else (counters, found)
 
 
-def _of_number(gap: str) -> str:
-    """The name of a measure in `Training loss for `; "" where there is none."""
-    name, _, last = gap.strip().rpartition(" ")
-    return name if last == "for" and measures(name) and len(name.split()) <= _FEW_WORDS else ""
+def _led_later(gaps: Gaps, found: list[Measure]) -> Found | None:
+    """The same where the step stands behind a clock, or between a name and its value."""
+    if gaps[:3] == ("", ":", ":") and [gap.strip() for gap in gaps[3:5]] == ["-", "-"]:
+        return [Counter("global", 3, None)], found
+    if len(gaps) != 3 or gaps[1].strip() != ":" or found:
+        return None
+    name, _, last = gaps[0].strip().rpartition(" ")
+    named = last == "for" and measures(name) and len(name.split()) <= _FEW_WORDS
+    return ([Counter("global", 0, None)], [Measure(name, 1)]) if named else None
 
 
 def _led_by_two(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
