@@ -221,3 +221,9 @@ def test_a_step_may_stand_between_a_loss_and_its_value(read: Any) -> None:
     )
     assert points(run, "Training loss") == [(1, 0.8), (2, 0.7), (3, 0.6)]
     assert points(run, "Validation loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_the_totals_of_the_counters_before_a_total_are_those_of_the_run(read: Any) -> None:
+    run = read("[epoch: 1/200, iter: 325/448] total: 1.4\n[epoch: 2/200, iter: 325/448] total: 1.3\n")
+    assert run.facts["run", "run.epochs"].value == 200
+    assert [value for _, value in points(run, "total")] == [1.4, 1.3]

@@ -16,6 +16,7 @@ from hrmdoc.readers.log.grammar.words import (
     is_junk,
     is_result,
     is_time,
+    is_total,
     measures,
     plain,
     quality,
@@ -88,7 +89,7 @@ class _Builder:
         return Plan(
             counters,
             found,
-            strong=any(map(measures, names)) or self._times_epoch(names),
+            strong=any(map(measures, names)) or self._tells_place(names),
             bare=not found and manner.bare(self.gaps, counters),
             split=self.header,
             shape=(*(counter.kind for counter in counters), *names),
@@ -99,10 +100,12 @@ class _Builder:
             labels=tuple(measure.label for measure in found if measure.label is not None),
         )
 
-    def _times_epoch(self, names: list[str]) -> bool:
-        """`Epoch: 01 | Epoch Time: 1m 24s` says where the lines below it belong."""
-        counts = bool(self.counters) and all(counter.kind == "epoch" for counter in self.counters)
-        return counts and bool(names) and all(map(is_time, names))
+    def _tells_place(self, names: list[str]) -> bool:
+        """`Epoch: 01 | Epoch Time: 1m 24s` says where the lines below it belong; a total at a place is one of
+        the terms of a loss."""
+        counted = {counter.kind for counter in self.counters}
+        times = counted == {"epoch"} and bool(names) and all(map(is_time, names))
+        return times or (bool(counted) and any(map(is_total, names)))
 
     def _walk(self) -> None:
         count = len(self.gaps) - 1

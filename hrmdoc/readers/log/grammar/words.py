@@ -126,6 +126,11 @@ def is_time(name: str) -> bool:
     return plain(name).rpartition(" ")[2] in _TIMES
 
 
+def is_total(name: str) -> bool:
+    """Whether a name says no more than that a value is a sum, as that of the terms of a loss beside it is."""
+    return plain(name) in ("total", "tot")
+
+
 def quality(name: str) -> bool:
     """Whether a name says how well the model does, which is measured on a split, as a loss or an accuracy
     is."""
