@@ -110,6 +110,7 @@ def test_a_log_says_that_it_counts_episodes(read: Any) -> None:
         '    warnings.warn("API change", stacklevel={0})',
         "saved                         checkpoint.py:1{0}",
         "lib/optim.py:72: the step is done",
+        "worker {0} has the base seed=4{0}",
     ],
 )
 def test_what_was_kept_and_lines_of_code_are_no_metrics(read: Any, line: str) -> None:

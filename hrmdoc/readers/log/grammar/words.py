@@ -154,7 +154,8 @@ def _of_a_field(words: list[str]) -> bool:
 
 def is_junk(name: str) -> bool:
     """Names that number places, not measures."""
-    return plain(name) in _JUNK or name.endswith(_SOURCES)
+    words = plain(name)
+    return words in _JUNK or words.endswith(" seed") or name.endswith(_SOURCES)
 
 
 def split_of(text: str) -> str | None:
