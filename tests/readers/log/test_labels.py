@@ -112,7 +112,7 @@ def test_all_scores_of_a_line_belong_to_the_class_that_it_begins_with(read: Any)
     run = read(
         "".join(
             f"Epoch {epoch}\n"
-            + "".join(f"Label: {one}  Prec: 6{one}.{epoch}%  Recall: 7{one}.{epoch}%\n" for one in (0, 1))
+            + "".join(f"Label: {one}\tPrec: 6{one}.{epoch}%  Recall: 7{one}.{epoch}%\n" for one in (0, 1))
             for epoch in (1, 2, 3)
         )
     )

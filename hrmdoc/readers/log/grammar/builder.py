@@ -45,7 +45,7 @@ _NOUN = patterns.lazy(
     r"\s(?P<noun>(?:mini-?)?batches|iterations|iters|steps|updates|episodes|epochs)\s?[:=]\s?\Z",
     re.IGNORECASE,
 )
-_LABELLED = patterns.lazy(r":? {0,4}[A-Za-z]|[_-][A-Za-z]")
+_LABELLED = patterns.lazy(r":?\s{0,4}[A-Za-z]|[_-][A-Za-z]")
 _TRAILING = patterns.lazy(
     r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|[a-z]{2,20}/s(?:ec)?))"
     r"\s?(?:\||,|-(?=\s)|\Z)"
