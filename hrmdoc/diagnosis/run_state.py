@@ -9,6 +9,7 @@ import numpy as np
 
 from hrmdoc.examination.behind import behind_end
 from hrmdoc.examination.symptom import Symptom
+from hrmdoc.record.records import CELL_STOPPED
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import Rulebook
@@ -27,10 +28,12 @@ def run_state(
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
     if (end := run.end) is not None:
+        if end.detail == CELL_STOPPED:
+            return "stopped"
         return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
     present = [symptom for symptom in symptoms if symptom.state == "present"]
     if _broke_off(run, present):
-        return "crashed"
+        return "stopped" if _by_hand(run, present) else "crashed"
     if _came_to_its_last_step(run, facts.get("run.total_steps")):
         return "finished"
     became = {rule.run_state for symptom in present if (rule := book.symptoms.get(symptom.id))}
@@ -50,6 +53,12 @@ def _broke_off(run: Run, present: Iterable[Symptom]) -> bool:
         return True
     last = (event for event in run.events[-1:] if event.kind == "exception")
     return any(not run.outlived(event) and behind_end(run, event) is None for event in last)
+
+
+def _by_hand(run: Run, present: Iterable[Symptom]) -> bool:
+    """Whether nothing but an interrupt from the keyboard ended the run."""
+    fatal = any(s.severity == "critical" and s.signature_role in ("root", "cascade") for s in present)
+    return not fatal and all(event.detail.startswith("KeyboardInterrupt") for event in run.events[-1:])
 
 
 def says_too_little(run: Run, verdict: str, symptoms: Sequence[Symptom], *, closed: bool) -> bool:

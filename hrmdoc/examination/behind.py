@@ -19,7 +19,7 @@ def behind_end(run: Run, record: Line | Event) -> Event | None:
         return None
     measured = any(end.file in series.files for series in run.series.values())
     # what trains in a notebook is told by launches; a value behind its cell is that of an evaluation
-    trained_on = end.detail != CELL_ENDED and _trained_on(run.progress, end, record.line)
+    trained_on = not end.detail.startswith(CELL_ENDED) and _trained_on(run.progress, end, record.line)
     return end if measured and not trained_on else None
 
 

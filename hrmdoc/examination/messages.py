@@ -107,7 +107,7 @@ def _place_behind(run: Run, matches: _Matches) -> dict[str, str]:
     ends = [behind_end(run, line) for line in asked]
     if not ends or None in ends:
         return {}
-    return {"behind": "cell" if all(end and end.detail == CELL_ENDED for end in ends) else "end"}
+    return {"behind": "cell" if all(end and end.detail.startswith(CELL_ENDED) for end in ends) else "end"}
 
 
 def _speaking(matches: _Matches) -> tuple[Line, SignatureMatch]:

@@ -59,18 +59,27 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
     text = TextSession(context)
     printed: list[Cell] = []
     read: list[Record] = []
-    for cell in code:
+    for cell, running in zip(code, _uncounted(code), strict=True):
         first, failed, stopped = text.lines + 1, None, False
         for one, error in _shown(cell):
             if error is not None and failed is None:
                 failed, stopped = text.lines + 1, error == "KeyboardInterrupt"
             read += text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
         if text.lines >= first:
-            printed.append(Cell(_joined_lines(cell.get("source")), first, text.lines, failed, stopped))
+            source = _joined_lines(cell.get("source"))
+            printed.append(Cell(source, first, text.lines, failed, stopped, running))
     read += text.close()
     yield from trainings(context.path, printed, read)
     # cells tell what is a launch, not a line that comes again because its cell was run again
     yield from (one for one in read if not (isinstance(one, Event) and one.kind == "launch"))
+
+
+def _uncounted(cells: list[dict[str, Any]]) -> list[bool]:
+    """Which cells the kernel did not count, as it does once a cell has come to its end, though it counted
+    others; some front ends forget the numbers of old ones."""
+    numbers = [cell.get("execution_count") for cell in cells]
+    counted = any(type(number) is int for number in numbers)
+    return [counted and number is None for number in numbers]
 
 
 def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, str | None]]:

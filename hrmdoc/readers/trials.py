@@ -93,6 +93,9 @@ class _Session(LineSession):
         self._optuna = 0
         """The trial of Optuna that runs."""
         self._study = False
+        self._held: list[tuple[int, str]] = []
+        """Lines of one trial that follow each other: they are read at once, since a search prints many."""
+        self._holder = ""
 
     @property
     def lines(self) -> int:
@@ -112,6 +115,7 @@ class _Session(LineSession):
         first = self._lines.number
         for place, line in enumerate(self._lines.split(block) if block else (), first):
             yield from self._line(line.decode("utf-8", "replace").rstrip("\r"), place)
+        yield from self._read_held()
         yield from self._overlong()
         yield from self._rows()
 
@@ -125,9 +129,11 @@ class _Session(LineSession):
         return (record for record in records if not (other and isinstance(record, Points)))
 
     def _line(self, line: str, place: int) -> Iterator[Record]:
+        """Reads a line; what waits of a trial comes before a line of another one, or of none."""
         if process := _PROCESS.match(line):
             yield from self._print(process["process"], line[process.end() :], place)
         elif ended := _ENDED.search(line):
+            yield from self._read_held()
             yield from self._begin(place)
             yield from self._say(line, place)
             yield from self._settings(f"trial {int(ended['trial'])}", line, place)
@@ -138,6 +144,7 @@ class _Session(LineSession):
             yield from self._begin(place)
             yield from self._print(f"trial {self._optuna}", line, place)
         else:
+            yield from self._read_held()
             yield from self._common.feed([(place, line)])
 
     def _begin(self, place: int) -> Iterator[Event]:
@@ -162,11 +169,22 @@ class _Session(LineSession):
                     yield Fact(key, value, "config", self._context.path, place)
 
     def _print(self, trial: str, line: str, place: int) -> Iterator[Record]:
+        if trial != self._holder:
+            yield from self._read_held()
+            self._holder = trial
+        self._held.append((place, line))
+
+    def _read_held(self) -> Iterator[Record]:
+        """Reads the lines of a trial that wait."""
+        trial, held = self._holder, self._held
+        if not held:
+            return
+        self._held = []
         session = self._printed.get(trial)
         if session is None:
             context = replace(self._context, source=self._source(trial))
             session = self._printed[trial] = Placed(TextSession(context))
-        yield from self._wanted(trial, session.feed([(place, line)]))
+        yield from self._wanted(trial, session.feed(held))
 
     def _source(self, trial: str) -> str:
         return f"{self._context.source or self._context.path}#{trial}"

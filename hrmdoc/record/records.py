@@ -80,6 +80,8 @@ EventKind = Literal[
 CELL_ENDED = "the cell that trains has ended"
 """Detail of the end of a training in a notebook: what stands behind it is of other cells, which a person runs
 one by one."""
+CELL_STOPPED = f"{CELL_ENDED}, by hand"
+"""The same where somebody stopped it."""
 
 
 class Event(Struct, frozen=True):

@@ -4,11 +4,12 @@ was played (`Average Score` beside `Epsilon`, `test/success_rate` beside `test/e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Mapping, Set
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.families import Families, words_of
-from hrmdoc.roles.names import of_both_sides
+from hrmdoc.roles.names import of_both_sides, totals_of
 
 _WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
 _OF_ONE_SIDE = frozenset(
@@ -20,7 +21,7 @@ _OF_ONE_SIDE = frozenset(
 )
 """Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""
 
-_RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns"})
+_RETURNS = frozenset({"score", "scores", "reward", "rewards", "return", "returns", "result", "results"})
 _AGAINST_CHANCE = tuple(map(frozenset, (("win", "random"), ("wins", "random"), ("winrate", "random"))))
 """A player at random does not learn: what is won against it tells what a policy can do."""
 _SHARES_WON = (frozenset({"success", "rate"}), frozenset({"win", "rate"}), *_AGAINST_CHANCE)
@@ -114,6 +115,24 @@ def bare_losses(roles: Mapping[str, str | None], risen: Set[str]) -> dict[str, R
     if any(len(names) > 1 for names in each.values()) or any(name in risen for name in each.get("train", ())):
         return {}
     return {name: RoleGuess(f"{side}.loss", guessed=True) for name, side in sides.items()}
+
+
+def total_losses(
+    roles: Mapping[str, str | None], risen: Set[str], taken: Collection[str | None]
+) -> dict[str, RoleGuess]:
+    """Guessed roles for `total` beside its terms: the loss of a side that has none, where it has fallen.
+
+    Args:
+        roles, risen: as those of `bare_losses`.
+        taken: roles that metrics have.
+    """
+    totals = totals_of(name for name, role in roles.items() if role is None)
+    sides = Counter(totals.values())
+    return {
+        name: RoleGuess(f"{side}.loss", guessed=True)
+        for name, side in totals.items()
+        if sides[side] == 1 and name not in risen and {f"{side}.loss", "rl.reward"}.isdisjoint(taken)
+    }
 
 
 def _meant(names: list[str]) -> str | None:

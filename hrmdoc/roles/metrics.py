@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrmdoc.record.series import RoleGuess
-from hrmdoc.roles.alone import bare_losses, only_losses, only_reward
+from hrmdoc.roles.alone import bare_losses, only_losses, only_reward, total_losses
 from hrmdoc.roles.company import games_lost, out_of_place
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
@@ -29,6 +29,7 @@ from hrmdoc.roles.names import (
     of_each,
     parted,
     stripped,
+    totals_of,
 )
 from hrmdoc.roles.sides import scores_of_evaluation
 from hrmdoc.text import patterns
@@ -120,6 +121,8 @@ class RoleMap:
         losses = only_losses(unstated, self._families, taken)
         if not losses and _LOSSES.isdisjoint({*taken, *unstated.values()}):
             losses = bare_losses(unstated, risen)
+        guessed = {guess.role for guess in losses.values()}
+        losses |= total_losses(unstated, risen, {*taken, *unstated.values(), *guessed})
         alone = {name: RoleGuess(None) for name in strange | games.intersection(known)}
         return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
 
@@ -211,19 +214,33 @@ def settle(run: Run, framework: str, *, by_reward: bool = False) -> None:
         counts[series.key.metric] = max(counts.get(series.key.metric, 0), len(series))
     counted = run.fact("run.counts")
     episodic = counted is not None and counted.value == "episodes"
-    sides = of_both_sides(counts)
-    risen = {one.key.metric for one in run.series.values() if one.key.metric in sides and _has_risen(one)}
+    risen = _risen(run, of_both_sides(counts), totals_of(counts))
     if run.role_of.settle(framework, counts, by_reward=by_reward, episodic=episodic, risen=risen):
         for series in run.series.values():
             series.role = run.role_of(series.key.metric)
         run.version += 1
 
 
-def _has_risen(series: Series) -> bool:
-    """Whether the last third of a series lies above its first."""
-    third = max(1, len(series) // 3)
-    values = series.values
-    return bool(np.median(values[-third:]) > _RISEN * np.median(values[:third]))
+def _risen(run: Run, sides: Collection[str], totals: Collection[str]) -> set[str]:
+    """Those of some metrics that came to more than they began at, or of totals, that did not come to less:
+    these may count anything."""
+    found = set()
+    for series in run.series.values():
+        name = series.key.metric
+        if name in sides or name in totals:
+            first, last = _course(series)
+            if last > _RISEN * first or (name in totals and not 0 < last < first):
+                found.add(name)
+    return found
+
+
+def _course(series: Series) -> tuple[float, float]:
+    """The levels of the first and of the last third of a series; of several runs in one file, of the
+    longest."""
+    begun = np.flatnonzero(np.diff(series.steps) < 0) + 1
+    values = max(np.split(series.values, begun), key=len)
+    third = max(1, len(values) // 3)
+    return float(np.median(values[:third])), float(np.median(values[-third:]))
 
 
 def _guess(role: str) -> RoleGuess:

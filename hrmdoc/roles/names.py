@@ -125,6 +125,17 @@ def of_both_sides(names: Iterable[str]) -> dict[str, str]:
     return found if len({*found.values()}) > 1 else {}
 
 
+def totals_of(names: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are no more than a total, of which the terms stand beside it, each with its part
+    of the data."""
+    found = {}
+    for name in names:
+        part, rest, _ = stripped(normalised(name).split("_"))
+        if rest in (["total"], ["tot"]):
+            found[name] = "eval" if part in ("eval", "test") else "train"
+    return found
+
+
 def stripped(words: list[str]) -> tuple[str, list[str], bool]:
     """The part of the data, the words that name the metric, and whether it is an average beside a finer
     curve."""

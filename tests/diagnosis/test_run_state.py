@@ -65,6 +65,13 @@ def test_an_exception_behind_which_no_point_stands_says_that_the_run_crashed() -
     assert state(trained([1.0] * 9, "train.loss", Event("eval", "log", line=20))) == "unknown"
 
 
+def test_a_run_that_an_interrupt_from_the_keyboard_ended_was_stopped() -> None:
+    by_hand = Event("exception", "log", line=20, detail="KeyboardInterrupt")
+    assert state(trained([1.0] * 9, "train.loss", by_hand)) == "stopped"
+    fatal = present("quiet", severity="critical", values={"role": "root"})
+    assert state(trained([1.0] * 9, "train.loss", by_hand), fatal) == "crashed"
+
+
 @pytest.mark.parametrize(("total", "expected"), [(9, "finished"), (10, "finished"), (11, "unknown")])
 def test_a_run_whose_last_point_is_the_last_planned_step_or_the_one_before_is_finished(
     total: int, expected: str

@@ -247,3 +247,39 @@ def test_that_the_kernel_of_an_interrupted_cell_went_away_is_no_crash(tmp_path: 
         json.dumps({"nbformat": 4, "cells": [code(printed(LOSSES), gone, source="model.fit(x)")]})
     )
     assert hrmdoc.analyze(path).verdict == "critical"
+
+
+@pytest.mark.parametrize(
+    ("cells", "state"),
+    [
+        ([code(printed(LOSSES), source="model.fit(x)")], "finished"),
+        ([code(printed(LOSSES), failed("KeyboardInterrupt", ""), source="model.fit(x)")], "stopped"),
+        # a loop that no call shows
+        ([code(printed("step 1 reward 2\n" * 3), failed("KeyboardInterrupt", ""), source="go()")], "stopped"),
+        ([code(printed(LOSSES), failed("RuntimeError"), source="model.fit(x)")], "crashed"),
+        # the last cell was never counted, though others were
+        (
+            [{**code(source="x = 1"), "execution_count": 3}, code(printed(LOSSES), source="model.fit(x)")],
+            "unknown",
+        ),
+        (
+            [
+                code(printed(LOSSES), source="model.fit(x)"),
+                {**code(printed("done\n"), source="x = 1"), "execution_count": 3},
+            ],
+            "finished",
+        ),
+    ],
+)
+def test_how_the_cell_that_trains_ended_is_how_the_run_stands(
+    tmp_path: Path, cells: list[Any], state: str
+) -> None:
+    path = tmp_path / "train.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
+    assert hrmdoc.analyze(path).state == state
+
+
+def test_what_a_traceback_quotes_is_no_end_of_a_training() -> None:
+    trace = ["RuntimeError", '     83     print("[INFO] Training completed.")', "RuntimeError: no device"]
+    error = {"output_type": "error", "ename": "RuntimeError", "evalue": "no device", "traceback": trace}
+    assert marks(code(printed(LOSSES), error, source="model.fit(x)")) == [("launch", 1)]

@@ -120,6 +120,7 @@ def test_names_are_compared_without_case_separators_and_units() -> None:
     [
         ({"Score": None, "eps": "rl.exploration"}, "Score"),
         ({"Score": None}, None),
+        ({"Avg Results": None, "eps": "rl.exploration"}, "Avg Results"),
         ({"Score": None, "eps": "rl.exploration", "r": "rl.reward"}, None),
         ({"Score": None, "Return": None, "eps": "rl.exploration"}, None),
         ({"Score": None, "Avg Return": None, "eps": "rl.exploration"}, "Avg Return"),

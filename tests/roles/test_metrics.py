@@ -375,3 +375,38 @@ def test_a_score_that_episodes_count_is_the_reward() -> None:
 )
 def test_of_what_each_one_is_meant_is_no_part_of_the_name(metric: str, role: str | None) -> None:
     assert ROLE(metric).role == role
+
+
+@pytest.mark.parametrize(
+    ("metrics", "risen", "found"),
+    [
+        ({"total", "PDE", "lr"}, set(), {"total": "train.loss"}),
+        ({"Tot", "val_total"}, set(), {"Tot": "train.loss", "val_total": "eval.loss"}),
+        ({"train_total", "test_MSE"}, set(), {"train_total": "train.loss"}),
+        ({"total", "PDE"}, {"total"}, {}),  # it may count anything
+        ({"total", "loss"}, set(), {}),
+        ({"total", "reward"}, set(), {}),
+        ({"total", "Tot"}, set(), {}),
+        ({"total_images"}, set(), {}),
+    ],
+)
+def test_a_total_that_falls_is_the_loss_that_a_run_has_no_other_name_for(
+    metrics: set[str], risen: set[str], found: dict[str, str]
+) -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", dict.fromkeys(metrics, 9), risen=risen)
+    guessed = {name: roles(name).role for name in metrics if "tot" in name.lower() and roles(name).guessed}
+    assert guessed == found
+
+
+@pytest.mark.parametrize(("falls", "known"), [(True, True), (False, False)])
+def test_whether_a_training_has_risen_is_seen_within_one_run(falls: bool, known: bool) -> None:
+    run = Run("log", role_of=RoleMap(BOOK))
+    course = 1 / np.arange(1, 10)
+    steps, values = np.tile(np.arange(1, 10), 2), np.concatenate([course, 5 * course])
+    for name in ("train", "val"):
+        given = values if falls else values[::-1]
+        run.add(Points(name, steps, given, np.full(18, np.nan), "log", np.arange(18)))
+    settle(run, "unknown")
+    roles = {series.role.role for series in run.series.values()}
+    assert roles == ({"train.loss", "eval.loss"} if known else {None})

@@ -60,6 +60,8 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
     )
 )
 """Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
+_CODE = patterns.lazy(r"\s{0,40}(?:-{1,8}> ?)?\d{0,6}\s{0,40}[A-Za-z_][\w.]{0,80}\([frbu]{0,2}[\"']")
+"""`83     print("[INFO] Training completed")` in a traceback says what the program would have printed."""
 _BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of|the|cross[- ]validation"
 _HEADING = patterns.lazy(
     rf"[\W_]{{0,80}}(?:(?:{_BEFORE})[\W_]{{1,4}}){{0,4}}"
@@ -103,6 +105,11 @@ class _Folds(State):
 def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
+    return None if _CODE.match(text) else _reported(text, line, cursor)
+
+
+def _reported(text: str, line: Line, cursor: Cursor) -> Reading | None:
+    """The event of which the beginning of a line speaks."""
     lower = text.lower()
     if (heading := _heading_of(text)) is not None:
         return _fold(heading["what"].lower(), heading["number"], line, cursor)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hrmdoc.readers.support.python_settings import BIGGEST
 from hrmdoc.readers.support.python_syntax import name_of
-from hrmdoc.record.records import CELL_ENDED, Event, Points, Record
+from hrmdoc.record.records import CELL_ENDED, CELL_STOPPED, Event, Points, Record
 from hrmdoc.text import patterns
 
 _FEWEST = 3
@@ -35,14 +35,15 @@ _COMMAND = patterns.lazy(r"^[ \t]{0,80}(?:!|%run\s).{0,2000}\btrain\w{0,40}\.(?:
 
 
 class Cell(NamedTuple):
-    """A cell that printed something: its code, its first and last line, the first of its error, and whether
-    that says no more than that somebody stopped it."""
+    """A cell that printed something: its code, its first and last line, the first of its error, whether that
+    says no more than that somebody stopped it, and whether no kernel counted it as one that ended."""
 
     source: str
     first: int
     last: int
     failed: int | None
     stopped: bool = False
+    running: bool = False
 
 
 def trainings(path: str, cells: Sequence[Cell], records: Sequence[Record]) -> Iterator[Event]:
@@ -59,9 +60,11 @@ def trainings(path: str, cells: Sequence[Cell], records: Sequence[Record]) -> It
                 yield Event("end", path, cell.last, detail=CELL_ENDED)
                 continue
         yield Event("launch", path, cell.first)
-        if cell.failed is None or cell.stopped:
+        if cell.stopped:
+            yield Event("end", path, cell.last, detail=CELL_STOPPED)
+        elif cell.failed is None and not (cell.running and cell is cells[-1]):
             yield Event("end", path, cell.last, detail=CELL_ENDED)
-        elif said and said < cell.failed:
+        elif said and cell.failed and said < cell.failed:
             yield Event("end", path, cell.failed - 1, detail=CELL_ENDED)
 
 

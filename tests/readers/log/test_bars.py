@@ -8,6 +8,7 @@ import pytest
 
 from hrmdoc.readers.log.grammar.bars import bars_of
 from hrmdoc.readers.log.state.bar_of_run import BarOfRun
+from tests.readers.log.metrics import points
 
 TRAIN = "\r{percent:3d}%|██        | {n}/20 [00:00<00:02,  8.77it/s]"
 
@@ -189,3 +190,10 @@ def test_bars_that_start_again_without_a_number_of_the_epoch_are_laps(read: Any)
     run = read(log + "\n")
     [loss] = [series for key, series in run.series.items() if key.metric == "loss"]
     assert loss.steps.tolist() == [1, 2, 3, 4]
+
+
+def test_a_total_before_a_bar_is_read_beside_its_terms(read: Any) -> None:
+    bars = "".join(
+        f"\r[Adam] Tot:{9 / n:.2e} PDE:1e-3/2e-4:   {n}%|  | {n}/100 [00:00<?, ?it/s]" for n in range(1, 9)
+    )
+    assert points(read(bars), "Tot")[:2] == [(1, 9.0), (2, 4.5)]

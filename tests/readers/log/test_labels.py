@@ -106,3 +106,24 @@ def test_two_splits_without_a_loss_beside_them_may_be_anything(read: Any) -> Non
 def test_one_record_that_only_a_trainer_prints_is_believed(read: Any, text: str, metric: str) -> None:
     assert metric in {series.key.metric for series in read(text).series.values()}
     assert not read(text.replace("loss", "cost").replace("grad_norm", "size").replace("eval_", "")).series
+
+
+def test_all_scores_of_a_line_belong_to_the_class_that_it_begins_with(read: Any) -> None:
+    run = read(
+        "".join(
+            f"Epoch {epoch}\n"
+            + "".join(f"Label: {one}\tPrec: 6{one}.{epoch}%  Recall: 7{one}.{epoch}%\n" for one in (0, 1))
+            for epoch in (1, 2, 3)
+        )
+    )
+    assert points(run, "Label 1 Recall") == [(1, 71.1), (2, 71.2), (3, 71.3)]
+    assert {key.metric for key in run.series} == {
+        f"Label {one} {name}" for one in (0, 1) for name in ("Prec", "Recall")
+    }
+
+
+def test_what_stands_behind_two_labels_belongs_to_neither(read: Any) -> None:
+    run = read(
+        "".join(f"epoch {e} task 1 loss 0.{e} task 2 loss 0.{e} total loss 0.{e}\n" for e in (1, 2, 3))
+    )
+    assert [step for step, _ in points(run, "total loss")] == [1, 2, 3]

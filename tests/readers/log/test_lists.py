@@ -69,3 +69,12 @@ def test_any_cut_of_a_column_gives_the_same(read: Any) -> None:
     for cut in range(len(log)):
         run = read(log, cuts=[cut])
         assert len(points(run, "validation loss")) == len(points(run, "losses")) == 4
+
+
+def test_a_history_over_many_lines_gives_no_single_values(read: Any) -> None:
+    run = read(
+        "".join(f"Epoch {e}/3: Loss = 0.{9 - e}, Accuracy = 0.{e}\n" for e in (1, 2, 3))
+        + "{'loss': [0.8,\n  0.7,\n  0.6],\n 'accuracy': [0.1,\n  0.2,\n  0.3]}\n"
+    )
+    assert {key.metric for key in run.series} == {"Loss", "Accuracy"}
+    assert ("run", "run.framework") not in run.facts

@@ -100,3 +100,27 @@ def test_a_log_says_that_it_counts_episodes(read: Any) -> None:
     assert games.facts["run", "run.counts"].value == "episodes"
     epochs = read("".join(f"Epoch {n}\tAverage Score: {n}.57\n" for n in range(1, 5)))
     assert ("run", "run.counts") not in epochs.facts
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Best model weights saved for fold 1 at epoch {0} with accuracy 0.97{0}",
+        "Saved the best model at epoch {0} with val accuracy 0.97{0}",
+        '    warnings.warn("API change", stacklevel={0})',
+        "saved                         checkpoint.py:1{0}",
+        "lib/optim.py:72: the step is done",
+        "worker {0} has the base seed=4{0}",
+    ],
+)
+def test_what_was_kept_and_lines_of_code_are_no_metrics(read: Any, line: str) -> None:
+    log = "".join(f"Epoch {e}: train_loss 0.{9 - e} val_acc 0.{e}\n{line.format(e)}\n" for e in (1, 2, 3, 4))
+    assert {key.metric for key in read(log).series} == {"train_loss", "val_acc"}
+
+
+def test_a_value_stands_before_its_rate_where_the_next_one_does(read: Any) -> None:
+    line = "INFO - 03/11/25 15:01:5{0} - 0:18:02 -    {0}00 -   5{0}.5 units/s -  10{0}.2 words/s - loss:  0.{0} - LR: 1e-04\n"
+    run = read("".join(line.format(e) for e in (1, 2, 3, 4)))
+    assert points(run, "units/s")[:2] == [(100, 51.5), (200, 52.5)]
+    assert points(run, "words/s")[:2] == [(100, 101.2), (200, 102.2)]
+    assert points(run, "loss")[-1] == (400, 0.4)

@@ -89,3 +89,17 @@ def test_a_subject_before_the_counter_is_what_the_sides_are_the_values_of(
 def test_a_counter_behind_a_point_is_one(read: Any) -> None:
     run = read("".join(f"---Epoch.{at} Train loss: 0.{9 - at}.\n" for at in range(5)))
     assert points(run, "Train loss") == [(at, pytest.approx((9 - at) / 10)) for at in range(5)]
+
+
+@pytest.mark.parametrize("heading", ["Test set", "Testing:", "TEST SET"])
+def test_a_heading_says_which_set_an_evaluation_below_it_is_of(read: Any, heading: str) -> None:
+    run = read(
+        "".join(
+            f"Batch[{at}] - loss: 0.{9 - at}  acc: 5{at}.0\nEvaluation - loss: 0.1{at}  acc: 6{at}.0\n"
+            f"{heading}\nEvaluation - loss: 0.2{at}  acc: 7{at}.0\n"
+            for at in range(1, 5)
+        )
+    )
+    assert [value for _, value in points(run, "val_loss")] == [0.11, 0.12, 0.13, 0.14]
+    assert points(run, "test_loss") == [(1, 0.21), (2, 0.22), (3, 0.23), (4, 0.24)]
+    assert [step for step, _ in points(run, "loss")] == [1, 2, 3, 4]

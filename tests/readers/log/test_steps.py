@@ -205,3 +205,25 @@ def test_the_last_values_of_a_run_stand_at_the_step_that_it_came_to(read: Any) -
     assert points(run, "train/loss") == [(120, 2.5)]
     log = "wandb: Run summary:\nwandb:  train/global_step 1.5\nwandb:  train/loss 2.5\n"
     assert points(read(log), "train/loss") == [(0, 2.5)]
+
+
+@pytest.mark.parametrize("epoch", ["Epoch", "Epoc"])
+def test_a_number_of_a_batch_counts_it(read: Any, epoch: str) -> None:
+    line = "[{0}: {1}, batch_no: {2}] loss: 0.{2}\n"
+    run = read("".join(line.format(epoch, e, batch) for e in (1, 2) for batch in (500, 1000)))
+    assert [step for step, _ in points(run, "loss")] == [500, 1000, 1500, 2000]
+    assert {key.metric for key in run.series} == {"loss"}
+
+
+def test_a_step_may_stand_between_a_loss_and_its_value(read: Any) -> None:
+    run = read(
+        "".join(f"Training loss for {e}:0.{9 - e}\nValidation loss for {e}:0.{e}\n" for e in (1, 2, 3))
+    )
+    assert points(run, "Training loss") == [(1, 0.8), (2, 0.7), (3, 0.6)]
+    assert points(run, "Validation loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_the_totals_of_the_counters_before_a_total_are_those_of_the_run(read: Any) -> None:
+    run = read("[epoch: 1/200, iter: 325/448] total: 1.4\n[epoch: 2/200, iter: 325/448] total: 1.3\n")
+    assert run.facts["run", "run.epochs"].value == 200
+    assert [value for _, value in points(run, "total")] == [1.4, 1.3]

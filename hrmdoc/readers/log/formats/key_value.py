@@ -11,14 +11,16 @@ from msgspec.structs import replace
 
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
+from hrmdoc.readers.log.grammar.headings import heading_in, may_head
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
+from hrmdoc.readers.log.grammar.tracker import planned_in
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 from hrmdoc.readers.log.state.candidates import ALIKE, Candidate, Candidates
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
@@ -28,6 +30,9 @@ from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 
 _ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
+_NO_LINE = patterns.lazy(r"\A\++ |['\"]: ?\[[-+.\w]{1,30},\s{0,4}\Z")
+"""What a shell says that it does (`set -x`), `++ return 0`; and `{'loss': [0.5,` of a history that is printed
+over many lines, whose first value alone is no step's."""
 _BLOCK = 200
 """Lines of an indented block at most."""
 _BLOCK_COST = 20
@@ -41,7 +46,6 @@ _SPLIT_LOGGERS = {
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
 _SUMMARY = ("* Acc@", "* Prec@", "* AP", "* mAP", "* mIoU", "* IoU")
 """How the ImageNet example and its many copies begin the line behind a validation."""
-_HEADING_ENDS = (":", "=", "-", "*", "...", "…")
 _ALIKE_IN_RUN = 2
 """The same once the run's position is known."""
 
@@ -92,8 +96,11 @@ class KeyValue(Format):
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """A position, or measures at one, or some that wait for their like."""
-        if line.text.startswith("+") and line.text.lstrip("+").startswith(" "):
-            return None  # what a shell says that it does (`set -x`): `++ return 0`
+        if _NO_LINE.search(line.text):
+            return None
+        if planned := planned_in(line.text):
+            self.log.facts.totals(planned, line.mark)
+            return Reading()
         text, lines = self._written(line, cursor), cursor.of(Below)
         split = _split_before(line, text)
         known = self.log.plans.read(text, split or lines.heading)
@@ -116,7 +123,7 @@ class KeyValue(Format):
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One of no measure, or of some that are no measures of a training and stand at no position."""
         text = line.text
-        if self._decimals.wanted or line.logger == "metric" or text.rstrip().endswith(_HEADING_ENDS):
+        if self._decimals.wanted or line.logger == "metric" or may_head(text):
             return False
         known = self.log.plans.read(text, _split_before(line, text) or cursor.of(Below).heading)
         if known is None:
@@ -184,11 +191,10 @@ class KeyValue(Format):
     def _head(lines: Below, text: str) -> None:
         """`Validation results:` says whose measures the lines below it are, until a line shows a position
         again."""
-        words = text.strip()
-        if len(words) > 48 or not words.endswith(_HEADING_ENDS) or len(split_numbers(text)) != 1:
+        heading, words = heading_in(text), text.strip()
+        if heading is None:
             return
-        split = split_of(words)
-        lines.heading = split if split in EVALUATIONS else ""
+        lines.heading = heading
         if words.endswith("Run summary:") or (lines.heading and words.startswith("*****")):
             lines.left = _BLOCK  # W&B's last values, and `***** eval metrics *****`: one to a line
 

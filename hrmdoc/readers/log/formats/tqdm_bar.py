@@ -15,7 +15,7 @@ from hrmdoc.readers.log.grammar.numbers import spans_of
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import number, position_of, totals_of
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, measures, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, split_of
 from hrmdoc.readers.log.lines.scan import BAR
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
@@ -106,7 +106,7 @@ class TqdmBar(Format):
             named = tuple(
                 (measure.name, measure.at, measure.scale)
                 for measure in plan.measures
-                if not described or measures(measure.name)
+                if not described or measures(measure.name) or is_total(measure.name)
             )
             parts.append(Part(plan, named, described))
             numbers.append(found)

@@ -15,6 +15,8 @@ from hrmdoc.readers.log.grammar.words import (
     counter_kind,
     is_junk,
     is_result,
+    is_time,
+    is_total,
     measures,
     plain,
     quality,
@@ -30,7 +32,9 @@ _UNITS = word_set(
 )
 _SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _THEN = ("is", ":", "=", "was", "", "->")
-_NUMBERED = word_set("top task class agent head layer group expert player client modality branch domain")
+_NUMBERED = word_set(
+    "top task class label agent head layer group expert player client modality branch domain"
+)
 _COUNTED = patterns.lazy(
     r"(?P<name>.{3,80}?)\s"
     r"(?:(?P<after>after)|(?:over|of|for|in)(?: the)?(?: (?:last|past|previous))?|last)\s\Z",
@@ -41,11 +45,12 @@ _NOUN = patterns.lazy(
     r"\s(?P<noun>(?:mini-?)?batches|iterations|iters|steps|updates|episodes|epochs)\s?[:=]\s?\Z",
     re.IGNORECASE,
 )
-_LABELLED = patterns.lazy(r":? ?[A-Za-z]|[_-][A-Za-z]")
+_LABELLED = patterns.lazy(r":?\s{0,4}[A-Za-z]|[_-][A-Za-z]")
 _TRAILING = patterns.lazy(
-    r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|tok/s|tokens/s|tok/sec|tokens/sec|samples/s|examples/s|it/s))"
-    r"\s?(?:\||,|\Z)"
+    r"%?\s?((?:bf16 |fp16 |fp32 )?(?:MFU|[a-z]{2,20}/s(?:ec)?))"
+    r"\s?(?:\||,|-(?=\s)|\Z)"
 )
+_BETWEEN = patterns.lazy(r"\s?[a-z]{2,20}/s(?:ec)?\s{1,4}[-|,]\s{1,8}\Z")
 _OF_FAKES = "(G(z))"
 """`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of fakes before a step and after it."""
 _CELL = patterns.lazy(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
@@ -84,7 +89,7 @@ class _Builder:
         return Plan(
             counters,
             found,
-            strong=any(map(measures, names)),
+            strong=any(map(measures, names)) or self._tells_place(names),
             bare=not found and manner.bare(self.gaps, counters),
             split=self.header,
             shape=(*(counter.kind for counter in counters), *names),
@@ -95,6 +100,13 @@ class _Builder:
             labels=tuple(measure.label for measure in found if measure.label is not None),
         )
 
+    def _tells_place(self, names: list[str]) -> bool:
+        """`Epoch: 01 | Epoch Time: 1m 24s` says where the lines below it belong; a total at a place is one of
+        the terms of a loss."""
+        counted = {counter.kind for counter in self.counters}
+        times = counted == {"epoch"} and bool(names) and all(map(is_time, names))
+        return times or (bool(counted) and any(map(is_total, names)))
+
     def _walk(self) -> None:
         count = len(self.gaps) - 1
         at = 0
@@ -103,6 +115,8 @@ class _Builder:
             if self._clock(at):
                 self._see_split(" ".join(_CELL.findall(self.gaps[at])))
                 at += 1
+            elif self._minutes(at):
+                at += 2
             else:
                 self._take(at, total)
                 at += 1 if total is None else 2
@@ -113,6 +127,19 @@ class _Builder:
         last = at + 2 >= len(self.gaps)
         return (after == ":" and not last) or (before == ":" and at > 0)
 
+    def _minutes(self, at: int) -> bool:
+        """Whether two numbers are one time, `Epoch Time: 1m 24s`; takes them in."""
+        if (
+            at + 2 >= len(self.gaps)
+            or self.gaps[at + 1].strip() != "m"
+            or unit_after(self.gaps[at + 2]) != "s"
+        ):
+            return False
+        name = name_of(self.gaps[at], first=at == 0)
+        if name and not is_junk(name):
+            self.measures.append(Measure(self._with_split(name), at, 60.0, seconds=at + 1))
+        return True
+
     def _take(self, at: int, total: int | None) -> None:
         """Takes one number in, and its total."""
         if self._counted(at):
@@ -122,6 +149,8 @@ class _Builder:
             return
         unit = unit_after(self.gaps[at + 1] if total is None else self.gaps[at + 2])
         name = name_of(self.gaps[at], first=at == 0)
+        if at and _BETWEEN.match(self.gaps[at]):
+            name = ""  # `58.9 equations/s - 1053.2 words/s`: that was the unit of the number before
         kind = self._kind(at, total, name)
         if kind is not None:
             self._see_split(self.gaps[at])
@@ -178,10 +207,19 @@ class _Builder:
             return
         self.names[at] = name
         label = None
-        if self.label is not None and at == self.label[1] + 1 and _LABELLED.match(self.gaps[at]):
+        if self.label is not None and self._belongs(at, name, *self.label):
             word, label = self.label
             name = f"{word} {ORDINAL} {name}"
         self.measures.append(Measure(self._with_split(name), at, scale, total, label))
+
+    def _belongs(self, at: int, name: str, word: str, label: int) -> bool:
+        """Whether a measure is of what a label before it says: the next one; and where `Class: 2` stands once
+        on a line, all that say how well the model does."""
+        if at == label + 1 and _LABELLED.match(self.gaps[at]):
+            return True
+        last = plain(word).rpartition(" ")[2]
+        once = "".join(self.gaps).lower().count(last) == 1
+        return once and last in _NUMBERED and last != "top" and quality(name)
 
     def _two_values(self, name: str, at: int, total: int, scale: float) -> bool:
         """`train loss/acc = 0.8/0.5`."""
@@ -270,6 +308,8 @@ class _Builder:
 
     def _see_split(self, text: str) -> None:
         found = split_of(text)
+        if found == "val" and self.logger in ("test", "dev") and "eval" in text.lower():
+            return  # `Evaluation - loss: 0.5` below `Test set`
         if found is not None:
             self.split = found
             if not self.measures:

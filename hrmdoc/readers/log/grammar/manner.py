@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hrmdoc.readers.log.grammar.naming import FIRST_WORDS, UNIT
 from hrmdoc.readers.log.grammar.plan import Counter, Measure
 from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
@@ -11,9 +13,14 @@ _CALL = patterns.lazy(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
 _OPTION = patterns.lazy(r" --(?=\w)")
 _FRAMED = patterns.lazy(r"\[|=|#|--")
 _BEGINS = frozenset({"start", "starts", "started", "begin", "begins", "started training"})
+_KEPT = patterns.lazy(r"\W{0,8}(?:new )?(?:best|sav(?:ed|ing))\b", re.IGNORECASE)
+_KEPT_BEST = patterns.lazy(
+    r"\bbest\b.*\bsav(?:ed|ing)\b|\bsav(?:ed|ing)\b.*\bbest\b", re.IGNORECASE | re.DOTALL
+)
 _LETTERS = patterns.lazy(r"[^\W\d_]")
 _AFTER_NUMBERED = patterns.lazy(r"\]\t|\] [A-Za-z][\w/.-]{0,60}=\Z")
 _DARKNET = ((" avg, ", " rate, "), (" avg loss, ", " rate, "))
+_FEW_WORDS = 3
 _LONGEST_BEGINNING = 64
 _LONGEST = 1200
 """Characters of a line that are no numbers."""
@@ -25,17 +32,31 @@ Found = tuple[list[Counter], list[Measure]]
 
 def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
     """Counters and measures where the line begins with a step that bears no name: `250 val 3.28`,
-    `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, timm's."""
+    `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, `0:18:02 - 10 - 58.9 words/s`, timm's; or
+    where it stands between a name and its value: `Training loss for 10: 0.5`."""
     if _is_pair(gaps, counters, found):
         name = found[0].name
         name = f"{name}_loss" if split_of(name) and not measures(name) else name
         return [Counter("global", 0, None)], [Measure(name, 1)]
     if gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not counters:
         return [Counter("global", 0, None)], found
+    if not counters and (later := _led_later(gaps, found)):
+        return later
     if gaps[1:2] == (": ",) and gaps[3:5] in _DARKNET:
         names = enumerate(("loss", "avg_loss", "lr", "step_time"), 1)
         return [Counter("global", 0, None)], [Measure(name, at) for at, name in names]
     return _led_by_two(gaps, counters, found) if len(gaps) >= 4 else (counters, found)
+
+
+def _led_later(gaps: Gaps, found: list[Measure]) -> Found | None:
+    """The same where the step stands behind a clock, or between a name and its value."""
+    if gaps[:3] == ("", ":", ":") and [gap.strip() for gap in gaps[3:5]] == ["-", "-"]:
+        return [Counter("global", 3, None)], found
+    if len(gaps) != 3 or gaps[1].strip() != ":" or found:
+        return None
+    name, _, last = gaps[0].strip().rpartition(" ")
+    named = last == "for" and measures(name) and len(name.split()) <= _FEW_WORDS
+    return ([Counter("global", 0, None)], [Measure(name, 1)]) if named else None
 
 
 def _led_by_two(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
@@ -90,7 +111,10 @@ def whole(gaps: Gaps, names: dict[int, str]) -> bool:
 
 
 def leading(gaps: Gaps) -> bool:
-    """Whether the line begins like one of metrics: it is neither prose nor a command."""
+    """Whether the line begins like one of metrics: it is neither prose nor a command, nor a word of what was
+    saved."""
+    if _KEPT.match(gaps[0]) and _KEPT_BEST.search("".join(gaps)):
+        return False  # what was kept says again what an evaluation gave
     if sum(len(_OPTION.findall(gap)) for gap in gaps) > 1 or _CALL.match(gaps[0]):
         return False
     short = len(gaps[0]) <= _LONGEST_BEGINNING and sum(map(len, gaps)) <= _LONGEST

@@ -23,7 +23,7 @@ class Measure(Struct, frozen=True):
     """A named value: its position, what it is multiplied by, and the position of its denominator.
 
     `label` is the position of a number that belongs to the name, which holds `ORDINAL` in its place: `top 1
-    acc: 0.4`.
+    acc: 0.4`. `seconds` is the position of what is added to the minutes: `Time: 1m 24s`.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Measure(Struct, frozen=True):
     scale: float = 1.0
     over: int | None = None
     label: int | None = None
+    seconds: int | None = None
 
 
 class Plan(Struct, frozen=True):

@@ -65,4 +65,6 @@ def _whole(text: str) -> int | None:
 
 def _scaled(numbers: list[str], measure: Measure) -> float:
     value = number(numbers[measure.at]) * measure.scale
+    if measure.seconds is not None:
+        return value + number(numbers[measure.seconds])
     return value if measure.over is None else value / (number(numbers[measure.over]) or 1.0)

@@ -18,8 +18,11 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 _COUNTERS: dict[str, CounterKind] = {
-    **dict.fromkeys(("epoch", "ep", "round"), "epoch"),
-    **dict.fromkeys(("batch", "minibatch", "mini batch", "batch idx", "i"), "batch"),
+    **dict.fromkeys(("epoch", "epoc", "ep", "round"), "epoch"),
+    **dict.fromkeys(
+        ("batch", "minibatch", "mini batch", "batch idx", "batch no", "batch num", "batch number", "i"),
+        "batch",
+    ),
     **dict.fromkeys(
         ("step", "steps", "iter", "iters", "it", "itr", "itn", "iteration", "iterations"), "step"
     ),
@@ -60,13 +63,16 @@ _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
 )
+_TIMES = word_set("time elapsed duration took")
 _RESULTS = _QUALITIES | word_set("reward rewards return returns")
 _EXTREMES = word_set("best lowest highest min max minimum maximum target final")
-_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom") | {
+_JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom stacklevel") | {
     "local rank",
     "v num",
 }
 
+_SOURCES = (".py", ".cc", ".cpp", ".cu")
+"""Behind the name of a file stands a line of it, as rich's handler writes at the right edge."""
 EVALUATIONS = ("val", "test", "dev")
 """Splits that are not trained on."""
 _SPLITS = ("val", "test", "train", "dev")
@@ -115,6 +121,16 @@ def measures(name: str) -> bool:
     )
 
 
+def is_time(name: str) -> bool:
+    """Whether a name says how long something took: `Epoch Time`, `elapsed`."""
+    return plain(name).rpartition(" ")[2] in _TIMES
+
+
+def is_total(name: str) -> bool:
+    """Whether a name says no more than that a value is a sum, as that of the terms of a loss beside it is."""
+    return plain(name) in ("total", "tot")
+
+
 def quality(name: str) -> bool:
     """Whether a name says how well the model does, which is measured on a split, as a loss or an accuracy
     is."""
@@ -138,7 +154,8 @@ def _of_a_field(words: list[str]) -> bool:
 
 def is_junk(name: str) -> bool:
     """Names that number places, not measures."""
-    return plain(name) in _JUNK
+    words = plain(name)
+    return words in _JUNK or words.endswith(" seed") or name.endswith(_SOURCES)
 
 
 def split_of(text: str) -> str | None:

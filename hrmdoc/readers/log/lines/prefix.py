@@ -23,6 +23,10 @@ _HALF_DAY = patterns.lazy(r"\d\d/\d\d \d\d:\d\d:\d\d [AP]M(?=\s)")
 """`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines. Lines that differ in digits alone
 are timed by those, which do not tell the half of the day, so it gives no time."""
 _SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
+_YEAR_OF_TWO = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?=[\s,\]])")
+"""`03/11/25 15:01:50`, the date of rich's handler and of XLM's loggers: the month stands first."""
+_MINUTE = patterns.lazy(r"\d{4}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d(?=[\s,\]])")
+"""Without seconds it gives no time."""
 _CLOCK = patterns.lazy(rf"{CLOCK}{FRACTION}(?=\s|\])")
 _GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = patterns.lazy(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
@@ -174,6 +178,10 @@ class Peeler:
         """Whether the words in brackets are a date or a time of day."""
         if (found := _DATE.match(inside)) and found.end() == len(inside):
             message.see_iso(found, at)
+        elif (found := _YEAR_OF_TWO.match(inside + " ")) and found.end() == len(inside):
+            self._see_two(message, found, at)
+        elif (found := _MINUTE.match(inside + " ")) and found.end() == len(inside):
+            pass
         elif found := _D2.match(inside):
             message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
         else:
@@ -191,7 +199,9 @@ class Peeler:
         elif found := _SPARK_DATE.match(start):
             year, *rest_of_date = map(int, found.groups())
             message.see_time(found, at, unix(2000 + year, *rest_of_date), 6)
-        elif found := _HALF_DAY.match(start):
+        elif found := _YEAR_OF_TWO.match(start):
+            self._see_two(message, found, at)
+        elif found := _HALF_DAY.match(start) or _MINUTE.match(start):
             pass
         elif found := _SHORT_DATE.match(start):
             message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
@@ -207,6 +217,12 @@ class Peeler:
         message.rest = rest if collected is None else rest[collected.end() :]
         self._after_stamp(message)
         return True
+
+    @staticmethod
+    def _see_two(message: Message, found: re.Match[str], at: int) -> None:
+        """A date whose year has two digits."""
+        month, day, year, *clock = map(int, found.groups())
+        message.see_time(found, at, unix(2000 + year, month, day, *clock), 6)
 
     def _after_stamp(self, message: Message) -> None:
         """The logger's and the level's names after a time stamp, in any of the usual orders."""

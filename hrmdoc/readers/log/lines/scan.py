@@ -39,6 +39,8 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "'s l",
         "'s r",
         "test ",
+        "testing:",
+        "dev set",
         "core metric",
         "sequence length",
         "kl ",

@@ -51,6 +51,8 @@ def _values(plan: Plan, numbers: Numbers, first: int = 0) -> list[tuple[str, Flo
         if measure.over is not None:
             over = numbers.floats(first + measure.over)
             values = values / np.where(over == 0, 1.0, over)
+        if measure.seconds is not None:
+            values = values + numbers.floats(first + measure.seconds)
         found.append((measure.name, values))
     return found
 

@@ -72,7 +72,7 @@ class Facts:
         if not self._words:
             return
         lower = text.lower()
-        found = [one for one in self._words if one[0] in lower]
+        found = [one for one in self._words if one[0] in lower and f"{one[0]}[" not in lower]  # no history
         if found:
             _, name, certain = max(found, key=lambda one: one[2])
             self._words = tuple(one for one in self._words if one[2] > certain)

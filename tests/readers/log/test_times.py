@@ -1,0 +1,43 @@
+"""How long something took, beside where the run is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.readers.log.metrics import axis, points
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [("Epoch Time: 1m 24s", 84.0), ("Time: 5.2s", 5.2), ("Elapsed: 2m 4s", 124.0)],
+)
+def test_losses_below_an_epoch_and_its_time_are_of_that_epoch(read: Any, time: str, seconds: float) -> None:
+    run = read(
+        "".join(
+            f"Epoch: {epoch:02d} | {time}\n\tTrain Loss: {3 / epoch:.3f} | Train PPL: {9 / epoch:6.3f}\n"
+            f"\t Val. Loss: {4 / epoch:.3f}\n"
+            for epoch in (1, 2, 3, 4)
+        )
+    )
+    assert points(run, "Train Loss") == [(1, 3.0), (2, 1.5), (3, 1.0), (4, 0.75)]
+    assert [step for step, _ in points(run, "val_Loss")] == [1, 2, 3, 4]
+    assert axis(run, "val_Loss") == "epoch"
+    assert points(run, time.partition(":")[0])[0] == (1, seconds)
+
+
+def test_the_time_that_is_left_is_no_measure(read: Any) -> None:
+    run = read("".join(f"Epoch {epoch} | loss 0.{9 - epoch} | ETA: 1m 24s\n" for epoch in (1, 2, 3)))
+    assert {key.metric for key in run.series} == {"loss"}
+
+
+@pytest.mark.parametrize(
+    "line", ["[1200/1200 03:56, Epoch 3/3]", "[ 801/1200 1:02:53 < 04:54, 2.88 it/s, Epoch 2.01/3]"]
+)
+def test_the_progress_of_a_notebook_counts_the_steps_of_the_whole_run(read: Any, line: str) -> None:
+    run = read(f"{line}\nEpoch\tTraining Loss\tValidation Loss\n1\t0.5\t0.6\n2\t0.4\t0.55\n3\t0.3\t0.5\n")
+    assert run.facts["run", "run.total_steps"].value == 1200
+    assert run.facts["run", "run.epochs"].value == 3
+    assert ("run", "run.steps_per_epoch") not in run.facts
+    assert points(run, "Training Loss") == [(1, 0.5), (2, 0.4), (3, 0.3)]
