@@ -171,10 +171,16 @@ class KeyValue(Format):
     def close(self, cursor: Cursor) -> Reading | None:
         """Lines of an epoch that came once; not what an earlier run alone printed, behind the curve of the
         last."""
-        reading, passed = Reading(), cursor.log.sink.passed
-        for values, step, axis, mark in cursor.of(EpochLines).close(cursor.flow.step):
-            reading.add([pair for pair in values if not passed(pair[0], mark)], step, axis, mark)
+        reading, flow = Reading(), cursor.flow
+        self._release(cursor, flow.step if flow.first is None else flow.first, reading)
         return reading
+
+    @staticmethod
+    def _release(cursor: Cursor, step: int | None, reading: Reading) -> None:
+        """Gives lines of an epoch that wait for their like: what came before the first step stands there."""
+        passed = cursor.log.sink.passed
+        for values, at, axis, mark in cursor.of(EpochLines).close(step):
+            reading.add([pair for pair in values if not passed(pair[0], mark)], at, axis, mark)
 
     def finish(self) -> Reading | None:
         """Measures that came twice and stood alone on their lines are believed once no third one can come.
@@ -276,12 +282,19 @@ class KeyValue(Format):
             return False
         now = flow.step, flow.epoch
         known = self.log.sink.metrics() if held else set()
+        before = [earlier for earlier in held if earlier.position.silent]
+        if len(before) == 1 and flow.step is None and flow.epoch is not None:
+            cursor.of(EpochLines).heads(plan.shape)
         for earlier in held:
-            if not known.isdisjoint(name for name, _ in earlier.values):
-                continue  # other lines show the same measures, too, and their steps went on
-            before = earlier.position.silent and flow.first is not None
-            then = Position(step=flow.first, restarts=False) if before else earlier.position
-            self._place(cursor, plan, then, earlier.values, earlier.mark, reading)
+            # other lines show some of the same measures, too, and their steps went on
+            fresh = [pair for pair in earlier.values if pair[0] not in known]
+            then = earlier.position
+            if then.silent and flow.first is not None:
+                then = Position(step=flow.first, restarts=False)
+            elif then.silent:
+                then = Position(epoch=flow.lowest)
+            if fresh:
+                self._place(cursor, plan, then, fresh, earlier.mark, reading)
         flow.step, flow.epoch = now
         return True
 
@@ -304,6 +317,8 @@ class KeyValue(Format):
                 reading.add(*found)
             return
         step, axis = flow.place(position)
+        if by_epoch.waits:
+            self._release(cursor, flow.first, reading)
         reading.add(values, step, axis, mark)
 
 

@@ -262,18 +262,23 @@ class _Builder:
         )
 
     def _unnamed_counter(self, at: int, total: int | None) -> CounterKind | None:
-        """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`."""
+        """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`;
+        of two in brackets, `[9/100][200/803]`, the first one counts epochs."""
         gap = "".join(self.gaps[at].split()).strip(":")
         if total is None or any(counter.kind != "epoch" for counter in self.counters):
             return None
         if self.counters and gap in ("][", "[", "", "|", "](", "(", ","):
             return "batch"
         if at == 0 and gap in ("", "["):
-            return "batch"
+            return "epoch" if self._another_total() else "batch"
         if at == 0 and self.gaps[0].rstrip().endswith("[") and split_of(self.gaps[0]):
             self._see_split(self.gaps[0])
             return "batch"
         return None
+
+    def _another_total(self) -> bool:
+        """Whether a second counter with its total stands right behind a leading one."""
+        return len(self.gaps) > 4 and "".join(self.gaps[2].split()) in ("][", "],[") and self.gaps[3] == "/"
 
     def _unnamed_value(self, at: int, total: int | None) -> None:
         """`Loss at step 480: 2.31` gives the name before the step, and `172000 tok/s` is named by what

@@ -132,9 +132,9 @@ def _boxed(text: str) -> str:
 
 
 def _darts(text: str) -> str:
-    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the step, the loss, both
+    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the batch, the loss, both
     accuracies."""
-    return _DARTS.sub(r"\1 step \2: loss=\3 top1=\4 top5=\5", text)
+    return _DARTS.sub(r"\1 batch \2: loss=\3 top1=\4 top5=\5", text)
 
 
 def _named(text: str) -> str:

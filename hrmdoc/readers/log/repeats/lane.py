@@ -131,13 +131,15 @@ def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
     """Whether the place of every line can be told: it has a step, or one that a line before it showed, or
     lines of its epoch count the steps, or stand for it."""
     stepless = [rows for rows in every if rows.placed.step is None]
+    lines = cursor.of(EpochLines)
+    if lines.waits and (cursor.flow.step is not None or len(stepless) < len(every)):
+        return False  # what waits for its like stands at the first step
     if not stepless:
         return True
     if len(others):
         return False
     if not any(map(_of_epoch, stepless)) and cursor.flow.epoch is None and _steps_first(every, stepless):
         return True
-    lines = cursor.of(EpochLines)
     return cursor.flow.step is not None or all(lines.often(_shape(rows)) for rows in stepless)
 
 

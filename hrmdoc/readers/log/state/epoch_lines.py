@@ -53,8 +53,21 @@ class EpochLines(State):
             return [(first[0], 0, "step", first[3]), (values, 1, "step", mark)]
         return [first, here]
 
+    @property
+    def waits(self) -> bool:
+        """Whether a line waits for its like."""
+        return any(self.first.values())
+
+    def heads(self, shape: Shape) -> None:
+        """A line of a shape came before any epoch was named: such lines stand between epochs, and count
+        nothing."""
+        self.first[shape] = None
+
     def close(self, step: int | None) -> Iterator[Placed]:
-        """Lines that came once; at the step that the log has come to, where it counts any."""
-        for values, epoch, axis, mark in filter(None, self.first.values()):
+        """Lines that came once and wait; at a step, where the log counts any."""
+        for shape, waiting in list(self.first.items()):
+            if waiting is None:
+                continue
+            self.first[shape] = None
+            values, epoch, axis, mark = waiting
             yield (values, epoch, axis, mark) if step is None else (values, step, "step", mark)
-        self.first.clear()
