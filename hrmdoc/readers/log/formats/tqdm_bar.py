@@ -15,10 +15,18 @@ from hrmdoc.readers.log.grammar.numbers import spans_of
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import number, position_of, totals_of
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, plain, split_of
 from hrmdoc.readers.log.lines.scan import BAR
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
+from hrmdoc.text import patterns
+
+_PREPARES = patterns.lazy(
+    r"(?:Map|Filter)\b(?! ?[@\d:=.])|.{0,200}\(num_proc=\d"
+    r"|(?i:tokeni[sz]ing|pre-?processing|downloading|loading|fetching|extracting|flattening|packing"
+    r"|running tokenizer|saving the dataset|generating \w+ split)\b"
+)
+"""How bars begin that prepare data: those of Hugging Face's `datasets`, and what programs call theirs."""
 
 
 class Redraws(State):
@@ -111,7 +119,8 @@ class TqdmBar(Format):
             parts.append(Part(plan, named, described))
             numbers.append(found)
         main = not bar.desc and bar.counts_steps
-        return Drawn(main, evaluating or bar.counts_bytes, tuple(parts)), numbers
+        ignored = evaluating or bar.counts_bytes or _PREPARES.match(bar.desc) is not None or _searches(parts)
+        return Drawn(main, ignored, tuple(parts)), numbers
 
     def _again(self, bar: Bar, drawn: Drawn, numbers: list[list[str]]) -> Again | None:
         """The same for a redraw of other numbers, where each text beside the bar shows its numbers as they
@@ -225,6 +234,14 @@ class TqdmBar(Format):
             values.append((name, value))
         if values:
             reading.add(values, newest.step, newest.axis, newest.mark, precision=0)
+
+
+def _searches(parts: list[Part]) -> bool:
+    """Whether a bar counts the trials of a search: all that it shows is the best so far, as hyperopt and
+    Optuna do, and no place in a run."""
+    names = [plain(name) for part in parts for name, _, _ in part.named]
+    counted = any(part.plan.counters for part in parts)
+    return bool(names) and not counted and all(name.startswith("best ") for name in names)
 
 
 @lru_cache(maxsize=1024)
