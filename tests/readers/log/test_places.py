@@ -79,3 +79,31 @@ def test_a_first_evaluation_that_shares_a_name_with_the_training_is_kept(read: A
     run = read(log)
     assert points(run, "test acc") == [(30, 430.4), (60, 460.4), (90, 490.4)]
     assert len(points(run, "spent")) == 9 + 2
+
+
+def test_a_date_in_words_is_no_measure_and_moves_nothing(read: Any) -> None:
+    log = "".join(
+        f"Epoch {n} started at Thu Aug 15 15:16:4{n} 2024\nepoch {n} step 30/30: loss 0.{n}\n" for n in (1, 2, 3, 4)
+    )
+    run = read(log)
+    assert {key.metric for key in run.series} == {"loss"}
+    assert [at for at, _ in points(run, "loss")] == [30, 60, 90, 120]
+
+
+def test_a_date_in_digits_counts_no_batches(read: Any) -> None:
+    run = read("".join(f"INFO - 03/11/25 15:01:5{n} - epoch {n} loss: 0.{n}\n" for n in (1, 2, 3)))
+    assert points(run, "loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    assert not run.facts
+
+
+def test_a_counter_in_the_plural_counts_where_a_loss_stands_behind_it(read: Any) -> None:
+    run = read("".join(f"Episodes: {n} Generator Loss: 0.{n} Time: 0.5\n" for n in (3, 6, 9)))
+    assert points(run, "Generator Loss") == [(3, 0.3), (6, 0.6), (9, 0.9)]
+    run = read("Epochs: 30, lr: 0.01\n" + "".join(f"Epoch: {n} Loss: 0.{n}\n" for n in (1, 2, 3)))
+    assert points(run, "Loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_the_score_that_solves_an_environment_is_the_last_one(read: Any) -> None:
+    log = "".join(f"Episode {n}\tAverage Score: 0.{n}\n" for n in (100, 200, 300))
+    run = read(f"{log}\nEnvironment solved in 267 episodes!\tAverage Score: 0.51\n")
+    assert points(run, "Average Score")[-1] == (300, 0.51)
