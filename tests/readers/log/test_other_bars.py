@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.readers.log.metrics import points
 
 
@@ -33,3 +35,26 @@ def test_a_bar_of_trials_counts_no_steps_of_an_epoch(read: Any) -> None:
     assert [at for at, _ in points(run, "loss")] == [1, 2, 3] * 3
     assert {key.metric for key in run.series} == {"loss"}
     assert ("run", "run.steps_per_epoch") not in run.facts
+
+
+@pytest.mark.parametrize("drawn", ["- 2s -", "[==============================] - 2s 9ms/step -", "━━━━━━━━ 2s 9ms/step -"])
+@pytest.mark.parametrize("batches", [79, 500])
+def test_the_bar_of_an_evaluation_behind_an_epoch_is_none_of_the_training(
+    drawn: str, batches: int, read: Any
+) -> None:
+    def bars(n: int) -> str:
+        begun = f"\r 90/188 {drawn} loss: 0.7{n}\r188/188 {drawn} loss: 0.{n}"
+        return f"Epoch {n}/3\n{begun}\r188/188 {drawn} loss: 0.{n} - val_loss: 0.4{n}\n"
+
+    evaluated = f"  9/{batches} {drawn} loss: 0.91\r{batches}/{batches} {drawn} loss: 0.82\n"
+    run = read("".join(map(bars, (1, 2, 3))) + evaluated)
+    assert points(run, "loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    assert points(run, "val_loss") == [(1, 0.41), (2, 0.42), (3, 0.43)]
+    assert points(run, "test_loss") == [(3, 0.82)]
+
+
+def test_bars_that_do_not_know_their_end_are_of_the_training(read: Any) -> None:
+    first = "Epoch 1/2\n" + "".join(f"\r{n}/Unknown - 1s 9ms/step - loss: 0.{9 - n}" for n in range(1, 6))
+    run = read(first + "\r6/6 - 1s 9ms/step - loss: 0.3\nEpoch 2/2\n6/6 - 1s 9ms/step - loss: 0.2\n")
+    assert points(run, "loss") == [(1, 0.3), (2, 0.2)]
+    assert {key.metric for key in run.series} == {"loss"}
