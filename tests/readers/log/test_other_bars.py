@@ -37,7 +37,9 @@ def test_a_bar_of_trials_counts_no_steps_of_an_epoch(read: Any) -> None:
     assert ("run", "run.steps_per_epoch") not in run.facts
 
 
-@pytest.mark.parametrize("drawn", ["- 2s -", "[==============================] - 2s 9ms/step -", "━━━━━━━━ 2s 9ms/step -"])
+@pytest.mark.parametrize(
+    "drawn", ["- 2s -", "[==============================] - 2s 9ms/step -", "━━━━━━━━ 2s 9ms/step -"]
+)
 @pytest.mark.parametrize("batches", [79, 500])
 def test_the_bar_of_an_evaluation_behind_an_epoch_is_none_of_the_training(
     drawn: str, batches: int, read: Any

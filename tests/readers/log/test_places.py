@@ -15,7 +15,9 @@ def test_two_numbers_in_brackets_before_a_loss_are_epoch_and_batch(read: Any) ->
 
 
 def test_of_two_counters_with_totals_the_leading_one_counts_epochs(read: Any) -> None:
-    run = read("".join(f"[{n}/25][{at}/50]\tLoss_D: 0.{n} Loss_G: 2.{at}\n" for n in (0, 1) for at in (0, 20)))
+    run = read(
+        "".join(f"[{n}/25][{at}/50]\tLoss_D: 0.{n} Loss_G: 2.{at}\n" for n in (0, 1) for at in (0, 20))
+    )
     assert [at for at, _ in points(run, "Loss_D")] == [0, 20, 50, 70]
     assert run.facts["run", "run.epochs"].value == 25
     assert run.facts["run", "run.steps_per_epoch"].value == 50
@@ -28,7 +30,9 @@ def test_a_bracket_may_open_before_the_epoch(read: Any) -> None:
 
 
 def test_a_number_in_a_bracket_that_counts_nothing_is_no_measure(read: Any) -> None:
-    assert read("(loader:647) loss: 0.5\n" * 3).series.keys() == read("(loader) loss: 0.5\n" * 3).series.keys()
+    assert (
+        read("(loader:647) loss: 0.5\n" * 3).series.keys() == read("(loader) loss: 0.5\n" * 3).series.keys()
+    )
 
 
 def test_the_batches_of_darts_belong_to_the_epoch_that_stood_above(read: Any) -> None:
@@ -83,7 +87,8 @@ def test_a_first_evaluation_that_shares_a_name_with_the_training_is_kept(read: A
 
 def test_a_date_in_words_is_no_measure_and_moves_nothing(read: Any) -> None:
     log = "".join(
-        f"Epoch {n} started at Thu Aug 15 15:16:4{n} 2024\nepoch {n} step 30/30: loss 0.{n}\n" for n in (1, 2, 3, 4)
+        f"Epoch {n} started at Thu Aug 15 15:16:4{n} 2024\nepoch {n} step 30/30: loss 0.{n}\n"
+        for n in (1, 2, 3, 4)
     )
     run = read(log)
     assert {key.metric for key in run.series} == {"loss"}
@@ -107,3 +112,31 @@ def test_the_score_that_solves_an_environment_is_the_last_one(read: Any) -> None
     log = "".join(f"Episode {n}\tAverage Score: 0.{n}\n" for n in (100, 200, 300))
     run = read(f"{log}\nEnvironment solved in 267 episodes!\tAverage Score: 0.51\n")
     assert points(run, "Average Score")[-1] == (300, 0.51)
+
+
+@pytest.mark.parametrize("epochs", [3, 60])
+def test_the_mean_of_an_epoch_is_a_curve_beside_that_of_its_batches(epochs: int, read: Any) -> None:
+    log = "".join(
+        "".join(f"epoch  {n}  step  {at:5}/   40  loss=2.{n}\n" for at in (10, 20, 30))
+        + f"Epoch  {n}  loss=1.{n}\n"
+        for n in range(epochs)
+    )
+    run = read(log)
+    assert [at for at, _ in points(run, "loss")] == [
+        40 * n + at for n in range(epochs) for at in (10, 20, 30)
+    ]
+    assert points(run, "loss_epoch") == [(40 * n + 30, float(f"1.{n}")) for n in range(epochs)]
+    cut = read(log, cuts=range(7, len(log), 61))
+    assert points(cut, "loss_epoch") == points(run, "loss_epoch")
+
+
+def test_so_is_it_beside_a_bar_that_shows_the_loss(read: Any) -> None:
+    bar = "\repoch [{0}]: {1}%|##| {1}/100 [00:01<00:01,  3.1it/s, loss={0}.{1}]"
+    log = "".join(
+        "".join(bar.format(n, at) for at in (50, 100)) + f"\nepoch {n} - loss: 9.{n} - acc: 0.{n}\n"
+        for n in (1, 2, 3)
+    )
+    run = read(log)
+    assert [value for _, value in points(run, "loss_epoch")] == [9.1, 9.2, 9.3]
+    assert [value for _, value in points(run, "loss")] == [1.5, 1.1, 2.5, 2.1, 3.5, 3.1]
+    assert points(run, "acc") == [(100, 0.1), (200, 0.2), (300, 0.3)]

@@ -25,7 +25,9 @@ def test_a_side_behind_a_counter_is_of_the_whole_line(read: Any) -> None:
 
 
 def test_an_entropy_behind_a_validation_loss_is_of_the_validation(read: Any) -> None:
-    line = "---Epoch.{0} {1} Negative Log-Loss per event: 0.{0}; Cross-Entropy per event: 0.5{0}; time: 3.{0}\n"
+    line = (
+        "---Epoch.{0} {1} Negative Log-Loss per event: 0.{0}; Cross-Entropy per event: 0.5{0}; time: 3.{0}\n"
+    )
     run = read("".join(line.format(n, side) for n in (1, 2, 3) for side in ("Train", "Val")))
     assert len(points(run, "Cross-Entropy per event")) == len(points(run, "val_Cross-Entropy per event")) == 3
 
@@ -33,4 +35,10 @@ def test_an_entropy_behind_a_validation_loss_is_of_the_validation(read: Any) -> 
 def test_scores_behind_the_test_s_are_the_test_s_where_the_training_s_stand_before(read: Any) -> None:
     line = "Epoch {0} | Loss: 0.{0} | Train F1: 0.5 | Test F1: 0.4 | PR-AUC: 0.3{0} | ROC-AUC: 0.8{0}\n"
     run = read("".join(map(line.format, (1, 2, 3))))
-    assert {key.metric for key in run.series} == {"Loss", "Train F1", "Test F1", "test_PR-AUC", "test_ROC-AUC"}
+    assert {key.metric for key in run.series} == {
+        "Loss",
+        "Train F1",
+        "Test F1",
+        "test_PR-AUC",
+        "test_ROC-AUC",
+    }

@@ -319,6 +319,10 @@ class KeyValue(Format):
         step, axis = flow.place(position)
         if by_epoch.waits:
             self._release(cursor, flow.first, reading)
+        if position.step is not None:
+            by_epoch.step(values)
+        elif position.epoch is not None:
+            values = by_epoch.of_epoch(values)
         reading.add(values, step, axis, mark)
 
 

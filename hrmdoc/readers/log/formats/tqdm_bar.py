@@ -18,6 +18,7 @@ from hrmdoc.readers.log.grammar.values import number, position_of, totals_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, plain, split_of
 from hrmdoc.readers.log.lines.scan import BAR
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.epoch_lines import EpochLines
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
 
@@ -209,6 +210,7 @@ class TqdmBar(Format):
             redraws.totals = (position.epochs, total)
             self.log.facts.totals(totals_of(position), mark)
         step, axis = cursor.flow.place(position)
+        cursor.of(EpochLines).step(values)
         newest = redraws.newest
         if newest is not None and (newest.step, newest.n, newest.total) != (step, drawn, total):
             self.flush(redraws, reading)
