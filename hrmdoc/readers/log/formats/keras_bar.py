@@ -94,12 +94,8 @@ class KerasBar(Format):
         cursor.flow.open = batch < total
         reading, bars = Reading(), cursor.of(EpochBars)
         epoch = cursor.flow.epoch
-        if values and told and bars.evaluates(total):
-            values = [(name if split_of(name) else f"test_{name}", value) for name, value in values]
-            if bars.newest is not None and bars.newest.total == bars.trained:
-                self._flush(bars, reading)
-        elif values and told and batch == total and epoch is not None:
-            bars.trained = total
+        if values and told and epoch is not None:
+            values = self._of_part(bars, batch, total, values, reading)
         if values and (epoch is not None or batch == total):
             self.hold(bars, Held(values, epoch, "epoch", mark, batch, total), reading)
         elif values and len(bars.drawn) < _MOST_DRAWN:
@@ -107,6 +103,15 @@ class KerasBar(Format):
         elif values:
             self.log.leave_out("redraws of a bar of no epoch", mark)
         return reading
+
+    def _of_part(self, bars: EpochBars, batch: int, total: int, values: Values, reading: Reading) -> Values:
+        """The values by names that tell an evaluation's bar, which ends that of the training."""
+        if not bars.evaluates(total):
+            bars.trained = total if batch == total else bars.trained
+            return values
+        if bars.newest is not None and bars.newest.total == bars.trained:
+            self._flush(bars, reading)
+        return [(name if split_of(name) else f"test_{name}", value) for name, value in values]
 
     def enter(self, cursor: Cursor, epoch: int, reading: Reading) -> None:
         """A heading names the epoch: a full bar above the first heading was of the epoch before, one of this

@@ -175,20 +175,20 @@ class _Builder:
     def _kind(self, at: int, total: int | None, name: str) -> CounterKind | None:
         """What a number counts, if it does."""
         kind = counter_kind(name) if name else None
-        if at == 0 and kind is None and name.lower() in _PLURALS and self._scored():
-            kind = _PLURALS[name.lower()]  # `Episodes: 3 Loss: 0.5`, where `Epochs: 3, lr: 0.1` are settings
         taken = kind == "step" and name.lower().endswith("s") and self.measures
         if taken and not any(measures(measure.name) for measure in self.measures):
             kind = None  # `took 3.1 s, steps=200` counts what was done, and is no place in the run
-        if kind is None and at == 0 and total is None:
-            kind = self._below_subject(name)
+        if kind is None and at == 0:
+            kind = self._of_many(name) or (self._below_subject(name) if total is None else None)
         if kind is None and (not name or (total is not None and split_of(name))):
             kind = self._unnamed_counter(at, total)
         return kind
 
-    def _scored(self) -> bool:
-        """Whether a loss or a score stands behind the first number."""
-        return any(quality(name_of(gap, first=False)) for gap in self.gaps[1:-1])
+    def _of_many(self, name: str) -> CounterKind | None:
+        """`Episodes: 3 Loss: 0.5` counts: a loss or a score follows; `Epochs: 3, lr: 0.1` are settings."""
+        kind = _PLURALS.get(name.lower())
+        scored = kind is not None and any(quality(name_of(gap, first=False)) for gap in self.gaps[1:-1])
+        return kind if scored else None
 
     def _below_subject(self, name: str) -> CounterKind | None:
         """`Loss epoch 3 | train 0.4 | test 0.5` says first what the sides are the values of."""

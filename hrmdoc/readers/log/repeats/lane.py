@@ -146,8 +146,8 @@ def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
 
 
 def _apart(cursor: Cursor, every: list[Rows]) -> bool:
-    """Calls the measures of epochs as lines one by one are called; False where a line among these is the first
-    to show that they are measured in steps, too."""
+    """Calls the measures of epochs as lines one by one are called; False where a line among these is the
+    first to show that they are measured in steps, too."""
     lines = cursor.of(EpochLines)
     of_epochs = [rows for rows in every if _of_epoch(rows) and _shape(rows) != lines.counting]
     names = {name for rows in of_epochs for name, _ in rows.values}

@@ -24,8 +24,8 @@ class EpochLines(State):
     Attributes:
         first: the first line of a shape, which waits; None once there was a second.
         counting: the shape of lines that came back within an epoch and so count steps.
-        stepped: names of measures that lines with a step or bars show: of an epoch they are a mean, and another
-            curve.
+        stepped: names of measures that lines with a step or bars show: of an epoch they are a mean, and
+            another curve.
         entered: how many epochs had been entered at the first line of a shape: behind another training of as
             many epochs the same one comes again.
     """
