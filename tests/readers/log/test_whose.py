@@ -42,3 +42,15 @@ def test_scores_behind_the_test_s_are_the_test_s_where_the_training_s_stand_befo
         "test_PR-AUC",
         "test_ROC-AUC",
     }
+
+
+def test_of_means_that_are_told_behind_each_sample_the_last_is_the_evaluation(read: Any) -> None:
+    line = "Sample: {0}, Validation pixAcc: 0.{1}{0}, mIoU: 0.{1}{0}\n"
+    log = "".join(
+        f"Iters: {n}0/30 || Loss: 0.{n}\n" + "".join(line.format(at, n) for at in range(1, 10))
+        for n in (1, 2, 3)
+    )
+    run = read(log)
+    assert points(run, "Validation pixAcc") == points(run, "val_mIoU") == [(10, 0.19), (20, 0.29), (30, 0.39)]
+    assert {key.metric for key in run.series} == {"Loss", "Validation pixAcc", "val_mIoU"}
+    assert len(points(read("".join(f"Sample: {n}, loss: 0.{n}\n" for n in (1, 2, 3))), "loss")) == 3

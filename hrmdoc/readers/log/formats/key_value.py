@@ -287,7 +287,7 @@ class KeyValue(Format):
         now = flow.step, flow.epoch
         known = self.log.sink.metrics() if held else set()
         early = [one for one in held if one.position.silent]
-        if len(early) == 1 and flow.step is None and flow.epoch is not None:
+        if early and flow.step is None and flow.epoch is not None:
             cursor.of(EpochLines).heads(plan.shape)
         for one in held:
             # other lines show some of the same measures, too, and their steps went on
