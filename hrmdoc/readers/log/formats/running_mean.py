@@ -1,5 +1,5 @@
-"""Scores of an evaluation that are told again behind each sample, as programs of segmentation do: `Sample: 407,
-Validation pixAcc: 0.779, mIoU: 0.168`. They are means so far, and the last of a pass is the evaluation's."""
+"""Scores of an evaluation that are told again behind each sample, as programs of segmentation do:
+`Sample: 407, Validation pixAcc: 0.779, mIoU: 0.168`. They are means so far: the last of a pass counts."""
 
 from __future__ import annotations
 
