@@ -60,3 +60,25 @@ def test_bars_that_do_not_know_their_end_are_of_the_training(read: Any) -> None:
     run = read(first + "\r6/6 - 1s 9ms/step - loss: 0.3\nEpoch 2/2\n6/6 - 1s 9ms/step - loss: 0.2\n")
     assert points(run, "loss") == [(1, 0.3), (2, 0.2)]
     assert {key.metric for key in run.series} == {"loss"}
+
+
+@pytest.mark.parametrize("epochs", [2, 30])
+def test_a_bar_below_the_word_validating_is_none_of_the_training(epochs: int, read: Any) -> None:
+    bar = "acc: 0.{2}, loss: {0}.{1} ||: {2}%|##| {1}/{3} [00:01<00:01,  3.1it/s]\n"
+    log = "".join(
+        "2026-01-02 03:04:05,678 - INFO - trainer - Training\n  0%|          | 0/40 [00:00<?, ?it/s]\n"
+        + "".join(bar.format(2, at, at * 2, 40) for at in (10, 20, 30, 40))
+        + "2026-01-02 03:04:05,678 - INFO - trainer - Validating\n  0%|          | 0/8 [00:00<?, ?it/s]\n"
+        + "".join(bar.format(7, at, at * 12, 8) for at in (4, 8, 8))
+        for _ in range(epochs)
+    )
+    run = read(log)
+    assert [value for _, value in points(run, "loss")] == [2.1, 2.2, 2.3, 2.4] * epochs
+    assert run.facts["run", "run.steps_per_epoch"].value == 40
+    assert points(read(log, cuts=range(5, len(log), 97)), "loss") == points(run, "loss")
+
+
+def test_a_bar_below_that_word_that_is_as_long_as_the_training_s_is_the_training_s(read: Any) -> None:
+    bar = "{0}%|##| {0}/100 [00:01<00:01,  3.1it/s, loss=0.{0}]\n"
+    log = "".join("Evaluating...\n" + bar.format(50) + bar.format(99) for _ in range(3))
+    assert len(points(read(log), "loss")) == 6

@@ -32,11 +32,35 @@ _PREPARES = patterns.lazy(
 
 class Redraws(State):
     """The newest redraw of a bar with measures, values of measures that change once an epoch but are drawn
-    always, and the totals that were shown last."""
+    always, and the totals that were shown last.
 
+    Attributes:
+        headed: a line has said that a validation begins, and no bar has come.
+        evaluated: the total of the bar that then came, until one of another total does; 0 for none.
+    """
+
+    MODAL: ClassVar[bool] = True
+
+    headed: bool = False
+    evaluated: int = 0
     newest: Held | None = None
     totals: tuple[int | None, int] | None = None
     slow: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> int:
+        """What bars are drawn for."""
+        return -1 if self.headed else self.evaluated
+
+    def evaluates(self, total: int) -> bool:
+        """Whether a bar is of a validation that a line of its own has headed: of another total than the bar
+        of the training."""
+        if self.headed:
+            self.evaluated = total if self.totals is not None and self.totals[1] != total else 0
+        elif self.evaluated != total:
+            self.evaluated = 0
+        self.headed = False
+        return self.evaluated > 0
 
 
 class Part(Struct, frozen=True):
@@ -86,6 +110,9 @@ class TqdmBar(Format):
                 reading.found += table.found
                 bare = False
                 continue
+            if cursor.of(Redraws).evaluates(bar.total):
+                bare = False
+                continue
             drawn, numbers = self._drawn(bar)
             self._take(reading, cursor, drawn, bar.n, bar.total, numbers, line.mark)
             if bare and tables.never_in(bar.desc, cursor):
@@ -93,9 +120,14 @@ class TqdmBar(Format):
         return reading
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
-        """One without a bar."""
+        """One without a bar that heads none."""
         del cursor
-        return not line.kinds & BAR
+        return not (line.kinds & BAR or _heads(line.text))
+
+    def missed(self, line: Line, cursor: Cursor) -> None:
+        """`Validating` on a line of its own says whose the bar below it is."""
+        if _heads(line.text):
+            cursor.of(Redraws).headed = True
 
     def close(self, cursor: Cursor) -> Reading | None:
         """The last redraw of all."""
@@ -236,6 +268,11 @@ class TqdmBar(Format):
             values.append((name, value))
         if values:
             reading.add(values, newest.step, newest.axis, newest.mark, precision=0)
+
+
+def _heads(text: str) -> bool:
+    """Whether a line is nothing but the word that heads the bar of a validation, as AllenNLP's is."""
+    return text.strip(" .:-=*").lower() in ("validating", "evaluating")
 
 
 def _searches(parts: list[Part]) -> bool:
