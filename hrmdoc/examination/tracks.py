@@ -97,6 +97,14 @@ def _again(values: FloatArray, start: int, head: int) -> bool:
     return abs(here - first) < 0.5 * abs(here - middle(values[max(0, start - _HEAD) : start]))
 
 
+def clock_restarts(values: FloatArray) -> list[int]:
+    """Where the seconds that a program has run begin anew, shape [n] as it wrote them: they only grow but for
+    few falls, each by more than half."""
+    falls = np.flatnonzero(~(values[1:] > values[:-1])) + 1
+    few = len(values) >= _FEWEST_OF_A_RUN * (len(falls) + 1) and float(values[0]) >= 0
+    return falls.tolist() if few and bool((values[falls] < 0.5 * values[falls - 1]).all()) else []
+
+
 def counts_lines(steps: IntArray) -> bool:
     """Whether the steps are those of a counter of lines, which a log without steps is given by its reader."""
     return len(steps) >= _FEWEST_OF_A_RUN and int(steps[0]) <= 1 and bool((np.diff(steps) == 1).all())
