@@ -98,6 +98,7 @@ class Examination:
             closed: the run has ended; nothing is waited for any more.
         """
         canonical = self.understand(closed=closed)
+        self._with_restarts()
         self.situation = self._situate(canonical)
         scene = self._scene(self._with_rewinds(), canonical)
         self._findings.clear()
@@ -210,9 +211,21 @@ class Examination:
         facts |= derived(self.run, facts, self.book)
         return Situation(facts, framework, kind, reason)
 
+    def _with_restarts(self) -> None:
+        """Adds a resume event for each place at which the steps go on while the seconds that the program has
+        run begin anew, where no event of the log tells one."""
+        series = self.run.best("train.loss")
+        if series is None or any(self.run.events.of("resume", "restart")):
+            return
+        for clock in [one for one in self.run.series.values() if _CLOCK.fullmatch(one.key.metric)]:
+            beside = clock.files == series.files and np.array_equal(clock.steps, series.steps)
+            if not beside or rewinds(series.steps) != Rewinds():
+                continue
+            for index in clock_restarts(clock.values):
+                self._resumed(series, index, int(series.steps[index - 1]), f"{clock.key.metric} began anew")
+
     def _with_rewinds(self) -> Run:
-        """Adds a resume event for each fall to a checkpoint that no event of the log tells, or each place at
-        which the steps go on while the seconds that the program has run begin anew.
+        """Adds a resume event for each fall to a checkpoint that no event of the log tells.
 
         A fall to the beginning is another run in the same file, not this one failing again.
         """
@@ -223,12 +236,6 @@ class Examination:
         for index in (one for one in falls.resumed if series.steps[one] > series.steps[0]):
             step = int(series.steps[index])
             self._resumed(series, index, step, f"the step counter fell back to {step}")
-        if falls == Rewinds():
-            for clock in [one for one in self.run.series.values() if one.files == series.files]:
-                if _CLOCK.fullmatch(clock.key.metric) and np.array_equal(clock.steps, series.steps):
-                    for index in clock_restarts(clock.values):
-                        step = int(series.steps[index - 1])
-                        self._resumed(series, index, step, f"{clock.key.metric} began anew")
         return self.run
 
     def _resumed(self, series: Series, index: int, step: int, detail: str) -> None:
