@@ -19,6 +19,7 @@ from hrmdoc.record.records import FloatArray, IntArray
 MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
+_EPOCHS_OF_A_RUN = 50
 _NEAR = 2
 """Points between the starts of two series that are those of one run."""
 _ANEW = 0.8  # share of the falls at which they must
@@ -40,7 +41,7 @@ def rewinds(steps: IntArray, values: FloatArray | None = None, *, epochs: bool =
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
     often that the counter must be one of batches within an epoch: it comes as far each time, and the
     `values`, shape [n], do not begin anew. What counts `epochs` is none of batches: there it is enough that
-    each stretch loses what the one before had gained.
+    each stretch loses what the one before had gained, or that each is long: rounds of one training are short.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -55,9 +56,7 @@ def rewinds(steps: IntArray, values: FloatArray | None = None, *, epochs: bool =
     often = len(fresh) > MAX_FRESH_STARTS and not _of_any_length(steps, fresh)
     if len(falls) > 64 or (
         often
-        and (
-            values is None or not (_begin_anew(values, fresh) or (epochs and _lost_each_time(values, fresh)))
-        )
+        and (values is None or not (_begin_anew(values, fresh) or (epochs and _are_runs(values, fresh))))
     ):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
@@ -79,6 +78,12 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
     return any(
         sum(_again(values, start, head) for start in starts) >= _ANEW * len(starts) for head in (_HEAD, 1)
     )
+
+
+def _are_runs(values: FloatArray, starts: list[int]) -> bool:
+    """Whether stretches of epochs are trainings of their own."""
+    shortest = min(np.diff([0, *starts]).tolist())
+    return shortest >= _EPOCHS_OF_A_RUN or _lost_each_time(values, starts)
 
 
 def _lost_each_time(values: FloatArray, starts: list[int]) -> bool:
