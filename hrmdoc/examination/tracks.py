@@ -81,9 +81,11 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
 
 
 def _are_runs(values: FloatArray, starts: list[int]) -> bool:
-    """Whether stretches of epochs are trainings of their own."""
-    shortest = min(np.diff([0, *starts]).tolist())
-    return shortest >= _EPOCHS_OF_A_RUN or _lost_each_time(values, starts)
+    """Whether stretches of epochs are trainings of their own: long ones, which do not begin better, or worse,
+    each time than the one before."""
+    levels = np.diff([middle(values[start : start + _HEAD]) for start in (0, *starts)])
+    long = min(np.diff([0, *starts]).tolist()) >= _EPOCHS_OF_A_RUN
+    return (long and bool((levels > 0).any() and (levels < 0).any())) or _lost_each_time(values, starts)
 
 
 def _lost_each_time(values: FloatArray, starts: list[int]) -> bool:
