@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -22,14 +23,21 @@ from hrmdoc.examination.plan import Planned, plan_of
 from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.examination.tracks import rewinds
+from hrmdoc.examination.tracks import Rewinds, clock_restarts, rewinds
 from hrmdoc.record.records import Event, Fact, Line
 from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
 from hrmdoc.rulebook import Rulebook, SymptomRule, When
 from hrmdoc.rulebook.thresholds import resolve
 from hrmdoc.text import patterns
 
 _SIZE = patterns.lazy(r"([\d.]{1,12}) ?([KMGT])i?B")
+_CLOCK = patterns.lazy(
+    r"(?:time/)?(?:time|seconds|(?:time|seconds|wall|total)?[_/ ]?elapsed"
+    r"|(?:elapsed|wall|total)[_/ ]?(?:time|s|seconds))",
+    re.IGNORECASE,
+)
+"""What programs call the seconds that they have run."""
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 
 
@@ -90,6 +98,7 @@ class Examination:
             closed: the run has ended; nothing is waited for any more.
         """
         canonical = self.understand(closed=closed)
+        self._with_restarts()
         self.situation = self._situate(canonical)
         scene = self._scene(self._with_rewinds(), canonical)
         self._findings.clear()
@@ -202,6 +211,19 @@ class Examination:
         facts |= derived(self.run, facts, self.book)
         return Situation(facts, framework, kind, reason)
 
+    def _with_restarts(self) -> None:
+        """Adds a resume event for each place at which the steps go on while the seconds that the program has
+        run begin anew, where no event of the log tells one."""
+        series = self.run.best("train.loss")
+        if series is None or any(self.run.events.of("resume", "restart")):
+            return
+        for clock in [one for one in self.run.series.values() if _CLOCK.fullmatch(one.key.metric)]:
+            beside = clock.files == series.files and np.array_equal(clock.steps, series.steps)
+            if not beside or rewinds(series.steps) != Rewinds():
+                continue
+            for index in clock_restarts(clock.values):
+                self._resumed(series, index, int(series.steps[index - 1]), f"{clock.key.metric} began anew")
+
     def _with_rewinds(self) -> Run:
         """Adds a resume event for each fall to a checkpoint that no event of the log tells.
 
@@ -212,13 +234,14 @@ class Examination:
             return self.run
         falls = rewinds(series.steps)
         for index in (one for one in falls.resumed if series.steps[one] > series.steps[0]):
-            file, line = series.place(index)
-            detail = f"the step counter fell back to {int(series.steps[index])}"
-            event = Event(
-                "resume", file, line, int(series.steps[index]), float(series.times[index]), detail=detail
-            )
-            self.run.events.append(event)
+            step = int(series.steps[index])
+            self._resumed(series, index, step, f"the step counter fell back to {step}")
         return self.run
+
+    def _resumed(self, series: Series, index: int, step: int, detail: str) -> None:
+        """Adds a resume event at a point of a series, from a checkpoint of a step."""
+        file, line = series.place(index)
+        self.run.events.append(Event("resume", file, line, step, float(series.times[index]), detail=detail))
 
     def course(self) -> dict[str, float]:
         """The measures of the course of the run as it was last examined."""

@@ -19,6 +19,7 @@ from hrmdoc.record.records import FloatArray, IntArray
 MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
+_EPOCHS_OF_A_RUN = 50
 _NEAR = 2
 """Points between the starts of two series that are those of one run."""
 _ANEW = 0.8  # share of the falls at which they must
@@ -40,7 +41,7 @@ def rewinds(steps: IntArray, values: FloatArray | None = None, *, epochs: bool =
     A fall to within 2 % of the distance covered since the first step is a fresh start, unless it happens so
     often that the counter must be one of batches within an epoch: it comes as far each time, and the
     `values`, shape [n], do not begin anew. What counts `epochs` is none of batches: there it is enough that
-    each stretch loses what the one before had gained.
+    each stretch loses what the one before had gained, or that each is long: rounds of one training are short.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls):
@@ -55,9 +56,7 @@ def rewinds(steps: IntArray, values: FloatArray | None = None, *, epochs: bool =
     often = len(fresh) > MAX_FRESH_STARTS and not _of_any_length(steps, fresh)
     if len(falls) > 64 or (
         often
-        and (
-            values is None or not (_begin_anew(values, fresh) or (epochs and _lost_each_time(values, fresh)))
-        )
+        and (values is None or not (_begin_anew(values, fresh) or (epochs and _are_runs(values, fresh))))
     ):
         return Rewinds(wraps=True)
     return Rewinds(tuple(fresh), tuple(resumed))
@@ -81,6 +80,14 @@ def _begin_anew(values: FloatArray, starts: list[int]) -> bool:
     )
 
 
+def _are_runs(values: FloatArray, starts: list[int]) -> bool:
+    """Whether stretches of epochs are trainings of their own: long ones, which do not begin better, or worse,
+    each time than the one before."""
+    levels = np.diff([middle(values[start : start + _HEAD]) for start in (0, *starts)])
+    long = min(np.diff([0, *starts]).tolist()) >= _EPOCHS_OF_A_RUN
+    return (long and bool((levels > 0).any() and (levels < 0).any())) or _lost_each_time(values, starts)
+
+
 def _lost_each_time(values: FloatArray, starts: list[int]) -> bool:
     """Whether at nearly all `starts` half is lost of what the stretch before had gained, and all of them
     begin alike: rounds of one training begin lower each time."""
@@ -95,6 +102,14 @@ def _lost_each_time(values: FloatArray, starts: list[int]) -> bool:
 def _again(values: FloatArray, start: int, head: int) -> bool:
     first, here = middle(values[:head]), middle(values[start : start + head])
     return abs(here - first) < 0.5 * abs(here - middle(values[max(0, start - _HEAD) : start]))
+
+
+def clock_restarts(values: FloatArray) -> list[int]:
+    """Where the seconds that a program has run begin anew, shape [n] as it wrote them: they only grow but for
+    few falls, each by more than half."""
+    falls = np.flatnonzero(~(values[1:] > values[:-1])) + 1
+    few = len(values) >= _FEWEST_OF_A_RUN * (len(falls) + 1) and float(values[0]) >= 0
+    return falls.tolist() if few and bool((values[falls] < 0.5 * values[falls - 1]).all()) else []
 
 
 def counts_lines(steps: IntArray) -> bool:

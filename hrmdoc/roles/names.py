@@ -178,8 +178,12 @@ def by_last_word(words: list[str]) -> RoleGuess | None:
 
 
 def by_form(part: str, words: list[str]) -> RoleGuess | None:
-    """A guess for an error rate on held-out data, and for scores such as `recall@5`."""
+    """A guess for an error rate on held-out data, and for scores such as `recall@5`: what is found among the
+    first so many is asked of held-out data where nothing else is said, but for a precision, which ImageNet's
+    programs print of each batch."""
     last = words[-1]
     if part in ("eval", "test") and last in _ERRORS and not set(words) & _NO_CURVE:
         return RoleGuess("eval.error", guessed=True)
-    return RoleGuess("train.score", guessed=True) if "@" in last and _AT.match(last) else None
+    if "@" not in last or not _AT.match(last):
+        return None
+    return RoleGuess("train.score" if part or last.startswith("p") else "eval.score", guessed=True)

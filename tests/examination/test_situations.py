@@ -189,3 +189,17 @@ def test_steps_that_fall_back_begin_a_run_resume_one_or_count_batches(
 ) -> None:
     found = rewinds(np.array(steps, np.int64))
     assert (found.fresh, found.resumed, found.wraps) == (fresh, resumed, wraps)
+
+
+@pytest.mark.parametrize(("name", "events"), [("time", 1), ("elapsed", 1), ("step_time", 0)])
+def test_so_is_a_clock_that_begins_anew_while_the_steps_go_on(name: str, events: int) -> None:
+    clock = [*(10.0 * n for n in range(1, 9)), *(9.0 * n for n in range(1, 9))]
+    run = run_of(train_loss=[1.0] * 16, **{name: clock})
+    Examination(run, Rulebook()).advance()
+    assert [event.step for event in run.events.of("resume")] == [7][:events]
+
+
+def test_a_clock_that_goes_up_and_down_tells_none() -> None:
+    run = run_of(train_loss=[1.0] * 16, time=[0.5, 0.2] * 8)
+    Examination(run, Rulebook()).advance()
+    assert list(run.events.of("resume")) == []

@@ -137,6 +137,16 @@ def test_epochs_that_begin_anew_are_runs_where_each_loses_what_was_gained() -> N
     assert rewinds(steps, harder, epochs=True).wraps
 
 
+def test_epochs_that_begin_anew_are_runs_where_there_are_many_of_them() -> None:
+    for length, wraps in ((60, False), (10, True)):
+        steps, values = np.tile(np.arange(length), 6), np.sin(1.7 * np.arange(6.0 * length) ** 1.1)
+        found = rewinds(steps, values, epochs=True)
+        assert found.wraps is wraps
+        assert found.fresh == (() if wraps else (60, 120, 180, 240, 300))
+        assert rewinds(steps, values).wraps
+        assert rewinds(steps, np.sqrt(np.arange(6.0 * length)), epochs=True).wraps
+
+
 def test_a_counter_wraps_for_no_series_where_the_training_loss_begins_many_runs() -> None:
     wrapping = Rewinds(wraps=True)
     assert beside(wrapping, 60, [10, 20, 30, 40, 50]) == Rewinds((10, 20, 30, 40, 50))

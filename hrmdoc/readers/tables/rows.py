@@ -19,10 +19,11 @@ from hrmdoc.readers.support.left_out import LeftOut
 from hrmdoc.readers.tables.columns import Columns
 from hrmdoc.readers.tables.counter import AXES, Counter
 from hrmdoc.readers.tables.gaps import Gaps
+from hrmdoc.readers.tables.identity import KEYS, Identity
 from hrmdoc.readers.tables.keys import EPISODES, RESTARTING, SPLIT_KEYS, split_named, split_of, with_split
 from hrmdoc.readers.tables.shapes import Names, Scattered, Shape, columns_of, numbers_of, times_of
 from hrmdoc.readers.tables.typed_rows import Part
-from hrmdoc.record.records import Axis, Damage, Fact, FloatArray, IntArray, Points
+from hrmdoc.record.records import Axis, Damage, Event, Fact, FloatArray, IntArray, Points
 
 _ALL = slice(None)
 _all = np.logical_and.reduce
@@ -42,7 +43,7 @@ class Rows:
     def __init__(self, context: Context, precision: int) -> None:
         self._columns = Columns(context, precision)
         self._file, self._told = context.path, False
-        self._counter = Counter()
+        self._counter, self._identity = Counter(), Identity()
         self._orders: dict[tuple[str, ...], Names] = {}
         self._names: dict[frozenset[str], Names] = {}
         self._shapes: dict[tuple[tuple[str, ...], str], Shape] = {}
@@ -137,7 +138,7 @@ class Rows:
         """What was left out and not reported yet, when the file has ended."""
         yield from self._cut.rest()
 
-    def points(self) -> Iterator[Points | Damage | Fact]:
+    def points(self) -> Iterator[Points | Damage | Fact | Event]:
         """Points of the rows that were added, metric by metric."""
         yield from self._damages
         self._damages = []
@@ -166,6 +167,7 @@ class Rows:
         if not self._told and any(shape.place.step in EPISODES for shape in used):
             self._told = True
             yield Fact("run.counts", "episodes", file=self._file)
+        yield from self._launches(used, np.where(np.isnan(step), epoch, step), lines)
         steps, axes = self._counter.steps(step, epoch, restarting)
         rows = _RowPlaces(steps, axes, time, lines)
         for shape, cells in zip(used, columns, strict=True):
@@ -174,6 +176,18 @@ class Rows:
         self._take_scattered(rows)
         self._lines, self._span = [], None
         yield from self._columns.points()
+
+    def _launches(self, shapes: list[Shape], counter: FloatArray, lines: IntArray) -> Iterator[Event]:
+        """Where another training begins, as cells of the rows say: of those of one shape, in which each
+        shows."""
+        for shape in shapes:
+            named = [name for name in shape.names if name.lower() in KEYS]
+            if not named or self._identity.of not in (None, shape.names):
+                continue
+            self._identity.of = shape.names
+            cells = [shape.column(name) for name in named]
+            for at in self._identity.starts(cells, shape.rows_at(), counter):
+                yield Event("launch", self._file, int(lines[at]) - 1)  # above the row
 
     def _take(self, shape: Shape, cells: Mapping[str, FloatArray], rows: _RowPlaces) -> None:
         order = shape.rows_at()

@@ -12,6 +12,7 @@ from hrmdoc.readers.log.formats.base import Again, Format, Held, Many, Reading, 
 from hrmdoc.readers.log.grammar.numbers import spans_of
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.values import values_of
+from hrmdoc.readers.log.grammar.words import split_of
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.text import patterns
@@ -26,10 +27,20 @@ _MOST_DRAWN = 10_000
 
 class EpochBars(State):
     """The newest redraw of an epoch's bar, and redraws in the middle of an epoch that no line has named: what
-    a log cut out of it shows."""
+    a log cut out of it shows.
+
+    Attributes:
+        trained: the batches of the first full bar behind the heading of an epoch: one of others that follows
+            it is of an evaluation.
+    """
 
     newest: Held | None = None
+    trained: int = 0
     drawn: list[Held] = field(default_factory=list)
+
+    def evaluates(self, total: int) -> bool:
+        """Whether a bar of so many batches is what `evaluate` draws behind `fit`."""
+        return self.trained not in (0, total)
 
 
 class EpochRedraws(Many, frozen=True):
@@ -51,7 +62,7 @@ class KerasBar(Format):
         batch, total, rest = found
         known = self.log.plans.read(rest)
         values = values_of(*known) if known else []
-        reading = self._draw(cursor, batch, total, values, line.mark)
+        reading = self._draw(cursor, batch, total, values, line.mark, told="/Unknown" not in line.text)
         if known and values and batch < total and line.text.endswith(rest):
             reading.again = self._again(line.text, rest, *known)
         return reading
@@ -76,11 +87,15 @@ class KerasBar(Format):
         values = values_of(plan, numbers[2:])
         return self._draw(cursor, int(numbers[0]), int(numbers[1]), values, line.mark)
 
-    def _draw(self, cursor: Cursor, batch: int, total: int, values: Values, mark: Mark) -> Reading:
-        """Takes a redraw in."""
+    def _draw(
+        self, cursor: Cursor, batch: int, total: int, values: Values, mark: Mark, *, told: bool = True
+    ) -> Reading:
+        """Takes a redraw in; `told`: it tells how many batches there are."""
         cursor.flow.open = batch < total
         reading, bars = Reading(), cursor.of(EpochBars)
         epoch = cursor.flow.epoch
+        if values and told and epoch is not None:
+            values = self._of_part(bars, batch, total, values, reading)
         if values and (epoch is not None or batch == total):
             self.hold(bars, Held(values, epoch, "epoch", mark, batch, total), reading)
         elif values and len(bars.drawn) < _MOST_DRAWN:
@@ -89,11 +104,20 @@ class KerasBar(Format):
             self.log.leave_out("redraws of a bar of no epoch", mark)
         return reading
 
+    def _of_part(self, bars: EpochBars, batch: int, total: int, values: Values, reading: Reading) -> Values:
+        """The values by names that tell an evaluation's bar, which ends that of the training."""
+        if not bars.evaluates(total):
+            bars.trained = total if batch == total else bars.trained
+            return values
+        if bars.newest is not None and bars.newest.total == bars.trained:
+            self._flush(bars, reading)
+        return [(name if split_of(name) else f"test_{name}", value) for name, value in values]
+
     def enter(self, cursor: Cursor, epoch: int, reading: Reading) -> None:
         """A heading names the epoch: a full bar above the first heading was of the epoch before, one of this
         epoch is over."""
         bars = cursor.of(EpochBars)
-        held = bars.newest
+        held, bars.trained = bars.newest, 0
         if held is not None and held.n == held.total:
             if held.step is None:
                 held.step = max(0, epoch - 1)

@@ -16,13 +16,13 @@ from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
-from hrmdoc.readers.log.grammar.position import Flow, Position
+from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.tracker import planned_in
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
-from hrmdoc.readers.log.state.candidates import ALIKE, Candidate, Candidates
+from hrmdoc.readers.log.state.candidates import Candidate, Candidates, before_all, here, needed
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.epoch_lines import EpochLines
 from hrmdoc.readers.log.state.sink import Mark
@@ -46,8 +46,6 @@ _SPLIT_LOGGERS = {
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
 _SUMMARY = ("* Acc@", "* Prec@", "* AP", "* mAP", "* mIoU", "* IoU")
 """How the ImageNet example and its many copies begin the line behind a validation."""
-_ALIKE_IN_RUN = 2
-"""The same once the run's position is known."""
 
 Shape = tuple[str, ...]
 
@@ -171,10 +169,16 @@ class KeyValue(Format):
     def close(self, cursor: Cursor) -> Reading | None:
         """Lines of an epoch that came once; not what an earlier run alone printed, behind the curve of the
         last."""
-        reading, passed = Reading(), cursor.log.sink.passed
-        for values, step, axis, mark in cursor.of(EpochLines).close(cursor.flow.step):
-            reading.add([pair for pair in values if not passed(pair[0], mark)], step, axis, mark)
+        reading, flow = Reading(), cursor.flow
+        self._release(cursor, flow.step if flow.first is None else flow.first, reading)
         return reading
+
+    @staticmethod
+    def _release(cursor: Cursor, step: int | None, reading: Reading) -> None:
+        """Gives lines of an epoch that wait for their like: what came before the first step stands there."""
+        passed = cursor.log.sink.passed
+        for values, at, axis, mark in cursor.of(EpochLines).close(step):
+            reading.add([pair for pair in values if not passed(pair[0], mark)], at, axis, mark)
 
     def finish(self) -> Reading | None:
         """Measures that came twice and stood alone on their lines are believed once no third one can come.
@@ -266,24 +270,32 @@ class KeyValue(Format):
         reading: Reading,
     ) -> bool:
         """Whether lines of this shape have come often enough; those that waited for it are placed."""
-        key, flow = (mark.rank, plan.shape), cursor.flow
+        key = (mark.rank, plan.shape)
         if self._candidates.often(key):
             return True
-        then = _here(cursor) if position.silent else position
+        then = here(cursor) if position.silent else position
         one = Candidate(values, then, mark, plan.whole, plan.pure and position.silent)
-        held = self._candidates.add(key, one, _needed(flow, plan, position))
+        held = self._candidates.add(key, one, needed(cursor.flow, plan, position))
         if held is None:
             return False
+        self._place_held(cursor, plan, held, reading)
+        return True
+
+    def _place_held(self, cursor: Cursor, plan: Plan, held: list[Candidate], reading: Reading) -> None:
+        """Places lines of a shape that waited for their like, each where it stood."""
+        flow = cursor.flow
         now = flow.step, flow.epoch
         known = self.log.sink.metrics() if held else set()
-        for earlier in held:
-            if not known.isdisjoint(name for name, _ in earlier.values):
-                continue  # other lines show the same measures, too, and their steps went on
-            before = earlier.position.silent and flow.first is not None
-            then = Position(step=flow.first, restarts=False) if before else earlier.position
-            self._place(cursor, plan, then, earlier.values, earlier.mark, reading)
+        early = [one for one in held if one.position.silent]
+        if early and flow.step is None and flow.epoch is not None:
+            cursor.of(EpochLines).heads(plan.shape)
+        for one in held:
+            # other lines show some of the same measures, too, and their steps went on
+            fresh = [pair for pair in one.values if pair[0] not in known]
+            if fresh:
+                then = before_all(flow) if one.position.silent else one.position
+                self._place(cursor, plan, then, fresh, one.mark, reading)
         flow.step, flow.epoch = now
-        return True
 
     def _place(
         self,
@@ -304,6 +316,12 @@ class KeyValue(Format):
                 reading.add(*found)
             return
         step, axis = flow.place(position)
+        if by_epoch.waits:
+            self._release(cursor, flow.first, reading)
+        if position.step is not None:
+            by_epoch.step(values)
+        elif position.epoch is not None:
+            values = by_epoch.of_epoch(values)
         reading.add(values, step, axis, mark)
 
 
@@ -316,19 +334,6 @@ def _split_before(line: Line, text: str) -> str | None:
 def _counts_all(name: str, value: float) -> bool:
     """Whether a value that stands alone is the step that a whole run came to."""
     return plain(name).endswith("global step") and value.is_integer() and 0 < value < 1e18
-
-
-def _needed(flow: Flow, plan: Plan, position: Position) -> int:
-    """How many lines of a shape are needed."""
-    if not position.silent or (flow.step is None and flow.epoch is None):
-        return ALIKE
-    return 1 if plan.pure else _ALIKE_IN_RUN
-
-
-def _here(cursor: Cursor) -> Position:
-    """Where a line without counters stands: the step, or the epoch where no steps are counted."""
-    step = cursor.flow.step
-    return Position(step=step, epoch=cursor.flow.epoch if step is None else None, restarts=False)
 
 
 def _alarming(values: Values, text: str) -> bool:

@@ -15,19 +15,52 @@ from hrmdoc.readers.log.grammar.numbers import spans_of
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import number, position_of, totals_of
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, is_total, measures, plain, split_of
 from hrmdoc.readers.log.lines.scan import BAR
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
+from hrmdoc.readers.log.state.epoch_lines import EpochLines
 from hrmdoc.readers.log.state.sink import Mark
+from hrmdoc.text import patterns
+
+_PREPARES = patterns.lazy(
+    r"(?:Map|Filter)\b(?! ?[@\d:=.])|.{0,200}\(num_proc=\d"
+    r"|(?i:tokeni[sz]ing|pre-?processing|downloading|loading|fetching|extracting|flattening|packing"
+    r"|running tokenizer|saving the dataset|generating \w+ split)\b"
+)
+"""How bars begin that prepare data: those of Hugging Face's `datasets`, and what programs call theirs."""
 
 
 class Redraws(State):
     """The newest redraw of a bar with measures, values of measures that change once an epoch but are drawn
-    always, and the totals that were shown last."""
+    always, and the totals that were shown last.
 
+    Attributes:
+        headed: a line has said that a validation begins, and no bar has come.
+        evaluated: the total of the bar that then came, until one of another total does; 0 for none.
+    """
+
+    MODAL: ClassVar[bool] = True
+
+    headed: bool = False
+    evaluated: int = 0
     newest: Held | None = None
     totals: tuple[int | None, int] | None = None
     slow: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> int:
+        """What bars are drawn for."""
+        return -1 if self.headed else self.evaluated
+
+    def evaluates(self, total: int) -> bool:
+        """Whether a bar is of a validation that a line of its own has headed: of another total than the bar
+        of the training."""
+        if self.headed:
+            self.evaluated = total if self.totals is not None and self.totals[1] != total else 0
+        elif self.evaluated != total:
+            self.evaluated = 0
+        self.headed = False
+        return self.evaluated > 0
 
 
 class Part(Struct, frozen=True):
@@ -77,6 +110,9 @@ class TqdmBar(Format):
                 reading.found += table.found
                 bare = False
                 continue
+            if cursor.of(Redraws).evaluates(bar.total):
+                bare = False
+                continue
             drawn, numbers = self._drawn(bar)
             self._take(reading, cursor, drawn, bar.n, bar.total, numbers, line.mark)
             if bare and tables.never_in(bar.desc, cursor):
@@ -84,9 +120,14 @@ class TqdmBar(Format):
         return reading
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
-        """One without a bar."""
+        """One without a bar that heads none."""
         del cursor
-        return not line.kinds & BAR
+        return not (line.kinds & BAR or _heads(line.text))
+
+    def missed(self, line: Line, cursor: Cursor) -> None:
+        """`Validating` on a line of its own says whose the bar below it is."""
+        if _heads(line.text):
+            cursor.of(Redraws).headed = True
 
     def close(self, cursor: Cursor) -> Reading | None:
         """The last redraw of all."""
@@ -111,7 +152,8 @@ class TqdmBar(Format):
             parts.append(Part(plan, named, described))
             numbers.append(found)
         main = not bar.desc and bar.counts_steps
-        return Drawn(main, evaluating or bar.counts_bytes, tuple(parts)), numbers
+        ignored = evaluating or bar.counts_bytes or _PREPARES.match(bar.desc) is not None or _searches(parts)
+        return Drawn(main, ignored, tuple(parts)), numbers
 
     def _again(self, bar: Bar, drawn: Drawn, numbers: list[list[str]]) -> Again | None:
         """The same for a redraw of other numbers, where each text beside the bar shows its numbers as they
@@ -200,6 +242,7 @@ class TqdmBar(Format):
             redraws.totals = (position.epochs, total)
             self.log.facts.totals(totals_of(position), mark)
         step, axis = cursor.flow.place(position)
+        cursor.of(EpochLines).step(values)
         newest = redraws.newest
         if newest is not None and (newest.step, newest.n, newest.total) != (step, drawn, total):
             self.flush(redraws, reading)
@@ -225,6 +268,19 @@ class TqdmBar(Format):
             values.append((name, value))
         if values:
             reading.add(values, newest.step, newest.axis, newest.mark, precision=0)
+
+
+def _heads(text: str) -> bool:
+    """Whether a line is nothing but the word that heads the bar of a validation, as AllenNLP's is."""
+    return text.strip(" .:-=*").lower() in ("validating", "evaluating")
+
+
+def _searches(parts: list[Part]) -> bool:
+    """Whether a bar counts the trials of a search: all that it shows is the best so far, as hyperopt and
+    Optuna do, and no place in a run."""
+    names = [plain(name) for part in parts for name, _, _ in part.named]
+    counted = any(part.plan.counters for part in parts)
+    return bool(names) and not counted and all(name.startswith("best ") for name in names)
 
 
 @lru_cache(maxsize=1024)

@@ -22,7 +22,8 @@ def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
     """The measures by names that hold their split.
 
     `val loss: 3 acc: 4` and `train loss: 1 | acc: 2 | val loss: 3 | acc: 4`: the last acc belongs to the
-    split named last. Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is.
+    split named last. Beside a loss of no split (`loss: 1 - val_loss: 2 - acc: 3`) it stays open whose it is,
+    unless the line names training, too (`loss: 1 | train f1: 2 | test f1: 3 | auc: 4`).
     A split alone after a loss, as in `loss train 1 valid 2`, is the loss of that split; not so in `Loss: 1,
     Train: 0.3, Val: 0.3`, where all three are scores. In `train 1 val 2` nothing says what they are.
     """
@@ -39,6 +40,8 @@ def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
         elif not scores and split in EVALUATIONS and (lower in seen or (quality(name) and not plain_loss)):
             name = f"{split}_{name}"
         split = own or split
+        if own == "train":
+            plain_loss = False
         plain_loss = plain_loss or (own is None and "loss" in name.lower())
         seen.add(lower)
         apart.append(measure if name == measure.name else replace(measure, name=name))

@@ -53,6 +53,10 @@ _TRAILING = patterns.lazy(
 _BETWEEN = patterns.lazy(r"\s?[a-z]{2,20}/s(?:ec)?\s{1,4}[-|,]\s{1,8}\Z")
 _OF_FAKES = "(G(z))"
 """`D(G(z)): 0.4 / 0.3` of DCGAN is no fraction: what is said of fakes before a step and after it."""
+_MONTH = patterns.lazy(
+    r"(?:\A|[\s,(\[])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? {1,2}\Z", re.IGNORECASE
+)
+_PLURALS: dict[str, CounterKind] = {"episodes": "episode", "epochs": "epoch"}
 _CELL = patterns.lazy(r"\|\s{1,8}([A-Za-z]{3,12})\s{1,8}(?=\|)")
 
 
@@ -122,10 +126,12 @@ class _Builder:
                 at += 1 if total is None else 2
 
     def _clock(self, at: int) -> bool:
-        """Whether the number is part of `1:02:03` or a date."""
+        """Whether the number is part of `1:02:03` or a date, such as the day in `Thu Aug 15 15:16:40`."""
         after, before = self.gaps[at + 1], self.gaps[at]
         last = at + 2 >= len(self.gaps)
-        return (after == ":" and not last) or (before == ":" and at > 0)
+        if (after == ":" and not last) or (before == ":" and at > 0):
+            return True
+        return after in (" ", ", ") and not last and _MONTH.search(before) is not None
 
     def _minutes(self, at: int) -> bool:
         """Whether two numbers are one time, `Epoch Time: 1m 24s`; takes them in."""
@@ -172,11 +178,17 @@ class _Builder:
         taken = kind == "step" and name.lower().endswith("s") and self.measures
         if taken and not any(measures(measure.name) for measure in self.measures):
             kind = None  # `took 3.1 s, steps=200` counts what was done, and is no place in the run
-        if kind is None and at == 0 and total is None:
-            kind = self._below_subject(name)
+        if kind is None and at == 0:
+            kind = self._of_many(name) or (self._below_subject(name) if total is None else None)
         if kind is None and (not name or (total is not None and split_of(name))):
             kind = self._unnamed_counter(at, total)
         return kind
+
+    def _of_many(self, name: str) -> CounterKind | None:
+        """`Episodes: 3 Loss: 0.5` counts: a loss or a score follows; `Epochs: 3, lr: 0.1` are settings."""
+        kind = _PLURALS.get(name.lower())
+        scored = kind is not None and any(quality(name_of(gap, first=False)) for gap in self.gaps[1:-1])
+        return kind if scored else None
 
     def _below_subject(self, name: str) -> CounterKind | None:
         """`Loss epoch 3 | train 0.4 | test 0.5` says first what the sides are the values of."""
@@ -262,18 +274,24 @@ class _Builder:
         )
 
     def _unnamed_counter(self, at: int, total: int | None) -> CounterKind | None:
-        """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`."""
+        """`Epoch: [0][415/1736]`, `epoch 001:    101 / 5000`, `1 [640/60000 (1%)]`, and a leading `6/6`;
+        of two in brackets, `[9/100][200/803]`, the first one counts epochs."""
         gap = "".join(self.gaps[at].split()).strip(":")
-        if total is None or any(counter.kind != "epoch" for counter in self.counters):
+        dated = total is not None and self.gaps[total + 1] == "/"  # `03/11/25 15:01:50`
+        if total is None or dated or any(counter.kind != "epoch" for counter in self.counters):
             return None
         if self.counters and gap in ("][", "[", "", "|", "](", "(", ","):
             return "batch"
         if at == 0 and gap in ("", "["):
-            return "batch"
+            return "epoch" if self._another_total() else "batch"
         if at == 0 and self.gaps[0].rstrip().endswith("[") and split_of(self.gaps[0]):
             self._see_split(self.gaps[0])
             return "batch"
         return None
+
+    def _another_total(self) -> bool:
+        """Whether a second counter with its total stands right behind a leading one."""
+        return len(self.gaps) > 4 and "".join(self.gaps[2].split()) in ("][", "],[") and self.gaps[3] == "/"
 
     def _unnamed_value(self, at: int, total: int | None) -> None:
         """`Loss at step 480: 2.31` gives the name before the step, and `172000 tok/s` is named by what

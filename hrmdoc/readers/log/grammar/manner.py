@@ -32,20 +32,29 @@ Found = tuple[list[Counter], list[Measure]]
 
 def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
     """Counters and measures where the line begins with a step that bears no name: `250 val 3.28`,
-    `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `1|10|Loss: 1.2`, `0:18:02 - 10 - 58.9 words/s`, timm's; or
-    where it stands between a name and its value: `Training loss for 10: 0.5`."""
+    `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `[1,  2000] loss: 2.1`, `1|10|Loss: 1.2`, `0:18:02 - 10 - 58.9
+    words/s`, timm's; or where it stands between a name and its value: `Training loss for 10: 0.5`."""
     if _is_pair(gaps, counters, found):
         name = found[0].name
         name = f"{name}_loss" if split_of(name) and not measures(name) else name
         return [Counter("global", 0, None)], [Measure(name, 1)]
-    if gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not counters:
-        return [Counter("global", 0, None)], found
+    if gaps[0].strip() == "[" and (bracketed := _bracketed(gaps, counters, found)):
+        return bracketed
     if not counters and (later := _led_later(gaps, found)):
         return later
     if gaps[1:2] == (": ",) and gaps[3:5] in _DARKNET:
         names = enumerate(("loss", "avg_loss", "lr", "step_time"), 1)
         return [Counter("global", 0, None)], [Measure(name, at) for at, name in names]
     return _led_by_two(gaps, counters, found) if len(gaps) >= 4 else (counters, found)
+
+
+def _bracketed(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found | None:
+    """The same where one number, or an epoch and a step, stand in brackets."""
+    if gaps[0] == "[" and _AFTER_NUMBERED.match(gaps[1]) and not counters:
+        return [Counter("global", 0, None)], found
+    if gaps[1].strip() == "," and [one.at for one in found][:1] == [2]:
+        return [Counter("epoch", 0, None), Counter("step", 1, None)], found
+    return None
 
 
 def _led_later(gaps: Gaps, found: list[Measure]) -> Found | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hrmdoc.readers.log.grammar.words import word_set
+from hrmdoc.readers.log.grammar.words import counter_kind, word_set
 from hrmdoc.text import patterns
 
 UNIT = patterns.lazy(r"/(?:s|sec|gpu)(?:/[a-z]{1,8})?(?![\w/])|[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
@@ -59,8 +59,9 @@ def name_of(gap: str, first: bool) -> str:
     core = _SO_FAR.sub("", core if core.isascii() else _PICTURES.sub(" ", core))
     name = _PARTS.split(core)[-1] or ""
     name = FIRST_WORDS.sub("", " ".join(name.split()).strip(" -*#>.:/_~+")).strip()
-    if "(" in name and ")" not in name and not first:
-        name = name.rpartition("(")[2].strip()
+    if "(" in name and ")" not in name:
+        inner = name.rpartition("(")[2].strip()
+        name = inner if not first or counter_kind(inner) else name
     if not _names(name, explicit):
         return ""
     return f"{name} {tail}" if tail and core.endswith(" ") else name + tail

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from hrmdoc.readers.log.grammar.words import counter_kind
 from hrmdoc.text import patterns
 
 _DOTTED = patterns.lazy(r"\b([Ee]poch|[Ss]tep|[Ii]ter)\.(?=\d{1,9}\b(?!\.))")
@@ -39,6 +40,11 @@ _NAMED = patterns.lazy(
 _NET_OUTPUT = patterns.lazy(
     r"\s{0,12}(Train|Test) net output #\d{1,3}: ([\w./@-]{1,80}) = ([-+.\w]{1,24})"
     r"( \(\* [^)]{1,80}\))?\s{0,8}\Z"
+)
+_SOLVED = patterns.lazy(r"\W{0,8}[A-Z]\w{2,20} solved in \d{1,9} episodes?\W{1,8}(?=[A-Z])")
+_SIDED = patterns.lazy(
+    r"(?:(?P<name>[A-Za-z][\w@/.+-]{0,40}(?: [A-Za-z][\w@/.+-]{0,40}){0,2})[ :=]{1,3}|(?<=[,;/|]) {0,2})"
+    r"(?P<value>[-+]?\d[\d.]{0,24}(?:e[-+]?\d{1,3})?%?|nan|-?inf) \((?P<side>train|dev|val|valid|test)\)"
 )
 _ENGLISH = {
     "当前": " ",
@@ -132,14 +138,33 @@ def _boxed(text: str) -> str:
 
 
 def _darts(text: str) -> str:
-    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the step, the loss, both
+    """`train 050 2.31e+00 20.5 70.1` of DARTS and what was made of it: the batch, the loss, both
     accuracies."""
-    return _DARTS.sub(r"\1 step \2: loss=\3 top1=\4 top5=\5", text)
+    return _DARTS.sub(r"\1 batch \2: loss=\3 top1=\4 top5=\5", text)
 
 
 def _named(text: str) -> str:
     """`Key: avg_train_loss, Value: 0.5` at the end of a fine-tuning of llama-recipes."""
     return _NAMED.sub(r"\1: ", text, count=1)
+
+
+def _sided(text: str) -> str:
+    """`loss 0.58 (train), 0.23 (dev)` says behind each value whose it is."""
+    name = ""
+
+    def written(found: re.Match[str]) -> str:
+        nonlocal name
+        name = found["name"] or name
+        counted = not name or counter_kind(name)
+        return found.group() if counted else f" {found['side']} {name} {found['value']}"
+
+    return _SIDED.sub(written, text)
+
+
+def _solved(text: str) -> str:
+    """`Environment solved in 467 episodes! Average Score: 0.51` ends a training: the score stands where the
+    log has come to."""
+    return _SOLVED.sub("", text)
 
 
 def _net_output(text: str) -> str:
@@ -174,6 +199,12 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("e-0", _darts),
     ("alue: ", _named),
     (" net output #", _net_output),
+    (" (train)", _sided),
+    (" (dev)", _sided),
+    (" (val)", _sided),
+    (" (valid)", _sided),
+    (" (test)", _sided),
+    (" solved in ", _solved),
     ("损失", _translated),
     ("准确率", _translated),
     ("('", _tuple),

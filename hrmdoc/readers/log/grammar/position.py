@@ -62,6 +62,7 @@ class Flow(Struct):
         first: the first global step.
         open: the last line with a position stands in the middle of an epoch, or only begins one.
         entered: how often another epoch than that of the line before was named.
+        lowest: the lowest epoch so far, as written.
     """
 
     step: int | None = None
@@ -69,7 +70,7 @@ class Flow(Struct):
     epoch: int | None = None
     open: bool = False
     entered: int = 0
-    _lowest: int | None = None
+    lowest: int | None = None
     _base: int | None = None
     _seen_epoch: int | None = None
     _last: int = -1
@@ -84,16 +85,16 @@ class Flow(Struct):
         many such."""
         self.entered += self.epoch is None or alone or epoch != self.epoch
         self.epoch = epoch + self._trainings if alone else epoch
-        self._lowest = epoch if self._lowest is None else min(epoch, self._lowest)
+        self.lowest = epoch if self.lowest is None else min(epoch, self.lowest)
         self._trainings += alone
 
     @property
     def begun(self) -> int | None:
         """How many epochs had begun, at most: a log that begins in a later one does not tell whether they
         count from 0."""
-        if self.epoch is None or self._lowest is None:
+        if self.epoch is None or self.lowest is None:
             return None
-        return self.epoch + (self._lowest != 1)
+        return self.epoch + (self.lowest != 1)
 
     def place(self, position: Position) -> tuple[int, Axis]:
         """The step and the axis of a line with counters; moves on to it."""

@@ -59,6 +59,8 @@ _AT = patterns.lazy(r"(?:recall|precision|prec|r|p|hits?|hr|hitrate|ndcg|mrr|map
 """Scores of the first so many answers."""
 _SHARES = frozenset({"success rate", "win rate", "hit rate", "hit ratio"})
 """Two words that say together what was won."""
+_PHRASES = ("cross entropy", "log likelihood")
+"""Two words that say together what a loss is."""
 _MEASURES = _QUALITIES | word_set(
     "lr lrm grad gradient gnorm norm reward rewards rew return returns advantage kl entropy",
     "clipfrac clip margin margins logps logp ratio mfu tps skipped scale hella core cfm ebft halt exact",
@@ -136,6 +138,7 @@ def quality(name: str) -> bool:
     is."""
     words = plain(name).split(" ")
     shared = " ".join(words[-2:]) in _SHARES or any(_AT.match(word) for word in words)
+    shared = shared or any(f" {phrase} " in f" {' '.join(words)} " for phrase in _PHRASES)
     return shared or not _QUALITIES.isdisjoint(words)
 
 

@@ -29,6 +29,8 @@ def draw(cursor: Cursor, every: list[Rows], given: Given) -> bool:
             (rows.counts["total"] for rows in every),
         )
     )
+    if any(map(cursor.of(EpochBars).evaluates, np.unique(total).tolist())):
+        return False
     sort = np.argsort(order, kind="stable")
     first, last = int(sort[0]), int(sort[-1])
     fell = np.flatnonzero(n[sort][1:] < n[sort][:-1])

@@ -75,6 +75,8 @@ def _read(cursor: Cursor, every: list[Rows], given: Given) -> bool:
     moving = [*spoken, *bars.placed]
     if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
         return False
+    if not _apart(cursor, moving):
+        return False
     placed = _moved(cursor, moving)
     come_to = cursor.flow.step
     for rows, (steps, axis) in zip(spoken, placed, strict=False):
@@ -131,14 +133,33 @@ def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
     """Whether the place of every line can be told: it has a step, or one that a line before it showed, or
     lines of its epoch count the steps, or stand for it."""
     stepless = [rows for rows in every if rows.placed.step is None]
+    lines = cursor.of(EpochLines)
+    if lines.waits and (cursor.flow.step is not None or len(stepless) < len(every)):
+        return False  # what waits for its like stands at the first step
     if not stepless:
         return True
     if len(others):
         return False
     if not any(map(_of_epoch, stepless)) and cursor.flow.epoch is None and _steps_first(every, stepless):
         return True
-    lines = cursor.of(EpochLines)
     return cursor.flow.step is not None or all(lines.often(_shape(rows)) for rows in stepless)
+
+
+def _apart(cursor: Cursor, every: list[Rows]) -> bool:
+    """Calls the measures of epochs as lines one by one are called; False where a line among these is the
+    first to show that they are measured in steps, too."""
+    lines = cursor.of(EpochLines)
+    of_epochs = [rows for rows in every if _of_epoch(rows) and _shape(rows) != lines.counting]
+    names = {name for rows in of_epochs for name, _ in rows.values}
+    stepped = [rows for rows in every if rows.placed.step is not None]
+    if any(name in names and name not in lines.stepped for rows in stepped for name, _ in rows.values):
+        return False
+    for rows in stepped:
+        lines.step(rows.values)
+    if cursor.flow.step is not None:
+        for rows in of_epochs:
+            rows.values = lines.of_epoch(rows.values)
+    return True
 
 
 def _steps_first(every: list[Rows], silent: list[Rows]) -> bool:

@@ -8,14 +8,17 @@ from itertools import chain
 
 from msgspec import Struct
 
-from hrmdoc.readers.log.grammar.position import Position
+from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.position import Flow, Position
 from hrmdoc.readers.log.grammar.words import is_result, plain
-from hrmdoc.readers.log.state.cursor import Log
+from hrmdoc.readers.log.state.cursor import Cursor, Log
 from hrmdoc.readers.log.state.sink import Mark
 
 _MOST_SHAPES = 4096
 ALIKE = 3
 """So many lines of one shape without a step are needed before they count as metric lines."""
+_ALIKE_IN_RUN = 2
+"""The same once the run's position is known."""
 _SETTINGS = frozenset(
     {"coef", "coefficient", "weight", "scale", "factor", "lambda", "beta", "decay", "threshold"}
 )
@@ -91,3 +94,21 @@ def _believable(known: set[str], pure: list[Candidate]) -> bool:
 def _sets(candidate: Candidate) -> bool:
     """Whether one of its names is that of a setting, such as `aux_loss_coef`."""
     return any(plain(name).rpartition(" ")[2] in _SETTINGS for name, _ in candidate.values)
+
+
+def needed(flow: Flow, plan: Plan, position: Position) -> int:
+    """How many lines of a shape are needed."""
+    if not position.silent or (flow.step is None and flow.epoch is None):
+        return ALIKE
+    return 1 if plan.pure else _ALIKE_IN_RUN
+
+
+def here(cursor: Cursor) -> Position:
+    """Where a line without counters stands: the step, or the epoch where no steps are counted."""
+    step = cursor.flow.step
+    return Position(step=step, epoch=cursor.flow.epoch if step is None else None, restarts=False)
+
+
+def before_all(flow: Flow) -> Position:
+    """Where a line stood that came before the first step and epoch."""
+    return Position(flow.lowest) if flow.first is None else Position(step=flow.first, restarts=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from msgspec import field
 
@@ -11,6 +12,7 @@ from hrmdoc.readers.log.state.cursor import State
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.record.records import Axis
 
+V = TypeVar("V")
 Shape = tuple[str, ...]
 Values = list[tuple[str, float]]
 Placed = tuple[Values, int, Axis, Mark]
@@ -22,6 +24,8 @@ class EpochLines(State):
     Attributes:
         first: the first line of a shape, which waits; None once there was a second.
         counting: the shape of lines that came back within an epoch and so count steps.
+        stepped: names of measures that lines with a step or bars show: of an epoch they are a mean, and
+            another curve.
         entered: how many epochs had been entered at the first line of a shape: behind another training of as
             many epochs the same one comes again.
     """
@@ -29,6 +33,7 @@ class EpochLines(State):
     first: dict[Shape, Placed | None] = field(default_factory=dict)
     counting: Shape | None = None
     entered: dict[Shape, int] = field(default_factory=dict)
+    stepped: set[str] = field(default_factory=set)
 
     def often(self, shape: Shape) -> bool:
         """Whether lines of a shape came before and wait no more."""
@@ -53,8 +58,29 @@ class EpochLines(State):
             return [(first[0], 0, "step", first[3]), (values, 1, "step", mark)]
         return [first, here]
 
+    def step(self, values: Iterable[tuple[str, object]]) -> None:
+        """A line with a step shows measures."""
+        self.stepped.update([name for name, _ in values])
+
+    def of_epoch(self, values: Iterable[tuple[str, V]]) -> list[tuple[str, V]]:
+        """The measures of a line of an epoch alone, where steps are counted."""
+        return [(f"{name}_epoch" if name in self.stepped else name, value) for name, value in values]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a line waits for its like."""
+        return any(self.first.values())
+
+    def heads(self, shape: Shape) -> None:
+        """A line of a shape came before any epoch was named: such lines stand between epochs, and count
+        nothing."""
+        self.first[shape] = None
+
     def close(self, step: int | None) -> Iterator[Placed]:
-        """Lines that came once; at the step that the log has come to, where it counts any."""
-        for values, epoch, axis, mark in filter(None, self.first.values()):
+        """Lines that came once and wait; at a step, where the log counts any."""
+        for shape, waiting in list(self.first.items()):
+            if waiting is None:
+                continue
+            self.first[shape] = None
+            values, epoch, axis, mark = waiting
             yield (values, epoch, axis, mark) if step is None else (values, step, "step", mark)
-        self.first.clear()

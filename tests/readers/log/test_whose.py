@@ -1,0 +1,56 @@
+"""Whose the values of a line are, the training's or an evaluation's, where it is said once or behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.readers.log.metrics import points
+
+
+def test_a_side_may_stand_behind_its_value(read: Any) -> None:
+    line = "epoch {0} | loss 0.5{0} (train), 0.2{0} (dev) | error 0.3{0} (train), 0.4{0} (dev)\n"
+    run = read("".join(map(line.format, (1, 2, 3))))
+    found = {key.metric: points(run, key.metric)[0] for key in run.series}
+    assert found == {
+        "train loss": (1, 0.51),
+        "dev loss": (1, 0.21),
+        "train error": (1, 0.31),
+        "dev error": (1, 0.41),
+    }
+
+
+def test_a_side_behind_a_counter_is_of_the_whole_line(read: Any) -> None:
+    run = read("".join(f"Epoch {n} (train) loss: 0.{n}\nEpoch {n} (val) loss: 0.3{n}\n" for n in (1, 2, 3)))
+    assert points(run, "val_loss") == [(1, 0.31), (2, 0.32), (3, 0.33)]
+
+
+def test_an_entropy_behind_a_validation_loss_is_of_the_validation(read: Any) -> None:
+    line = (
+        "---Epoch.{0} {1} Negative Log-Loss per event: 0.{0}; Cross-Entropy per event: 0.5{0}; time: 3.{0}\n"
+    )
+    run = read("".join(line.format(n, side) for n in (1, 2, 3) for side in ("Train", "Val")))
+    assert len(points(run, "Cross-Entropy per event")) == len(points(run, "val_Cross-Entropy per event")) == 3
+
+
+def test_scores_behind_the_test_s_are_the_test_s_where_the_training_s_stand_before(read: Any) -> None:
+    line = "Epoch {0} | Loss: 0.{0} | Train F1: 0.5 | Test F1: 0.4 | PR-AUC: 0.3{0} | ROC-AUC: 0.8{0}\n"
+    run = read("".join(map(line.format, (1, 2, 3))))
+    assert {key.metric for key in run.series} == {
+        "Loss",
+        "Train F1",
+        "Test F1",
+        "test_PR-AUC",
+        "test_ROC-AUC",
+    }
+
+
+def test_of_means_that_are_told_behind_each_sample_the_last_is_the_evaluation(read: Any) -> None:
+    line = "Sample: {0}, Validation pixAcc: 0.{1}{0}, mIoU: 0.{1}{0}\n"
+    log = "".join(
+        f"Iters: {n}0/30 || Loss: 0.{n}\n" + "".join(line.format(at, n) for at in range(1, 10))
+        for n in (1, 2, 3)
+    )
+    run = read(log)
+    assert points(run, "Validation pixAcc") == points(run, "val_mIoU") == [(10, 0.19), (20, 0.29), (30, 0.39)]
+    assert {key.metric for key in run.series} == {"Loss", "Validation pixAcc", "val_mIoU"}
+    assert len(points(read("".join(f"Sample: {n}, loss: 0.{n}\n" for n in (1, 2, 3))), "loss")) == 3
