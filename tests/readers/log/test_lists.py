@@ -78,3 +78,12 @@ def test_a_history_over_many_lines_gives_no_single_values(read: Any) -> None:
     )
     assert {key.metric for key in run.series} == {"Loss", "Accuracy"}
     assert ("run", "run.framework") not in run.facts
+
+
+def test_rows_of_one_record_that_have_more_to_say_are_read_where_they_stand(read: Any) -> None:
+    rows = ['{"games": %d, "accuracy": 0.%d}' % (n, n) for n in range(1, 8)]
+    rows[0] = '{"games": 1, "accuracy": 0.1, "first": 1}'
+    rows[6] = '{"games": 7, "accuracy": 0.7, "guard": {"p": 0.1}}'
+    run = read("\n".join(rows) + "\n")
+    assert [value for _, value in points(run, "accuracy")] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert [value for _, value in points(run, "guard/p")] == [0.1]

@@ -8,6 +8,7 @@ before it may be steps behind. So a record without a step waits for that redraw.
 from __future__ import annotations
 
 import math
+from collections import deque
 from functools import partial
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ from hrmdoc.record.records import Event, Fact
 _ALIKE = 3
 """So many mappings of the same keys are records even where nothing says where they belong."""
 _MOST_SHAPES = 4096
+_MOST_KINDS = 16
+"""Of so many kinds of records it is known which others are rows of them."""
 _OPENS = ("{'", '{"', "{ '")
 
 
@@ -54,6 +57,7 @@ class PythonDict(Format):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._seen: dict[tuple[str, ...], list[tuple[Mapping, Mark]] | None] = {}
+        self._believed: deque[tuple[str, ...]] = deque(maxlen=_MOST_KINDS)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """The record on the line."""
@@ -145,7 +149,7 @@ class PythonDict(Format):
         held = self._seen.get(key, [])
         if held is None:
             return True
-        if len(held) + 1 < _ALIKE:
+        if len(held) + 1 < _ALIKE and not any(_of_a_kind(key, other) for other in self._believed):
             if len(self._seen) >= _MOST_SHAPES:
                 for others in filter(None, self._seen.values()):
                     self.log.leave_out("mappings of too many kinds", mark, len(others))
@@ -153,10 +157,17 @@ class PythonDict(Format):
             held.append((mapping, mark))
             self._seen[key] = held
             return False
-        self._seen[key] = None
-        for earlier, where in held:
+        for earlier, where in self._believe(key):
             self._emit(cursor, earlier, where, None, reading)
         return True
+
+    def _believe(self, key: tuple[str, ...]) -> list[tuple[Mapping, Mark]]:
+        """Mappings of these keys are records: those that waited, in order, and of others of their kind."""
+        self._believed.append(key)
+        kin = [other for other, held in self._seen.items() if held and _of_a_kind(key, other)]
+        waited = [one for other in dict.fromkeys((*kin, key)) for one in self._seen.get(other) or ()]
+        self._seen.update(dict.fromkeys((*kin, key)))
+        return sorted(waited, key=lambda one: one[1].line)
 
     def _awaits_bar(self, cursor: Cursor, mapping: Mapping, mark: Mark) -> bool:
         known = cursor.bar.total
@@ -212,3 +223,9 @@ class PythonDict(Format):
         reading.records.append(
             Event("end", self.log.file, mark.line, cursor.flow.step, mark.time, mark.rank, detail)
         )
+
+
+def _of_a_kind(keys: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether mappings are rows of one record, of which some have more to say than others."""
+    fewer, more = sorted((set(keys), set(others)), key=len)
+    return len(fewer) > 1 and fewer <= more
