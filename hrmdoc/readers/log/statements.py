@@ -52,7 +52,7 @@ _NUMBERS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
 """Key, words of which one stands wherever the pattern matches (in lower case; to look for a word is cheap),
 pattern."""
 _BELONGING = patterns.lazy(
-    r"\bFound [\d,]{1,16} (?:[a-z]{1,16} )?(?:images|files) belonging to (\d{1,6}) classes"
+    r"\bFound [\d,]{1,16} (?:[a-z]{1,16} )?(?:images|files) belonging to (?!1 )(\d{1,6}) classes"
 )
 """What Keras says of folders."""
 _MILLIONS = patterns.lazy(

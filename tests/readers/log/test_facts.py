@@ -109,3 +109,7 @@ def test_the_more_particular_framework_wins(read: Any) -> None:
 )
 def test_a_printed_word_stands_for_its_value(text: str, value: object) -> None:
     assert literal(text) == value
+
+
+def test_one_folder_of_images_is_no_class(read: Any) -> None:
+    assert ("run", "data.classes") not in read("Found 46384 files belonging to 1 classes.\nloss: 0.5\n").facts
