@@ -21,6 +21,7 @@ _AROUND = EVAL | TRAIN | {"test", "avg", "average", "step", "epoch", "loss", "te
 _NO_COMPANY = frozenset({"rl.entropy", "rl.exploration"})
 """Classifiers have an entropy, and private training an epsilon."""
 
+_METERS = {"time": "step_time", "data": "data_time"}
 _WON = {"losses": "wins", "lost": "won", "lose": "win", "loss": "win"}
 _DRAWN = frozenset({"draw", "draws", "tie", "ties"})
 
@@ -38,6 +39,13 @@ def games_lost(metrics: Iterable[str]) -> frozenset[str]:
 def _won(name: str) -> str:
     """The name of what was won, by that of what was lost."""
     return "_".join(_WON.get(word, word) for word in name.split("_"))
+
+
+def meters(metrics: Iterable[str]) -> dict[str, str]:
+    """`Time` beside `Data`, as the meters of the ImageNet example and its copies are called: what a step took
+    and how long it waited for its batch."""
+    found = {normalised(metric): metric for metric in metrics}
+    return {found[name]: role for name, role in _METERS.items()} if _METERS.keys() <= found.keys() else {}
 
 
 def shared(role: str | None, metric: str) -> bool:

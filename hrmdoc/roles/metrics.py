@@ -15,7 +15,7 @@ import numpy as np
 
 from hrmdoc.record.series import RoleGuess
 from hrmdoc.roles.alone import bare_losses, only_losses, only_reward, total_losses
-from hrmdoc.roles.company import games_lost, out_of_place
+from hrmdoc.roles.company import games_lost, meters, out_of_place
 from hrmdoc.roles.families import Families
 from hrmdoc.roles.names import (
     EVAL,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _LOSSES = frozenset({"train.loss", "eval.loss", "rl.reward"})
 _RISEN = 1.02
-_EVAL_ROLES = {"perplexity": "eval.perplexity"}
+_EVAL_ROLES = {"perplexity": "eval.perplexity", "rl.reward": "rl.reward"}
 
 
 def evaluated(role: str) -> str | None:
@@ -124,7 +124,8 @@ class RoleMap:
         guessed = {guess.role for guess in losses.values()}
         losses |= total_losses(unstated, risen, {*taken, *unstated.values(), *guessed})
         alone = {name: RoleGuess(None) for name in strange | games.intersection(known)}
-        return alone | rewarded | losses | scores_of_evaluation(unstated, metrics)
+        timed = {name: RoleGuess(role, guessed=True) for name, role in meters(unstated).items()}
+        return alone | rewarded | losses | timed | scores_of_evaluation(unstated, metrics)
 
     @property
     def stated(self) -> Collection[str]:
@@ -165,7 +166,7 @@ class RoleMap:
         if whole.role and words[0] in EVAL | TRAIN:
             role = whole.role if words[0] in TRAIN else evaluated(whole.role)
             if role:
-                return RoleGuess(role, whole.guessed)
+                return RoleGuess(role, whole.guessed or _beside(words[0], role))
         return whole if words[0] in GROUPS else None
 
     def _by_words(self, metric: str, name: str) -> RoleGuess:
@@ -189,7 +190,13 @@ class RoleMap:
         if found is None or found.role is None:
             return RoleGuess(None)
         role = found.role if part in ("", "train") else evaluated(found.role)
-        return RoleGuess(role, found.guessed or averaged or part == "test") if role else RoleGuess(None)
+        guessed = found.guessed or averaged or part == "test" or _beside(part, role)
+        return RoleGuess(role, guessed) if role else RoleGuess(None)
+
+
+def _beside(part: str, role: str | None) -> bool:
+    """Whether what a policy gets where it is evaluated stands beside what it got in training."""
+    return part in EVAL and role == "rl.reward"
 
 
 def _trains_by_reward(framework: Framework | None) -> bool:

@@ -13,7 +13,7 @@ _HUMPS = patterns.lazy(r"(?<=[a-z])(?=[A-Z][a-z])")
 _GLUED = patterns.lazy(
     r"^(train|valid|val|test|dev|eval)(?=(?:loss|acc|accuracy|ppl|perplexity)$)", re.IGNORECASE
 )
-_UNIT = patterns.lazy(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s)[)\]]\s*$")
+_UNIT = patterns.lazy(r"\s*[(\[](?:s|ms|gib|gb|mib|mb|iter/s|it/s|tok/s|top-?1)[)\]]\s*$")
 EVAL = frozenset(
     {
         "eval",
@@ -67,8 +67,13 @@ _NO_CURVE = frozenset(
         "improvement",
         "target",
         "previous",
+        "baseline",
+        "chance",
+        "majority",
     }
 )
+_OF_TWO_NETS = frozenset({"d", "g", "dis", "disc", "discriminator", "generator", "real", "fake", "critic"})
+"""Words of accuracies that are to fall to one half where a GAN goes well."""
 _PART_OF_LOSS = frozenset(
     """
     kl kld kldiv wgan lsgan
@@ -144,7 +149,7 @@ def stripped(words: list[str]) -> tuple[str, list[str], bool]:
     for before, word in zip(("", *words), words, strict=False):
         if word.isdigit() and before in EVAL:  # the second of several evaluation sets
             averaged = True
-        elif word in EVAL and not part:
+        elif word in EVAL and part in ("", "eval"):
             part = "eval"
         elif word in _TEST and not part:
             part = "test"
@@ -171,6 +176,7 @@ def by_last_word(words: list[str]) -> RoleGuess | None:
         role is None
         or before & _NO_CURVE
         or (role == "train.loss" and before & _PART_OF_LOSS)
+        or (role == "train.accuracy" and before & _OF_TWO_NETS)
         or len(words) > 6
     ):
         return None

@@ -24,6 +24,14 @@ def test_what_is_won_against_a_player_at_random_is_the_reward() -> None:
     assert roles("win_vs_previous").role is None
 
 
+def test_meters_of_time_and_data_tell_what_a_step_took_and_how_long_it_waited() -> None:
+    roles = RoleMap(BOOK)
+    roles.settle("unknown", {"Time": 9, "Data": 9, "Loss": 9})
+    assert [roles(name).role for name in ("Time", "Data")] == ["step_time", "data_time"]
+    roles.settle("unknown", {"Time": 9, "Loss": 9})
+    assert roles("Time").role is None
+
+
 @pytest.mark.parametrize(
     ("names", "lost"),
     [

@@ -21,6 +21,8 @@ NAMES = {
     "dloss": "loss",
     "val_ari": "score",
     "PSNR": "score",
+    "val_r2": "score",
+    "top5": "score",
     "KLD": "divergence",
     "kl_loss": "divergence",
     "grpo_loss/kl_divergence_mean": "divergence",

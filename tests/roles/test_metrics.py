@@ -43,6 +43,10 @@ ROLE = RoleMap(BOOK)
         "info/learner/default_policy/learner_stats/cur_kl_coeff",
         "score",
         "Test_score",
+        "d_acc",
+        "G_accuracy",
+        "Random baseline accuracy",
+        "top_10_accuracy",
     ],
 )
 def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
@@ -53,6 +57,8 @@ def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
     ("metric", "role"),
     [
         ("log_probs/chosen", "dpo.logp_chosen"),
+        ("EpRew", "rl.reward"),
+        ("Accuracy (Top-1)", "train.accuracy"),
         ("optim/grad_norm", "grad_norm"),
         ("perf/data_time", "data_time"),
         ("actor/mfu", "mfu"),
@@ -140,6 +146,14 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "role"),
     [
+        ("val_pr_auc", "eval.score"),
+        ("val_ap", "eval.score"),
+        ("ROUGE-1", "train.score"),
+        ("eval_rougeLsum", "eval.score"),
+        ("val_top5", "eval.score"),
+        ("Acc@5", "train.score"),
+        ("valid valid mae", "eval.loss"),
+        ("evaluation/average_reward", "rl.reward"),
         ("my_model_loss", "train.loss"),
         ("train_loss_epoch", "train.loss"),
         ("avg_loss", "train.loss"),
