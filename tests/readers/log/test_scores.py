@@ -19,6 +19,8 @@ from tests.readers.log.metrics import points
         ("Success rate: 12.{}%", {"Success rate": 12.1}),
         ("hit ratio = 0.14{}", {"hit ratio": 0.141}),
         ("avg_fpr: 0.02{}", {"avg_fpr": 0.021}),
+        ("train cost 4.6{}", {"train cost": 4.61}),
+        ("Prec@1: 18.{}, Prec@5: 68.{}", {"Prec@1": 18.1, "Prec@5": 68.1}),
     ],
 )
 def test_a_score_that_stands_alone_belongs_to_the_step_before_it(

@@ -227,3 +227,11 @@ def test_the_totals_of_the_counters_before_a_total_are_those_of_the_run(read: An
     run = read("[epoch: 1/200, iter: 325/448] total: 1.4\n[epoch: 2/200, iter: 325/448] total: 1.3\n")
     assert run.facts["run", "run.epochs"].value == 200
     assert [value for _, value in points(run, "total")] == [1.4, 1.3]
+
+
+def test_what_a_policy_got_in_an_evaluation_stands_at_the_timesteps_that_its_line_says(read: Any) -> None:
+    lines = "Eval num_timesteps={0}000, episode_reward=11.{0} +/- 0.50\nEpisode length: 20{0}.00 +/- 0.00\n"
+    run = read("".join(map(lines.format, range(1, 5))))
+    assert points(run, "val_episode_reward") == [(1000, 11.1), (2000, 11.2), (3000, 11.3), (4000, 11.4)]
+    assert points(run, "Episode length") == [(1000, 201), (2000, 202), (3000, 203), (4000, 204)]
+    assert {key.metric for key in run.series} == {"val_episode_reward", "Episode length"}

@@ -44,6 +44,8 @@ _BEFORE_COUNTER = word_set(
     "val valid validation test eval validate evaluation completed",
 ) | {"begin of", "beginning of", "end of"}
 
+_EVALUATED = frozenset({"eval", "evaluation", "test"})
+"""Stable-Baselines3 says `Eval num_timesteps=500` of what it was evaluated at."""
 _TOTALS = ("total", "max_", "num_")
 """`step/total_step: 5/60` names the total as well."""
 
@@ -106,7 +108,8 @@ def counter_kind(name: str) -> CounterKind | None:
         and (head in _BEFORE_COUNTER or head.rpartition(" ")[2] in ("at", "after", "training"))
     ):
         return _COUNTERS[last]
-    return None
+    first, _, rest = words.partition(" ")
+    return _COUNTERS.get(rest) if first in _EVALUATED and rest.endswith("timesteps") else None
 
 
 def measures(name: str) -> bool:
@@ -116,9 +119,9 @@ def measures(name: str) -> bool:
         word in _MEASURES or word.endswith(("loss", "acc", "accuracy", "entropy")) or _AT.match(word)
         for word in words
     ) or (
-        words == ["cost"]
+        (words[-1] == "cost" and (len(words) == 1 or split_of(words[0]) is not None))
         or " ".join(words[-2:]) in _SHARES
-        or words[-2:] in (["step", "time"], ["ep", "r"])
+        or words[-2:] in (["step", "time"], ["ep", "r"], ["episode", "length"], ["ep", "len"])
         or "learning rate" in " ".join(words)
     )
 

@@ -30,7 +30,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
             "loss acc epoch step iter update reward perplexity ppl mse mae bleu rouge learning grad",
             "auc score entropy precision recall bpb episode _rew kl= kl: f1 hella -rmse -error -auc",
             "batch= batch: psnr fid lr valid evaluat cost eprew epret ep_r r@ return dice miou val: train:",
-            "test: 损失 准确率 学习率 completions/ mrr ndcg kappa hit@ hits@ hr@ p@ success elo: fpr map:",
+            "test: 损失 准确率 学习率 completions/ mrr ndcg kappa hit@ hits@ hr@ p@ prec@ success elo: fpr map:",
             "map= ssim mcc winrate win_rate hit_ratio hit_rate",
         ),
         "val ",
