@@ -124,3 +124,19 @@ def test_a_value_stands_before_its_rate_where_the_next_one_does(read: Any) -> No
     assert points(run, "units/s")[:2] == [(100, 51.5), (200, 52.5)]
     assert points(run, "words/s")[:2] == [(100, 101.2), (200, 102.2)]
     assert points(run, "loss")[-1] == (400, 0.4)
+
+
+        "/opt/code/losses.py:49: UserWarning: bad (Triggered internally at ../csrc/utils/tensor_new.cpp:278.)",
+        'Stored checkpoint at step {0}0 to "/data/vit_wandb/5/vit-step"',
+        "Best accuracy_top-1 of epoch is kept in runs/7/best.pth",
+    ],
+)
+def test_lines_of_programs_and_folders_are_no_measures(read: Any, line: str) -> None:
+    run = read("".join(f"Epoch {n} loss 0.{n}\n{line.format(n)}\n" for n in range(1, 6)))
+    assert {key.metric for key in run.series} == {"loss"}
+    assert points(run, "loss") == [(n, n / 10) for n in range(1, 6)]
+
+
+def test_a_number_behind_a_slash_may_still_belong_to_a_name(read: Any) -> None:
+    run = read("".join(f"step {n} loss/1: 0.{n} loss/2: 0.5\n" for n in range(1, 5)))
+    assert points(run, "loss 1") == [(n, n / 10) for n in range(1, 5)]

@@ -148,7 +148,7 @@ class _Builder:
 
     def _take(self, at: int, total: int | None) -> None:
         """Takes one number in, and its total."""
-        if self._counted(at):
+        if self._in_path(at) or self._counted(at):
             return
         if (value_of := self.awaited.pop(at, None)) is not None:
             self.measures.append(Measure(self._with_split(value_of), at))
@@ -242,6 +242,11 @@ class _Builder:
         for one, where in zip(names, (at, total), strict=True):
             self.measures.append(Measure(self._with_split(one), where, scale))
         return True
+
+    def _in_path(self, at: int) -> bool:
+        """Whether the number is a folder or a file: `saved to runs/vit/5/model`, and not `loss/1: 0.3`."""
+        gap = self.gaps[at]
+        return gap.endswith("/") and len(gap) > 1 and self.gaps[at + 1][:1] not in (":", "=", "]", ")")
 
     def _counted(self, at: int) -> bool:
         """`Loss after 300 iterations: 0.4`, `mean loss over the last 100 batches: 0.4`: of how many stands

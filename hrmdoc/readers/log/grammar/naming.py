@@ -29,6 +29,8 @@ _PROSE = word_set(
 """Words of sentences: a name that holds one is none."""
 _PHONES = " PER"
 """A rate of phone errors, as no sentence writes it: `dev loss 1.2 dev PER 31.5%`."""
+_FILE = patterns.lazy(r"\.(?:py|pyx|ipynb|cc|cpp|cxx|cu|cuh|h|hpp|rs|go|jl|sh)\Z", re.IGNORECASE)
+"""`losses.py:49: UserWarning` names a line of a program."""
 _EXPLICIT = (":", "=", "[", "tensor", "np.float")
 _LONGEST = 160
 _LONGEST_TAIL = 24
@@ -91,6 +93,8 @@ def _names(name: str, explicit: bool) -> bool:
     if name.endswith(_PHONES):
         return len(words) <= _MOST_WORDS
     prose = not _PROSE.isdisjoint(words) and not (words == ["it"] and explicit)
-    if prose or len(words) > _MOST_WORDS or words[-1] in _NO_LAST_WORDS:
+    if prose or words == ["at"] or len(words) > _MOST_WORDS or words[-1] in _NO_LAST_WORDS:
+        return False
+    if _FILE.search(name):
         return False
     return _NAME.match(name) is not None
