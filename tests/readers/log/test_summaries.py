@@ -107,3 +107,24 @@ def test_a_run_time_in_every_record_does_not_make_them_summaries(read: Any) -> N
     )
     assert [value for _, value in points(run, "loss")] == [2.4, 2.3, 2.2, 2.1, 2.0, 1.9]
     assert [event.line for event in run.events.of("end")] == [7]
+
+
+def test_what_was_best_and_where_is_no_point_of_the_curve(read: Any) -> None:
+    line = "Epoch {0}\tLoss: 0.{0}\tAcc: 0.5{0}\nBest Epoch {0}\tAcc: 0.7{0}\nBest top-1 is 0.6{0} at {0} epoch.\n"
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "Acc") == [(n, 0.5 + n / 100) for n in range(1, 6)]
+    assert "at" not in {key.metric for key in run.series}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Epoch {0:5d}: reducing learning rate of group 0 to 1.0000e-0{0}.", "reduced lr"),
+        ("Epoch {0:5d}: reducing learning rate of group 1 to 1.0000e-0{0}.", "reduced lr_group1"),
+        ("Epoch {0:05d}: ReduceLROnPlateau reducing learning rate to 0.1e-0{0}.", "reduced lr"),
+    ],
+)
+def test_what_a_scheduler_sets_where_a_loss_stands_still_is_the_rate(read: Any, line: str, name: str) -> None:
+    run = read("".join(f"Epoch {n} loss 0.{n}\n{line.format(n)}\n" for n in range(3, 7)))
+    assert [step for step, _ in points(run, name)] == [3, 4, 5, 6]
+    assert {key.metric for key in run.series} == {"loss", name}

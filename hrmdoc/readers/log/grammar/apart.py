@@ -8,7 +8,7 @@ import re
 from msgspec.structs import replace
 
 from hrmdoc.readers.log.grammar.plan import Measure
-from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain, quality, split_of
+from hrmdoc.readers.log.grammar.words import EVALUATIONS, counter_kind, plain, quality, split_of
 from hrmdoc.text import patterns
 
 SPLIT_NAMES = frozenset({"val", "valid", "validation", "eval", "test", "dev"})
@@ -29,7 +29,7 @@ def told_apart(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:
     """
     split, plain_loss = "", False
     apart: list[Measure] = []
-    measures = _with_total(_with_initials(measures), gaps)
+    measures = _of_the_best(_with_total(_with_initials(measures), gaps))
     scores = _are_scores([measure.name for measure in measures])
     seen: set[str] = set()
     for measure in measures:
@@ -76,6 +76,18 @@ def _with_initials(measures: list[Measure]) -> list[Measure]:
                 name = f"{'train' if one['initial'].lower() == ours else split}_{one['rest']}"
                 measures = [*measures[:index], replace(measures[index], name=name), *measures[index + 1 :]]
     return measures
+
+
+def _of_the_best(measures: list[Measure]) -> list[Measure]:
+    """`Best Epoch 6  Acc: 0.89`: what stands behind the place of the best is the best, and no point of a
+    curve."""
+    words = plain(measures[0].name).split(" ") if measures else [""]
+    if words[0] != "best" or counter_kind(words[-1]) is None:
+        return measures
+    return [
+        one if "best" in plain(one.name).split(" ") else replace(one, name=f"best_{one.name}")
+        for one in measures
+    ]
 
 
 def _with_total(measures: list[Measure], gaps: tuple[str, ...]) -> list[Measure]:

@@ -37,6 +37,9 @@ _DARTS = patterns.lazy(
 _NAMED = patterns.lazy(
     r"\s{0,8}(?:key|metric|name|tag): {0,4}([\w./-]{1,80}), {0,4}value: {0,4}", re.IGNORECASE
 )
+_REDUCED = patterns.lazy(
+    r"(Epoch\s{1,8}\d{1,9}: )(?:ReduceLROnPlateau )?reducing learning rate(?: of group (\d{1,3}))? to "
+)
 _NET_OUTPUT = patterns.lazy(
     r"\s{0,12}(Train|Test) net output #\d{1,3}: ([\w./@-]{1,80}) = ([-+.\w]{1,24})"
     r"( \(\* [^)]{1,80}\))?\s{0,8}\Z"
@@ -143,6 +146,13 @@ def _darts(text: str) -> str:
     return _DARTS.sub(r"\1 batch \2: loss=\3 top1=\4 top5=\5", text)
 
 
+def _reduced(text: str) -> str:
+    """What the schedulers of PyTorch and Keras say that they do where a loss stands still."""
+    return _REDUCED.sub(
+        lambda found: f"{found[1]}reduced lr{f'_group{found[2]}' if found[2] and found[2] != '0' else ''} ", text
+    )
+
+
 def _named(text: str) -> str:
     """`Key: avg_train_loss, Value: 0.5` at the end of a fine-tuning of llama-recipes."""
     return _NAMED.sub(r"\1: ", text, count=1)
@@ -198,6 +208,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("e+0", _darts),
     ("e-0", _darts),
     ("alue: ", _named),
+    (" reducing learning rate ", _reduced),
     (" net output #", _net_output),
     (" (train)", _sided),
     (" (dev)", _sided),
