@@ -27,6 +27,11 @@ EPOCHS = {"train_loss": 20, "val_loss": 20}
         # Keras names its training loss without a part as well
         ({"loss": 20, "val_loss": 20, "accuracy": 20}, "accuracy", "train.accuracy"),
         ({"train_loss": 20, "acc": 20}, "acc", "train.accuracy"),
+        # what the best is kept of, each time
+        ({"loss": 20, "Accuracy": 20, "Best_acc": 20}, "Accuracy", "eval.accuracy"),
+        ({"loss": 400, "acc": 400, "best_acc": 20}, "acc", "train.accuracy"),
+        ({"loss": 20, "acc": 20, "best_val_acc": 20}, "acc", "train.accuracy"),
+        ({"loss": 20, "acc": 20, "best_f1": 20}, "acc", "train.accuracy"),
     ],
 )
 def test_a_score_without_a_part_is_of_the_evaluation_where_the_losses_say_theirs(
