@@ -1,5 +1,5 @@
-"""A table of runs: rows in which settings of the model or of the data differ. Each row sums up a training of
-its own, so that a column of losses is no curve."""
+"""A table of runs: rows in which settings of the model or of the data differ, or of which each shows that a
+training has ended. Each row sums up a training of its own, so that a column of losses is no curve."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ _SELDOM = (
 )
 """What a schedule, a last batch or a counter may change, one of them at a time."""
 _OTHER_WORDS = frozenset({"estimators", "filters", "hidden", "kernel", "seed", "units", "width"})
+_COMPLETE = 100.0
 _NO_SETTINGS = frozenset({"batch", "epoch"})
 """Short names of settings that are counters far more often."""
 
@@ -60,9 +61,10 @@ class Tables:
         for columns in sources.values():
             unplaced = all(one.axis == "index" or _counts_nothing(one.steps) for one in columns)
             if unplaced and self._vary(columns) and not any(one.key.metric in stated for one in columns):
-                run.version += any(one.role.role for one in columns)
-                for one in columns:
-                    one.role = RoleGuess(None)
+                _without_roles(run, columns)
+            for ended in _ended(columns):
+                if not any(one.key.metric in stated for one in ended):
+                    _without_roles(run, ended)
 
     def _vary(self, columns: Iterable[Series]) -> bool:
         """Whether settings differ from row to row."""
@@ -70,6 +72,23 @@ class Tables:
         return any(name in self._fixed for name in differing) or (
             sum(name in self._seldom for name in differing) > 1
         )
+
+
+def _without_roles(run: Run, columns: Iterable[Series]) -> None:
+    run.version += any(one.role.role for one in columns)
+    for one in columns:
+        one.role = RoleGuess(None)
+
+
+def _ended(columns: Iterable[Series]) -> Iterator[list[Series]]:
+    """What stands beside a progress of 100 % on most of its lines: of each of many trainings the end is left,
+    as a notebook keeps of what is drawn again and again, and a rate that came to zero there did so by
+    plan."""
+    for progress in columns:
+        if normalised(progress.key.metric) == "progress" and progress.axis == "index":
+            full = progress.values >= _COMPLETE
+            if len(full) > 1 and float(np.mean(full)) > 0.5:
+                yield [one for one in columns if one.axis == "index" and len(one) == len(progress)]
 
 
 def _names(config: Mapping[str, object], wanted: Iterable[str]) -> Iterator[str]:

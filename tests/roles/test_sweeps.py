@@ -95,3 +95,14 @@ def test_a_setting_comes_again_and_neither_rises_nor_falls_throughout(
     at = np.arange(len(values))
     series.extend(Points("lr", at, np.array(values, np.float64), np.full(len(at), np.nan), "x"))
     assert _comes_and_goes(series) is comes_and_goes
+
+
+@pytest.mark.parametrize(("drawn", "curve"), [((100.0,), False), ((40.0, 80.0, 100.0), True)])
+def test_ends_of_trainings_that_are_all_that_is_left_of_them_are_no_curve(
+    tmp_path: Path, drawn: tuple[float, ...], curve: bool
+) -> None:
+    line = "Progress: {0:5.1f}% words/sec/thread: 4000 lr: {1:.6f} avg.loss: 0.5{2} ETA: 0h 0m\n"
+    rows = [line.format(share, 0.1 - share / 1000, n) for n in range(6) for share in drawn]
+    path = tmp_path / "train.log"
+    path.write_text("".join(rows))
+    assert ("lr" in roles(path)) is curve
