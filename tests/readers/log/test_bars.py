@@ -197,3 +197,13 @@ def test_a_total_before_a_bar_is_read_beside_its_terms(read: Any) -> None:
         f"\r[Adam] Tot:{9 / n:.2e} PDE:1e-3/2e-4:   {n}%|  | {n}/100 [00:00<?, ?it/s]" for n in range(1, 9)
     )
     assert points(read(bars), "Tot")[:2] == [(1, 9.0), (2, 4.5)]
+
+
+@pytest.mark.parametrize("cut", ["e-", "e-0", "e"])
+def test_an_exponent_that_the_width_of_a_bar_cut_is_no_number(cut: str, read: Any) -> None:
+    bar = "{0}/9 [====] - 3s 107ms/step - batch_cost: 0.107{0} - reader cost: 9.91{1}\n"
+    ends = ["e-05", "e-05", "e-05", "e-05", cut, "e-05", cut, "e-05", cut]
+    run = read("Epoch 1/1\n" + "".join(bar.format(n, end) for n, end in enumerate(ends, 1)))
+    assert points(run, "batch_cost") == [(1, 0.1079)]
+    assert "reader cost" not in {key.metric for key in run.series}
+    assert run.facts["run", "run.framework"].value == "paddle"

@@ -21,6 +21,8 @@ _FILL = patterns.lazy(r"[━╸╺]+|\[[=>.]{2,}\]")
 _TOTAL = patterns.lazy(r"\s*\d+/(\d+) \[")
 _DRAWN = patterns.lazy(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sample)| - \d{1,7}s - |ETA: )")
 _ALONE = patterns.lazy(r"\s*(\d+)/(\d+)(?= )")
+_CUT = patterns.lazy(r" - [A-Za-z_ ]{1,40}: [-\d.]{1,24}e-?0?\Z")
+"""A bar that is as wide as its terminal loses the end of an exponent: `reader cost: 9.9146e-`."""
 _BEGINS = ("[", "━", "╸", "╺")
 _MOST_DRAWN = 10_000
 
@@ -76,8 +78,8 @@ class KerasBar(Format):
     def _again(self, text: str, rest: str, plan: Plan, numbers: list[str]) -> Again | None:
         """How redraws in the middle of an epoch are read that differ in their numbers alone."""
         bar, spans = _ALONE.match(text), spans_of(rest, numbers)
-        if bar is None or spans is None or plan.numbered or text.count(" [") > 1:
-            return None
+        if bar is None or spans is None or plan.numbered or text.count(" [") > 1 or "e" in numbers[-1]:
+            return None  # the exponent of another one may be cut
         at = len(text) - len(rest)
         free = [(bar.end(), at + spans[0][0])]
         found = [bar.span(1), bar.span(2), *((at + start, at + end) for start, end in spans)]
@@ -156,7 +158,7 @@ def match(text: str) -> tuple[int, int, str] | None:
         return None
     batch = int(found.group(1))
     total = batch if found.group(2) == "Unknown" else int(found.group(2))
-    return batch, total, bare[found.end() :]
+    return batch, total, _CUT.sub("", bare[found.end() :])
 
 
 def _last_redraw(text: str) -> str:

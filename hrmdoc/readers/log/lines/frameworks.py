@@ -62,6 +62,8 @@ FRAMEWORKS: tuple[tuple[str, str, int], ...] = (
     ("[deepspeed] overflow", "deepspeed", 1),
     ("deepspeed info: ", "deepspeed", 1),
     ("paddle", "paddle", 1),
+    ("reader cost: ", "paddle", 5),
+    ("reader_cost: ", "paddle", 5),
     ("tok/sec: ", "nanogpt", 1),
     ("tokens per iteration will be: ", "nanogpt", 2),
     ("ms, mfu ", "nanogpt", 2),
