@@ -64,3 +64,18 @@ def test_a_mapping_cut_anywhere_gives_the_same(read: Any) -> None:
     text = json.dumps(RECORDS, indent=4)
     whole = points(read(text), "main/loss")
     assert all(points(read(text, [cut]), "main/loss") == whole for cut in range(1, len(text), 7))
+
+
+def test_an_evaluation_behind_a_training_stands_where_its_summary_says_that_it_ended(read: Any) -> None:
+    run = read(
+        "TrainOutput(global_step=1200, training_loss=0.5, metrics={'train_runtime': 9.5, 'epoch': 3.0})\n"
+        "{'eval_loss': 1.5,\n 'eval_wer': 0.25,\n 'eval_runtime': 2.0,\n 'epoch': 3.0}\n"
+    )
+    assert points(run, "eval_loss") == [(1200, 1.5)]
+    assert points(run, "eval_wer") == [(1200, 0.25)]
+
+
+def test_what_trials_of_a_search_gave_is_no_loss_of_a_training(read: Any) -> None:
+    trials = "".join(f" {{'loss': 1.{n}, 'status': 'ok'}},\n" for n in range(5))
+    run = read("Epoch 1 loss 0.5\nEpoch 2 loss 0.4\n[" + trials.strip().removesuffix(",") + "]\n")
+    assert points(run, "loss") == [(1, 0.5), (2, 0.4)]

@@ -19,12 +19,16 @@ from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.record.records import Event, Fact
+from hrmdoc.text import patterns
 
 _ALIKE = 3
 """So many mappings of the same keys are records even where nothing says where they belong."""
 _MOST_SHAPES = 4096
 _MOST_KINDS = 16
 """Of so many kinds of records it is known which others are rows of them."""
+_OUTPUT = patterns.lazy(r"TrainOutput\(global_step=(\d{1,15}),")
+_TRIAL = patterns.lazy(r"""["']status["']: ?["'](?:ok|fail|new)["']""")
+"""What Hyperopt got from a trial: its `loss` is what is searched for, whatever that is."""
 _OPENS = ("{'", '{"', "{ '")
 
 
@@ -69,7 +73,11 @@ class PythonDict(Format):
         again = self._again(mapping, text)
         if mapping.step is None and text[0] != "{":
             mapping.step = self.log.plans.step_in(text[: text.index("{")])
+        if mapping.shape.closing and (output := _OUTPUT.match(text)):
+            mapping.step = int(output.group(1))
         reading = Reading()
+        if mapping.step is None and mapping.epoch is None and _TRIAL.search(text):
+            return reading
         if self.record(cursor, mapping, line.mark, reading):
             reading.again = again
         else:
@@ -213,6 +221,9 @@ class PythonDict(Format):
         mean of all none."""
         self._flush(cursor, reading)
         cursor.of(Closed).epoch = mapping.epoch
+        if mapping.step:
+            cursor.flow.step = mapping.step
+            cursor.steps_per_epoch = mapping.step / mapping.epoch if mapping.epoch else cursor.steps_per_epoch
         for key, value in mapping.values.items():
             if key.startswith("train_"):
                 reading.records.append(Fact(key, value, "config", self.log.file, mark.line))
