@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -87,3 +88,22 @@ def test_rows_of_one_record_that_have_more_to_say_are_read_where_they_stand(read
     run = read("\n".join(rows) + "\n")
     assert [value for _, value in points(run, "accuracy")] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
     assert [value for _, value in points(run, "guard/p")] == [0.1]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "values"),
+    [
+        ("Episode {0} | Rewards: [-{0}.5 -2.5]\n", "Rewards", [-2.0, -2.5, -3.0, -3.5]),
+        ("Step: {0} \tTraining acc: [0.5 0.{0} 0.75 0.9 1. ]\n", "Training acc", [0.65, 0.67, 0.69, 0.71]),
+        ("epoch {0} train_acc [8{0}.0, 85.0]\n", "train_acc", [83.0, 83.5, 84.0, 84.5]),
+        ("Episode {0} Returns: [nan, 2.0]\n", "Returns", [math.nan] * 4),
+        ("step {0} loss: [0.{0}, 0.9]\n", "loss", [0.1, 0.2, 0.3, 0.4]),  # the first is the whole
+        ("[{0},  200] loss: 0.{0}\n", "loss", [0.1, 0.2, 0.3, 0.4]),
+    ],
+)
+def test_what_each_of_some_got_in_a_step_counts_as_its_mean(
+    read: Any, line: str, name: str, values: list[float]
+) -> None:
+    run = read("".join(line.format(n) for n in range(1, 5)))
+    assert [value for _, value in points(run, name)] == pytest.approx(values, nan_ok=True)
+    assert {key.metric for key in run.series} == {name}

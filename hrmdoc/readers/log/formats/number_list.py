@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from hrmdoc.readers.log.formats.base import Format, Reading
+from hrmdoc.readers.log.grammar.values import position_of
 from hrmdoc.readers.log.grammar.words import is_result, plain
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log
 from hrmdoc.readers.log.state.curves import FEWEST, MOST, Curves
@@ -34,19 +35,27 @@ class NumberList(Format):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._curves = Curves()
+        self._lengths: dict[str, int] = {}
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """The lists on a line."""
         del cursor
         if "[" not in line.text:
             return None
-        taken = False
+        taken, of_a_step = False, True
         for name, values in _lists_in(line.text):
             if len(values) > MOST:
                 self.log.leave_out("values of too long a list", line.mark, len(values) - MOST)
             self._curves.keep(name, values[:MOST], line.mark)
             taken = taken or len(values) >= FEWEST or plain(name).endswith("s")
-        return Reading() if taken else None
+            of_a_step = self._lengths.setdefault(name, len(values)) == len(values) and of_a_step
+        return Reading() if taken and not (of_a_step and self._shows_place(line.text)) else None
+
+    def _shows_place(self, text: str) -> bool:
+        """Whether a line says where its lists belong: each step gives one of as many values, unless it
+        grows."""
+        known = self.log.plans.read(text)
+        return known is not None and not position_of(*known).silent
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One without a list."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from hrmdoc.readers.log.grammar.words import counter_kind
+from hrmdoc.readers.log.grammar.words import counter_kind, is_result
 from hrmdoc.text import patterns
 
 _DOTTED = patterns.lazy(r"\b([Ee]poch|[Ss]tep|[Ii]ter)\.(?=\d{1,9}\b(?!\.))")
@@ -48,6 +48,13 @@ _SOLVED = patterns.lazy(r"\W{0,8}[A-Z]\w{2,20} solved in \d{1,9} episodes?\W{1,8
 _SIDED = patterns.lazy(
     r"(?:(?P<name>[A-Za-z][\w@/.+-]{0,40}(?: [A-Za-z][\w@/.+-]{0,40}){0,2})[ :=]{1,3}|(?<=[,;/|]) {0,2})"
     r"(?P<value>[-+]?\d[\d.]{0,24}(?:e[-+]?\d{1,3})?%?|nan|-?inf) \((?P<side>train|dev|val|valid|test)\)"
+)
+_ELEMENTS = r"(?:[-+]?(?:\d[\d.]{0,24}|\.\d{1,24})(?:e[-+]?\d{1,3})?|nan|-?inf)"
+_VECTOR = patterns.lazy(
+    rf"\[\s{{0,8}}({_ELEMENTS}(?:(?:,\s{{0,8}}|\s{{1,8}}){_ELEMENTS}){{1,400}}),?\s{{0,8}}\]"
+)
+_LAST_NAME = patterns.lazy(
+    r"[A-Za-z][\w@.-]{0,40}(?: [A-Za-z][\w@.-]{0,40}){0,3}(?=\s{0,4}[:=]?\s{0,4}\Z)"
 )
 _ENGLISH = {
     "当前": " ",
@@ -153,6 +160,23 @@ def _reduced(text: str) -> str:
     )
 
 
+def _mean(text: str) -> str:
+    """What each of some agents, tasks or classes got, `Rewards: [-37.6 -14.3]`, counts as its mean; not `loss:
+    [0.7, 0.5]`, the first of which is the loss of the whole where a program trains on one batch."""
+    return _VECTOR.sub(lambda found: _mean_of(found, text), text)
+
+
+def _mean_of(found: re.Match[str], text: str) -> str:
+    name = _LAST_NAME.search(text[max(0, found.start() - 80) : found.start()])
+    if name is None or not is_result(name.group()) or name.group().lower().endswith(("loss", "cost")):
+        return found[0]
+    try:
+        values = [float(value) for value in found[1].replace(",", " ").split()]
+    except ValueError:
+        return found[0]
+    return f"{sum(values) / len(values):.6g}"
+
+
 def _named(text: str) -> str:
     """`Key: avg_train_loss, Value: 0.5` at the end of a fine-tuning of llama-recipes."""
     return _NAMED.sub(r"\1: ", text, count=1)
@@ -208,6 +232,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("e+0", _darts),
     ("e-0", _darts),
     ("alue: ", _named),
+    ("[", _mean),
     (" reducing learning rate ", _reduced),
     (" net output #", _net_output),
     (" (train)", _sided),
