@@ -35,7 +35,7 @@ TITLE = "JSON histories and results"
 WHOLE = True
 
 _METRIC = patterns.lazy(
-    rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|return|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer)[^"]{0,40}"'
+    rb'"[^"]{0,60}(?:loss|acc|accuracy|reward|return|perplexity|ppl|grad_norm|learning_rate|f1|auc|score|mae|mse|bleu|rouge|wer|fitness)[^"]{0,40}"'
     rb"\s*:\s*(\[|-?\d|NaN|-?Infinity|null|\{)",
     re.IGNORECASE,
 )

@@ -255,3 +255,9 @@ def test_a_gap_that_numbers_follow_was_no_evaluation() -> None:
     assert curves(read(tree))["val_loss"] == ("epoch", [1, 3], ["3.0", "2.0"])
     lost = curves(read({"loss": [3.0, 2.0, None, None]}))
     assert lost["loss"] == ("epoch", [1, 2, 3, 4], ["3.0", "2.0", "nan", "nan"])
+
+
+def test_histories_of_an_evolution_are_curves() -> None:
+    head = json.dumps({"best_fitness": 9.5, "max_fitness_history": [9.0, 9.25, 9.5]}).encode()
+    assert json_history.sniff(Path("results.json"), head) > 0.5
+    assert curves(read(json.loads(head)))["max_fitness_history"][1] == [1, 2, 3]
