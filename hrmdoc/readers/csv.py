@@ -251,7 +251,7 @@ class _Session(LineSession):
             return 0
         self._header = Header([f"col{at}" for at in range(1, width + 1)], delimiter, "", self._decimals)
         self._header.damages.append((number_, _NAMELESS.format(width)))
-        return 0
+        return int(width > 2 and names == [str(at) for at in range(width)])  # as pandas names columns of none
 
     def _rows(self, lines: list[bytes], first: int) -> None:
         header = self._header

@@ -210,3 +210,9 @@ def test_tables_that_programs_write_by_hand(
 )
 def test_numbers_that_nothing_names_are_no_table_of_a_run(name: str, lines: list[str]) -> None:
     assert csv.sniff(Path(name), ("\n".join(lines) + "\n").encode()) == 0.0
+
+
+def test_numbers_that_pandas_gives_columns_without_names_are_no_row() -> None:
+    found = curves(read("0,1,2\n1,0.69,1.38\n2,0.68,1.36\n3,0.67,1.35\n", path="numbers.csv"))
+    assert [value for _, value in found["col2"]] == ["0.69", "0.68", "0.67"]
+    assert len(curves(read("0,1,2.5\n1,0.69,1.38\n", path="numbers.csv"))["col2"]) == 2
