@@ -105,3 +105,8 @@ def test_a_heading_says_which_set_an_evaluation_below_it_is_of(read: Any, headin
     assert [value for _, value in points(run, "val_loss")] == [0.11, 0.12, 0.13, 0.14]
     assert points(run, "test_loss") == [(1, 0.21), (2, 0.22), (3, 0.23), (4, 0.24)]
     assert [step for step, _ in points(run, "loss")] == [1, 2, 3, 4]
+
+
+def test_an_accuracy_of_the_first_answers_that_stands_once_behind_a_training_is_read(read: Any) -> None:
+    run = read("Epoch 1 loss 0.5\nEpoch 2 loss 0.4\nLSTM accuracy (Top-1): 59.98%\n")
+    assert points(run, "LSTM accuracy (Top-1)") == [(2, 59.98)]

@@ -59,6 +59,8 @@ _QUALITIES = word_set(
 )
 _AT = patterns.lazy(r"(?:recall|precision|prec|r|p|hits?|hr|hitrate|ndcg|mrr|map|acc|pass)@k?\d{1,4}\Z")
 """Scores of the first so many answers."""
+_FIRST_ANSWERS = patterns.lazy(r" \((?:top|Top|TOP)-?\d{1,2}\)\Z")
+"""`LSTM accuracy (Top-1): 59.98%`."""
 _SHARES = frozenset({"success rate", "win rate", "hit rate", "hit ratio"})
 """Two words that say together what was won."""
 _PHRASES = ("cross entropy", "log likelihood")
@@ -148,7 +150,7 @@ def quality(name: str) -> bool:
 def is_result(name: str) -> bool:
     """Whether the last word of a name is what it measures: `Val Loss` and `Mean reward`, not `loss_scale`,
     nor `best_loss`."""
-    words = plain(name).split(" ")
+    words = plain(_FIRST_ANSWERS.sub("", name)).split(" ")
     known = words[-1] in _RESULTS or " ".join(words[-2:]) in _SHARES or _AT.match(words[-1]) is not None
     return (known or _of_a_field(words)) and _EXTREMES.isdisjoint(words)
 
