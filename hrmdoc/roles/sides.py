@@ -51,12 +51,12 @@ def _as_often_as_evaluated(
     return [name for name in scores if abs(counts.get(name, 0) - evaluations) <= 1]
 
 
-def _of_which_best(
-    scores: list[str], words: Mapping[str, set[str]], counts: Mapping[str, int]
-) -> list[str]:
+def _of_which_best(scores: list[str], words: Mapping[str, set[str]], counts: Mapping[str, int]) -> list[str]:
     """Those beside which the best of them is logged: `Accuracy: 54.7 Best_acc: 54.9`."""
     best = {
-        (_kind(said), counts.get(name, 0)) for name, said in words.items() if "best" in said and not said & TRAIN
+        (_kind(said), counts.get(name, 0))
+        for name, said in words.items()
+        if "best" in said and not said & TRAIN
     }
     return [name for name in scores if (_kind(words[name]), counts.get(name, 0)) in best]
 

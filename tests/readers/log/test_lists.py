@@ -82,7 +82,7 @@ def test_a_history_over_many_lines_gives_no_single_values(read: Any) -> None:
 
 
 def test_rows_of_one_record_that_have_more_to_say_are_read_where_they_stand(read: Any) -> None:
-    rows = ['{"games": %d, "accuracy": 0.%d}' % (n, n) for n in range(1, 8)]
+    rows = [f'{{"games": {n}, "accuracy": 0.{n}}}' for n in range(1, 8)]
     rows[0] = '{"games": 1, "accuracy": 0.1, "first": 1}'
     rows[6] = '{"games": 7, "accuracy": 0.7, "guard": {"p": 0.1}}'
     run = read("\n".join(rows) + "\n")

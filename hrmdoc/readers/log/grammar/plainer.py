@@ -53,9 +53,7 @@ _ELEMENTS = r"(?:[-+]?(?:\d[\d.]{0,24}|\.\d{1,24})(?:e[-+]?\d{1,3})?|nan|-?inf)"
 _VECTOR = patterns.lazy(
     rf"\[\s{{0,8}}({_ELEMENTS}(?:(?:,\s{{0,8}}|\s{{1,8}}){_ELEMENTS}){{1,400}}),?\s{{0,8}}\]"
 )
-_LAST_NAME = patterns.lazy(
-    r"[A-Za-z][\w@.-]{0,40}(?: [A-Za-z][\w@.-]{0,40}){0,3}(?=\s{0,4}[:=]?\s{0,4}\Z)"
-)
+_LAST_NAME = patterns.lazy(r"[A-Za-z][\w@.-]{0,40}(?: [A-Za-z][\w@.-]{0,40}){0,3}(?=\s{0,4}[:=]?\s{0,4}\Z)")
 _ENGLISH = {
     "当前": " ",
     "训练": " train ",
@@ -155,14 +153,17 @@ def _darts(text: str) -> str:
 
 def _reduced(text: str) -> str:
     """What the schedulers of PyTorch and Keras say that they do where a loss stands still."""
-    return _REDUCED.sub(
-        lambda found: f"{found[1]}reduced lr{f'_group{found[2]}' if found[2] and found[2] != '0' else ''} ", text
-    )
+
+    def named(found: re.Match[str]) -> str:
+        other = f"_group{found[2]}" if int(found[2] or 0) else ""
+        return f"{found[1]}reduced lr{other} "
+
+    return _REDUCED.sub(named, text)
 
 
 def _mean(text: str) -> str:
-    """What each of some agents, tasks or classes got, `Rewards: [-37.6 -14.3]`, counts as its mean; not `loss:
-    [0.7, 0.5]`, the first of which is the loss of the whole where a program trains on one batch."""
+    """What each of some agents, tasks or classes got, `Rewards: [-37.6 -14.3]`, counts as its mean; not
+    that of `loss: [0.7, 0.5]`, of which the first is the whole where a program trains on one batch."""
     return _VECTOR.sub(lambda found: _mean_of(found, text), text)
 
 
