@@ -126,6 +126,9 @@ def test_a_value_stands_before_its_rate_where_the_next_one_does(read: Any) -> No
     assert points(run, "loss")[-1] == (400, 0.4)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
         "/opt/code/losses.py:49: UserWarning: bad (Triggered internally at ../csrc/utils/tensor_new.cpp:278.)",
         'Stored checkpoint at step {0}0 to "/data/vit_wandb/5/vit-step"',
         "Best accuracy_top-1 of epoch is kept in runs/7/best.pth",
