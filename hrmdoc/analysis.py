@@ -31,6 +31,7 @@ from hrmdoc.paths import existing_kept_in
 from hrmdoc.record.records import Damage, Tick
 from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
+from hrmdoc.roles.spelled import names_of_settings
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.rulebook.platforms import spoken
 from hrmdoc.settings import Settings
@@ -161,6 +162,7 @@ class AnalysisSession:
     ) -> None:
         ready = prepared or Prepared.of(settings)
         self.settings, self.book, self.matcher = ready.settings, ready.book, ready.matcher
+        self.names_of_settings = names_of_settings(self.book)
         origin = self.settings.origin or None
         check_stated(self.book, self.settings.roles, self.settings.facts, origin)
         check_stated(self.book, metric_roles or {}, facts or {})
@@ -205,7 +207,13 @@ class AnalysisSession:
             InputError: nothing at all could be read.
         """
         self.run.extend(problems)
-        readers.read_into(self.run, group.sources, self.matcher.wanted, *filter(None, [self.on_read]))
+        readers.read_into(
+            self.run,
+            group.sources,
+            self.matcher.wanted,
+            *filter(None, [self.on_read]),
+            settings=self.names_of_settings,
+        )
         self.run.extend(group.resumes(self.run.events))
         self.sight(group, max((source.mtime for source in group.sources), default=0.0))
 

@@ -34,6 +34,7 @@ class Follower:
         wanted: literal search of the signature matcher.
 
         group: the files, where the caller looks for new ones; then `paths` are not searched.
+        settings: names of settings, for `Context.settings`.
 
     Attributes:
         folder: the folder of the run that is followed, where the path that was named holds several; else "".
@@ -47,10 +48,12 @@ class Follower:
         run: Run,
         wanted: Callable[[bytes], Iterable[int]],
         group: readers.RunGroup | None = None,
+        settings: frozenset[str] = frozenset(),
     ) -> None:
         self._paths = list(paths)
         self._run = run
         self._wanted = wanted
+        self._settings = settings
         self.group = group
         self._files: dict[str, Growing] = {}
         self._looked = self._searched = -SEARCHES * LOOK_FOR_NEW_EVERY
@@ -198,7 +201,7 @@ class Follower:
     def _open(self, source: Source) -> Growing:
         if source.reader not in self._run.formats:
             self._run.formats.append(source.reader)
-        return Growing(source, self._run, self._wanted)
+        return Growing(source, self._run, self._wanted, self._settings)
 
     def _is_renamed(self, path: str) -> bool:
         """Whether this is a log that was followed by its former name, and was read by that."""

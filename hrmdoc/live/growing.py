@@ -35,6 +35,7 @@ class Growing:
         source: the file, and who reads it.
         run: where the records go.
         wanted: literal search of the signature matcher.
+        settings: names of settings, for `Context.settings`.
 
     Attributes:
         begin: its first bytes.
@@ -42,15 +43,21 @@ class Growing:
         rotated: something was read that does not lie in this file any more.
     """
 
-    def __init__(self, source: Source, run: Run, wanted: Callable[[bytes], Iterable[int]]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        run: Run,
+        wanted: Callable[[bytes], Iterable[int]],
+        settings: frozenset[str] = frozenset(),
+    ) -> None:
         self.source = source
         self.whole = readers.reader(source.reader).WHOLE
         self.inode = 0
         self.begin = b""
         self.renamed: dict[int, bytes] = {}
         self.rotated = False
-        self._run, self._wanted = run, wanted
-        self._session = readers.open_source(source, wanted)
+        self._run, self._wanted, self._settings = run, wanted, settings
+        self._session = readers.open_source(source, wanted, settings)
         self._offset = 0
         self._stamp: tuple[int, ...] = ()
         self._gone = self._behind = False
@@ -200,7 +207,7 @@ class Growing:
         self._open_anew()
 
     def _open_anew(self) -> None:
-        self._session = readers.open_source(self.source, self._wanted)
+        self._session = readers.open_source(self.source, self._wanted, self._settings)
         self._offset = 0
         self._glance = None
 

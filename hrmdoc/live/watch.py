@@ -135,7 +135,9 @@ class Watch:
         """A session, and who reads the files into it from their beginning."""
         session = AnalysisSession(self.path, **self._options)
         paths = [str(self._real), *self._also]
-        follower = Follower(paths, session.run, session.matcher.wanted, self._group)
+        follower = Follower(
+            paths, session.run, session.matcher.wanted, self._group, session.names_of_settings
+        )
         follower.find()
         session.other_runs = follower.other_runs
         return session, follower

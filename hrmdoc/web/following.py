@@ -31,7 +31,9 @@ class Followed:
         self.prepared = prepared
         self.size = 0
         self._session = AnalysisSession(group.folder, prepared=prepared)
-        self._follower = Follower([], self._session.run, self._session.matcher.wanted, group)
+        self._follower = Follower(
+            [], self._session.run, self._session.matcher.wanted, group, self._session.names_of_settings
+        )
 
     def take(self, group: RunGroup) -> Analysis:
         """The run as it is now; what was written since the last call is read, and files that are new."""

@@ -7,14 +7,15 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hrmdoc.readers.log import moments, statements, summaries
+from hrmdoc.readers.log import moments, opening, statements, summaries
 from hrmdoc.readers.log.formats import formats
 from hrmdoc.readers.log.formats.base import Again, Format, Reading, Silent
 from hrmdoc.readers.log.glued import records_in
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
+from hrmdoc.readers.log.grammar.settings import also_curve
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
-from hrmdoc.readers.log.opening import settings_in
+from hrmdoc.readers.log.opening import Opening
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
 from hrmdoc.text.platforms import platform_in
@@ -154,18 +155,23 @@ class Dispatcher:
         failed = kinds & TROUBLE or failure.traceback or failure.summary
         if failed and self._tracebacks.read(line, cursor):
             return _SOMETHING
-        moment = moments.moment_in(line, cursor) if kinds & MOMENT else None
-        self._give(moment)
-        if self._config_row(line, cursor) or self._opening(line, cursor):
+        moment = self._moment(line, cursor)
+        settings = self._settings(line, cursor)
+        if settings:
             return _SOMETHING
         found = self._measured(line, cursor) if kinds & METRIC or cursor.measures else None
-        if found is not None:
-            return found if moment is None else _SOMETHING
-        self._state(line, cursor)
-        if moment is None:
-            return _NOTHING
-        alone = not kinds & (METRIC | FACT | CONFIG)
-        return Outcome(True, moment.again) if alone else _SOMETHING
+        if found is None:
+            self._state(line, cursor)
+            found = _NOTHING
+            if moment is not None and settings is None and not kinds & (METRIC | FACT | CONFIG):
+                return Outcome(True, moment.again)
+        return found if moment is None and settings is None else _SOMETHING
+
+    def _moment(self, line: Line, cursor: Cursor) -> Reading | None:
+        """What a line tells of the course of a training."""
+        moment = moments.moment_in(line, cursor) if line.kinds & MOMENT else None
+        self._give(moment)
+        return moment
 
     def _early_of(self, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line of a format that is asked before failures are looked for."""
@@ -200,6 +206,13 @@ class Dispatcher:
             self._message(rest, cursor)
         return Outcome(True, reading.again)
 
+    def _settings(self, line: Line, cursor: Cursor) -> bool | None:
+        """Whether the line states settings and nothing else; None where it looks like none, so that others
+        of its shape may be read as it is."""
+        if cursor.of(Opening).of_evaluation(line) or self._config_row(line, cursor):
+            return True
+        return self._opening(line, cursor)
+
     def _config_row(self, line: Line, cursor: Cursor) -> bool:
         """Whether the line is a row of a printed configuration; another line ends it."""
         config = cursor.of(_Config)
@@ -210,21 +223,28 @@ class Dispatcher:
         config.left = config.left - 1 if row or comment else 0
         if row:
             self.log.facts.add(row[0], row[1], "config", line.mark)
+            if not config.optimizer:
+                cursor.of(Opening).keep(line, [row])
         return not config.optimizer and (row is not None or comment)
 
-    def _opening(self, line: Line, cursor: Cursor) -> bool:
-        """Whether the line states settings before anything was trained."""
+    def _opening(self, line: Line, cursor: Cursor) -> bool | None:
+        """The same of settings that stand before anything was trained, and of those that come again."""
+        state, facts = cursor.of(Opening), self.log.facts
         begun = cursor.flow.step is not None or cursor.flow.epoch is not None
-        if begun or line.mark.line > _OPENING:
-            return False
-        stated = list(settings_in(line.text))
-        if any(self.log.facts.changes(key, value) for key, value in stated):
+        if begun or line.mark.line > _OPENING or cursor.measures:
+            state.left = 0
+            return state.comes_again(line)
+        found = opening.read(line, cursor, self.log.settings)
+        if found is None:
+            return False if opening.has_form(line.text) else None
+        changed = any(also_curve(key) and facts.changes(key, value) for key, value in found.stated)
+        if found.may or (changed and not found.sure):
             return False  # what changes is a curve
-        for key, value in stated:
-            self.log.facts.add(key, value, "config", line.mark)
-        if stated:
-            self._state(line, cursor)
-        return bool(stated)
+        for key, value in found.stated:
+            facts.add(key, value, "config", line.mark)
+        state.keep(line, found.stated)
+        self._state(line, cursor)
+        return True
 
     def _state(self, line: Line, cursor: Cursor) -> None:
         """Facts that the line states."""
@@ -235,6 +255,7 @@ class Dispatcher:
         if group or statements.opens_config(text):
             config = cursor.of(_Config)
             config.left, config.optimizer = _CONFIG_ROWS, group
+            cursor.of(Opening).left = 0 if group else 1
             self._optimizer |= group
             if file := statements.config_file(text):
                 facts.add("run.config_source", file, "run", mark)

@@ -49,7 +49,7 @@ class TextSession:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._log = Log(Sink(context.path, context.source or context.path))
+        self._log = Log(Sink(context.path, context.source or context.path), context.settings)
         self._splitter = Splitter()
         self._scanner = scan.Scanner(context.wanted)
         self._peeler = Peeler(context.mtime)

@@ -39,7 +39,12 @@ def nobody_asks(file: str, done: int) -> None:
 
 
 def read_into(
-    run: Run, sources: Iterable[Source], wanted: Wanted = nothing_wanted, progress: Progress = nobody_asks
+    run: Run,
+    sources: Iterable[Source],
+    wanted: Wanted = nothing_wanted,
+    progress: Progress = nobody_asks,
+    *,
+    settings: frozenset[str] = frozenset(),
 ) -> None:
     """Reads every source to its end and adds the records to `run`.
 
@@ -53,7 +58,7 @@ def read_into(
     for source in sources:
         before = run.version
         damages = len(run.damages)
-        for record in _records(source, wanted, run, progress):
+        for record in _records(source, wanted, settings, run, progress):
             run.add(record)
         useful = run.version - before - (len(run.damages) - damages)
         readable += bool(useful)
@@ -67,7 +72,9 @@ def read_into(
         )
 
 
-def _records(source: Source, wanted: Wanted, run: Run, progress: Progress) -> Iterator[Record]:
+def _records(
+    source: Source, wanted: Wanted, settings: frozenset[str], run: Run, progress: Progress
+) -> Iterator[Record]:
     """Records of one source."""
     try:
         with _opened(source) as file:
@@ -80,7 +87,7 @@ def _records(source: Source, wanted: Wanted, run: Run, progress: Progress) -> It
                 run.formats.append(source.reader)
             if source.reader == "text" and _is_binary(first):
                 yield Damage(source.path, None, "holds binary data; only what is text in it was read")
-            session = open_source(source, wanted)
+            session = open_source(source, wanted, settings)
             budget = Budget(source.path, source.size)
             block, done = first, 0
             while block:
@@ -132,7 +139,9 @@ def _sniffed(source: Source, first: bytes) -> Source:
     return Source(source.path, chosen.NAME, source.logger, codec=codec_of(first))
 
 
-def open_source(source: Source, wanted: Wanted = nothing_wanted) -> Opened:
+def open_source(
+    source: Source, wanted: Wanted = nothing_wanted, settings: frozenset[str] = frozenset()
+) -> Opened:
     """Starts to read `source`; feed it the bytes of the file as they are on disk, from the first one on.
 
     The session never raises: a reader that fails gives one `Damage` and is silent from then on.
@@ -142,6 +151,7 @@ def open_source(source: Source, wanted: Wanted = nothing_wanted) -> Opened:
         source=source.logger or source.path,
         rank=source.rank,
         wanted=wanted,
+        settings=settings,
         mtime=source.mtime,
         part=source.part,
     )

@@ -33,6 +33,7 @@ class Context(Struct, frozen=True):
         rank: the rank that the file's name or folder gives, else None.
         wanted: positions of the literals that signatures ask for in a block of bytes; lines that hold one are
             kept.
+        settings: names of settings, in lower case, that programs print before they train.
         mtime: the file's modification time, Unix seconds; the year for time stamps that carry none.
         part: which run of a database the user named; empty for the newest.
     """
@@ -41,6 +42,7 @@ class Context(Struct, frozen=True):
     source: str = ""
     rank: int | None = None
     wanted: Callable[[bytes], Iterable[int]] = nothing_wanted
+    settings: frozenset[str] = frozenset()
     mtime: float = 0.0
     part: str = ""
 

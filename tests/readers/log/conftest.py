@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from hrmdoc import rulebook
 from hrmdoc.readers import text
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.run import Run
+from hrmdoc.roles.spelled import names_of_settings
 
 Read = Callable[..., Run]
 
@@ -19,7 +21,8 @@ def read() -> Read:
 
     def _read(log: str | bytes, cuts: Iterable[int] = (), **context: object) -> Run:
         data = log.encode() if isinstance(log, str) else log
-        session = text.open_session(Context("train.log", mtime=1_767_300_000.0, **context))  # type: ignore[arg-type]
+        known = {"settings": names_of_settings(rulebook.load()), **context}
+        session = text.open_session(Context("train.log", mtime=1_767_300_000.0, **known))  # type: ignore[arg-type]
         run = Run("train.log")
         start = 0
         for cut in sorted(cuts):

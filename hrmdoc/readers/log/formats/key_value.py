@@ -17,6 +17,7 @@ from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
+from hrmdoc.readers.log.grammar.settings import is_fixed
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.tracker import planned_in
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
@@ -107,6 +108,8 @@ class KeyValue(Format):
             self._too_many(text, line)
             return None
         plan, numbers = known
+        if self._sets(plan):
+            return None  # `Batch size = 15`, which evaluations print again and again
         if lines.heading and not position_of(plan, numbers).silent:
             lines.heading = ""
             found = self.parse(line, cursor)
@@ -130,6 +133,11 @@ class KeyValue(Format):
         if plan.bare or plan.numbered or plainer(text) != text or spans_of(text, numbers) is None:
             return False
         return not plan.measures or not plan.leading or not (plan.strong or plan.counters)
+
+    def _sets(self, plan: Plan) -> bool:
+        """Whether all that a line shows are settings that are never curves."""
+        shown = [measure.name for measure in plan.measures]
+        return bool(shown) and not plan.counters and all(is_fixed(name, self.log.settings) for name in shown)
 
     def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
         """How lines of other numbers are read."""
@@ -199,7 +207,8 @@ class KeyValue(Format):
         if heading is None:
             return
         lines.heading = heading
-        if words.endswith("Run summary:") or (lines.heading and words.startswith("*****")):
+        results = lines.heading and words.startswith("*****") and "Running" not in words
+        if words.endswith("Run summary:") or results:
             lines.left = _BLOCK  # W&B's last values, and `***** eval metrics *****`: one to a line
 
     def _read(self, plan: Plan, cursor: Cursor, numbers: list[str], line: Line) -> Reading | None:

@@ -16,6 +16,7 @@ from msgspec import field
 
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, places_of
+from hrmdoc.readers.log.grammar.settings import states
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.record.records import Event, Fact
@@ -68,6 +69,8 @@ class PythonDict(Format):
         text = line.text
         if not any(opens in text for opens in _OPENS) or (mapping := mapping_of(text)) is None:
             return None
+        if states(mapping.values, self.log.settings):
+            return Reading(left="facts")  # the settings of one trial of a search
         if not mapping.shape.measured and not mapping.shape.closing and text[0] != "{":
             return None  # what counts something behind a line of metrics is no record, and the line is theirs
         again = self._again(mapping, text)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from msgspec import Struct, field
 
 from hrmdoc.readers.log.grammar.position import Flow
+from hrmdoc.readers.log.grammar.settings import names_of
 from hrmdoc.readers.log.grammar.template import Plans
 from hrmdoc.readers.log.state.bar_of_run import BarOfRun
 from hrmdoc.readers.log.state.facts import Facts
@@ -76,11 +77,13 @@ class Log:
 
     Attributes:
         plans: templates of lines that were understood.
+        settings: names of settings, in lower case.
         formats: the formats of this log by their classes.
     """
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, settings: frozenset[str] = frozenset()) -> None:
         self.sink = sink
+        self.settings = names_of(settings)
         self.file = sink.file
         self.plans = Plans()
         self.left_out = LeftOut()
