@@ -55,6 +55,7 @@ _BELONGING = patterns.lazy(
     r"\bFound [\d,]{1,16} (?:[a-z]{1,16} )?(?:images|files) belonging to (?!1 )(\d{1,6}) classes"
 )
 """What Keras says of folders."""
+_PLANNED = patterns.lazy(r"\btraining for (?:up to )?(\d{1,6}) epochs?\b", re.IGNORECASE)
 _MILLIONS = patterns.lazy(
     r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE
 )
@@ -102,6 +103,8 @@ def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
             yield key, int(found.group(1).replace(",", ""))
     if "parameters" in lower or "model size" in lower:
         yield from _millions_in(text)
+    if "training for" in lower and (planned := _PLANNED.search(text)):
+        yield "run.epochs", int(planned.group(1))
     if "belonging" in lower and (belonging := _BELONGING.search(text)):
         yield "data.classes", int(belonging.group(1))
     if "using" in lower or "precision" in lower:

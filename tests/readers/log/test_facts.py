@@ -34,6 +34,8 @@ from hrmdoc.readers.log.statements import literal
         ("Found 1240 images belonging to 5 classes.", "data.classes", 5),
         ("The number of items: 1,683", "data.items", 1683),
         ("#items: 3416", "data.items", 3416),
+        ("INFO - Training for 60 epochs.", "run.epochs", 60),
+        ("Training for up to 800 epochs (patience=12)...", "run.epochs", 800),
         ("Using 16bit Automatic Mixed Precision (AMP)", "precision", "fp16"),
         ("using torch.float16 for parameters ... using bfloat16", "precision", "bf16"),
         ("   \\\\   /|    Num examples = 1,000 | Num Epochs = 1 | Total steps = 60", "run.total_steps", 60),
