@@ -19,12 +19,18 @@ _SHARE = patterns.lazy(
     re.IGNORECASE,
 )
 """`Trainable parameters: 11,796,480 (0.77% of 1,533,189,120)`: the second; the first is read anyway."""
+_BOTH = patterns.lazy(
+    r"^\s{0,8}param(?:eter)?s: trainable\s?[:=]\s?([\d,]{1,20})[,;|/ ]{1,4}"
+    r"total\s?[:=]\s?([\d,]{1,20})\s{0,8}\Z",
+    re.IGNORECASE,
+)
 _SCALED = patterns.lazy(
     r"(?<!non-)(?<!non )\b(trainable|total) param(?:eter)?s\s?[:=]\s?(\d{1,6}(?:\.\d{1,6})?)\s?([KMB])\b",
     re.IGNORECASE,
 )
 _COUNTED = patterns.lazy(
-    r"\bparam(?:eter)?s? count\s?[:=]\s?([\d,]{1,20})(?![\d.])|^model: ([\d,]{3,20}) parameters\b",
+    r"\bparam(?:eter)?s? count\s?[:=]\s?([\d,]{1,20})(?![\d.])|^model: ([\d,]{3,20}) parameters\b"
+    r"|^\s{0,8}(?:model )?param(?:eter)?s\s?[:=]\s?([\d,]{3,20})\s?(?:\(.{0,40}\)\s{0,8})?\Z",
     re.IGNORECASE,
 )
 _OPTIMIZER = patterns.lazy(
@@ -39,10 +45,13 @@ def counts_in(text: str) -> Iterator[tuple[str, int]]:
     """Canonical keys of parameter counts, in parameters, where a summary prints them in a way of its own."""
     if found := _ROW.match(text):
         yield _key(found[3]), round(number(found[1]) * _UNITS[found[2]])
+    elif found := _BOTH.match(text):
+        yield "model.trainable_parameters", round(number(found[1]))
+        yield "model.parameters", round(number(found[2]))
     elif found := _SHARE.search(text):
         yield "model.parameters", round(number(found[1]))
     elif found := _COUNTED.search(text):
-        yield "model.parameters", round(number(found[1] or found[2]))
+        yield "model.parameters", round(number(found[1] or found[2] or found[3]))
     for found in _SCALED.finditer(text):
         yield _key(found[1]), round(number(found[2]) * _UNITS[found[3].upper()])
 
