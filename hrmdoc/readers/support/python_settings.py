@@ -32,6 +32,12 @@ _SETTERS = frozenset({"Trainer", "DataLoader", "EarlyStopping", "EarlyStoppingCa
 _OPTIMIZERS = frozenset(
     {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adafactor", "Lion", "LAMB"}
 )
+_FITS = {
+    "fit": frozenset({"epochs", "batch_size", "steps_per_epoch", "validation_split", "nb_epoch"}),
+    "fit_generator": frozenset({"epochs", "steps_per_epoch", "nb_epoch"}),
+    "compile": frozenset({"optimizer"}),
+}
+"""What Keras is told where it is called."""
 _OPTIONS = frozenset({"add_argument", "option", "add_option"})
 
 
@@ -162,10 +168,10 @@ class _Reader:
             yield ("optimizer",), Setting(name, node.lineno)
             if len(node.args) > 1:
                 yield from self._flat(("lr",), node.args[1])
-        elif name not in _SETTERS and not name.endswith(("Arguments", "Config")):
+        elif name not in _SETTERS and name not in _FITS and not name.endswith(("Arguments", "Config")):
             return
         for word in node.keywords:
-            if word.arg is not None:
+            if word.arg is not None and word.arg in _FITS.get(name, (word.arg,)):
                 yield from self._flat((word.arg,), word.value)
 
     def _flat(self, route: Route, node: ast.expr) -> Iterator[tuple[Route, Setting]]:

@@ -60,6 +60,12 @@ opt = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     }  # fmt: skip
 
 
+def test_what_keras_is_told_where_it_fits_is_a_setting() -> None:
+    text = 'm.compile(optimizer="adam", loss="mse")\nm.fit(x, y, epochs=20, batch_size=32, verbose=0)\n'
+    assert values(text) == {"optimizer": "adam", "epochs": 20, "batch_size": 32}
+    assert values("re.compile(p, flags=2)\nmodel.fit(x, y, sample_weight=3)\n") == {}
+
+
 def test_what_a_program_sets_to_different_values_is_left_out() -> None:
     text = (
         "train = DataLoader(a, batch_size=32, shuffle=True)\nval = DataLoader(b, batch_size=32, "
