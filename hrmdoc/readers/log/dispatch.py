@@ -15,15 +15,13 @@ from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.settings import also_curve
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
-from hrmdoc.readers.log.opening import Opening
+from hrmdoc.readers.log.opening import Heading, Opening
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
 from hrmdoc.text.platforms import platform_in
 
 _EARLY = 20
 """Formats of a lower order are asked before failures are looked for."""
-_OPENING = 500
-"""Lines in which a program states its settings, if it does."""
 _CONFIG_ROWS = 400
 
 
@@ -106,6 +104,7 @@ class Dispatcher:
         self.log = log
         self._peeler = peeler
         self._optimizer = False
+        self._heading = Heading()
         self._tracebacks = TracebackReader(log.sink)
         known = self._formats = [kind(log) for kind in formats()]
         self._heeding = [format_ for format_ in known if type(format_).missed is not Format.missed]
@@ -120,6 +119,7 @@ class Dispatcher:
         self._tracebacks.unfold(line, cursor)
         stated = self.log.facts.stated
         outcome = self._message(line, cursor)
+        self._heading.passed |= cursor.flow.step is not None or cursor.flow.epoch is not None
         return outcome if self.log.facts.stated == stated or outcome.something else _SOMETHING
 
     def silent(self, line: Line, cursor: Cursor) -> Again | None:
@@ -223,18 +223,17 @@ class Dispatcher:
         config.left = config.left - 1 if row or comment else 0
         if row:
             self.log.facts.add(row[0], row[1], "config", line.mark)
-            if not config.optimizer:
-                cursor.of(Opening).keep(line, [row])
+            if not config.optimizer and opening.has_form(line.text):
+                self._heading.keep(line, [row])
         return not config.optimizer and (row is not None or comment)
 
     def _opening(self, line: Line, cursor: Cursor) -> bool | None:
         """The same of settings that stand before anything was trained, and of those that come again."""
         state, facts = cursor.of(Opening), self.log.facts
-        begun = cursor.flow.step is not None or cursor.flow.epoch is not None
-        if begun or line.mark.line > _OPENING or cursor.measures:
+        if self._heading.passed or line.mark.line > opening.OPENING or cursor.measures:
             state.left = 0
-            return state.comes_again(line)
-        found = opening.read(line, cursor, self.log.settings)
+            return self._heading.comes_again(line, state)
+        found = opening.read(line, cursor, self._heading)
         if found is None:
             return False if opening.has_form(line.text) else None
         changed = any(also_curve(key) and facts.changes(key, value) for key, value in found.stated)
@@ -242,7 +241,7 @@ class Dispatcher:
             return False  # what changes is a curve
         for key, value in found.stated:
             facts.add(key, value, "config", line.mark)
-        state.keep(line, found.stated)
+        self._heading.keep(line, found.stated)
         self._state(line, cursor)
         return True
 

@@ -37,6 +37,8 @@ _QUOTED = patterns.lazy(r"\s{0,80}['\"]")
 _EVALUATION = patterns.lazy(r"\s{0,4}\*{3,8} Running (?:eval|predict|test|valid)", re.IGNORECASE)
 _OF_EVALUATION = patterns.lazy(r"\s{0,8}(?:num examples|batch size)\s?[:=]", re.IGNORECASE)
 _LONGEST, _LONGEST_MAPPING = 400, 8000
+OPENING = 500
+"""Lines in which a program states its settings, if it does."""
 _FEWEST = 3
 """Settings on one line that are no curve."""
 _BLOCK = 4
@@ -61,7 +63,6 @@ class Opening(State):
         left: lines that may still belong to a block of settings.
         sections: the sections of the row at hand, each with its indent.
         waiting: the line of a rate before a block, which may be a curve where none follows.
-        rows: the lines of settings, by their texts without digits.
         shift: how far below the first time they stand that came again.
         evaluated: the line that said last that an evaluation runs.
     """
@@ -71,7 +72,6 @@ class Opening(State):
     left: int = 0
     sections: list[tuple[int, str]] = field(default_factory=list)
     waiting: tuple[Line, Stated] | None = None
-    rows: dict[str, Row] = field(default_factory=dict)
     shift: int | None = None
     evaluated: int = -_BLOCK - 1
 
@@ -94,13 +94,29 @@ class Opening(State):
         near = line.mark.line - self.evaluated <= _BLOCK
         return near and _OF_EVALUATION.match(line.text) is not None
 
+
+class Heading:
+    """The settings of a log, by which they are known when they are printed again.
+
+    Attributes:
+        rows: the lines of settings, by their texts without digits.
+        passed: a step or an epoch was shown, by any rank: what stands below is no heading.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.passed = False
+
     def keep(self, line: Line, stated: Sequence[tuple[str, Value]] = ()) -> None:
-        """A row, by which it is known when it is printed again."""
+        """A row, by which it is known when it is printed again: lines of its shape were not read otherwise
+        before, as they may have been where a step was shown."""
+        if self.passed or line.mark.line > OPENING:
+            return
         vague = bool(self.rows) and any(also_curve(plain_name(name)) for name, _ in stated)
         if len(self.rows) < _MOST_ROWS and len(line.text) <= _LONGEST_MAPPING:
             self.rows.setdefault(_DIGITS.sub("0", line.text), Row(line.text, line.mark.line, vague))
 
-    def comes_again(self, line: Line) -> bool | None:
+    def comes_again(self, line: Line, opening: Opening) -> bool | None:
         """Whether it is a row of a heading that is printed again; None where none looks like it."""
         if not self.rows or len(line.text) > _LONGEST_MAPPING:
             return None
@@ -109,12 +125,12 @@ class Opening(State):
         if row is None:
             return None
         shift = line.mark.line - row.line
-        if shift != self.shift and row.text != line.text:
+        if shift != opening.shift and row.text != line.text:
             del self.rows[shape]  # what changes is a curve
             return None
-        if shift != self.shift and row.vague:
+        if shift != opening.shift and row.vague:
             return False
-        self.shift = shift
+        opening.shift = shift
         return True
 
 
@@ -241,10 +257,10 @@ def _mapped(text: str, names: frozenset[str]) -> Found | None:
     return Found(list(pairs.items()), sure=True) if alone or states(pairs, names) else None
 
 
-def read(line: Line, cursor: Cursor, names: frozenset[str]) -> Found | None:
+def read(line: Line, cursor: Cursor, heading: Heading) -> Found | None:
     """What a line states that stands before the first step, with the rates that waited for it."""
     opening = cursor.of(Opening)
-    found = settings_in(line.text, names, opening)
+    found = settings_in(line.text, cursor.log.settings, opening)
     if found is None:
         opening.pass_over(line.text)
         return None
@@ -252,7 +268,7 @@ def read(line: Line, cursor: Cursor, names: frozenset[str]) -> Found | None:
         opening.waiting = (line, found.stated)
         return found
     if opening.waiting is not None and line.mark.line - opening.waiting[0].mark.line <= _BLOCK:
-        opening.keep(*opening.waiting)
+        heading.keep(*opening.waiting)
         found.stated[:0] = opening.waiting[1]
     opening.waiting, opening.left = None, _BLOCK
     return found
