@@ -45,6 +45,7 @@ _BLOCK = 4
 """Lines below a setting that may be others of the same sort."""
 _MOST_ROWS = 400
 _BRACKETS = frozenset("()[]{}")
+_SWITCHES = ("use_", "no_", "is_", "with_", "enable_", "do_")
 _DIGITS = patterns.lazy(r"\d+")
 
 
@@ -207,21 +208,23 @@ def _named(name: str, sign: str, word: str, names: frozenset[str], *, inside: bo
     """The setting of a name and a value that stand alone on a line, where it is one."""
     value, known = literal(word), plain_name(name)
     key = known if " " in name else name
-    if sign == "|" and counter_kind(name) is not None:
+    if not _BRACKETS.isdisjoint(word) or (sign == "|" and counter_kind(name) is not None):
         return None
     if is_setting(name, value, names):
         sure = sign == "=" or not also_curve(known) or inside
         return Found([(key, value)], may=not sure) if not _is_first(known, value) else None
-    return _beside(name, sign, value, word) if inside else None
+    return _beside(name, sign, value) if inside else None
 
 
-def _beside(name: str, sign: str, value: Value, word: str) -> Found | None:
+def _beside(name: str, sign: str, value: Value) -> Found | None:
     """What a line states by a name that is no setting's, beside lines that do."""
-    if " " in name or not _BRACKETS.isdisjoint(word):
+    if " " in name:
         return None
+    if name.startswith(_SWITCHES) and value in (0, 1):
+        return Found([(name, value)])  # `use_cycle_loss: 1`
     if plain_name(name) == "epoch" and sign == "=" and not _is_first("batch", value):
         return Found([("epochs", value)])
-    if measures(name) or counter_kind(name) is not None:
+    if measures(name) or counter_kind(name) is not None or name.endswith(("result", "results")):
         return None
     return Found([(name, value)] if len(name) > 1 else [])  # one letter means something else elsewhere
 

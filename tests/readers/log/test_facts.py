@@ -68,6 +68,7 @@ def test_versions_are_kept_by_package(read: Any) -> None:
         "Config",
         "config:",
         "---- Training configuration ----",
+        "----------------- Options ---------------",
         "Hyper-Parameters:\r",
         "Training Hyper Parameters: ",
         "\x1b[1;38;5;214mModel config:\x1b[0m\x1b[39m",

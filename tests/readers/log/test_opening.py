@@ -104,7 +104,7 @@ def test_the_first_batch_below_settings_is_no_size(read: Any) -> None:
 
 
 def test_a_heading_that_is_printed_again_is_no_curve(read: Any) -> None:
-    heading = "Batch size: 4\nend_lr: 0\nbase: 3\nlearning_rate: 0.5\n"
+    heading = "Batch size: 4\nend_lr: 0\nbase: 3\nuse_cycle_loss: 1\nlearning_rate: 0.5\n"
     again = heading.replace("0.5", "0.25")  # another run of the same program
     run = read((heading + STEPS) * 3 + (again + STEPS) * 3)
     assert [key.metric for key in run.series] == ["loss"]

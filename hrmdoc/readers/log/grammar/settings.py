@@ -25,6 +25,7 @@ _KEY = patterns.lazy(
 )
 
 
+@lru_cache(maxsize=4)
 def names_of(given: frozenset[str]) -> frozenset[str]:
     """The names that are settings wherever they are stated: those that were handed in, and our own. What
     counts steps is none."""

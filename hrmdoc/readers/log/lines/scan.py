@@ -153,7 +153,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
     ),
     CONFIG: (
         *_words(
-            "config hyperparameters hyper-parameters arguments settings args:",
+            "config hyperparameters hyper-parameters arguments settings options args:",
         ),
         "hyper parameters",
     ),
