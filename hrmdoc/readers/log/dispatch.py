@@ -230,9 +230,10 @@ class Dispatcher:
     def _opening(self, line: Line, cursor: Cursor) -> bool | None:
         """The same of settings that stand before anything was trained, and of those that come again."""
         state, facts = cursor.of(Opening), self.log.facts
-        if self._heading.passed or line.mark.line > opening.OPENING or cursor.measures:
+        passed = self._heading.passed or line.mark.line > opening.OPENING
+        if passed or cursor.measures:
             state.left = 0
-            return self._heading.comes_again(line, state)
+            return self._heading.comes_again(line, state) if passed else False
         found = opening.read(line, cursor, self._heading)
         if found is None:
             return False if opening.has_form(line.text) else None
