@@ -17,7 +17,7 @@ from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
-from hrmdoc.readers.log.grammar.settings import is_fixed
+from hrmdoc.readers.log.grammar.settings import only_sets
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.tracker import planned_in
 from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
@@ -108,7 +108,7 @@ class KeyValue(Format):
             self._too_many(text, line)
             return None
         plan, numbers = known
-        if self._sets(plan):
+        if only_sets(plan, self.log.settings):
             return None  # `Batch size = 15`, which evaluations print again and again
         if lines.heading and not position_of(plan, numbers).silent:
             lines.heading = ""
@@ -133,11 +133,6 @@ class KeyValue(Format):
         if plan.bare or plan.numbered or plainer(text) != text or spans_of(text, numbers) is None:
             return False
         return not plan.measures or not plan.leading or not (plan.strong or plan.counters)
-
-    def _sets(self, plan: Plan) -> bool:
-        """Whether all that a line shows are settings that are never curves."""
-        shown = [measure.name for measure in plan.measures]
-        return bool(shown) and not plan.counters and all(is_fixed(name, self.log.settings) for name in shown)
 
     def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
         """How lines of other numbers are read."""

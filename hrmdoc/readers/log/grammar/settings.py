@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.words import counter_kind, measures, quality, word_set
 from hrmdoc.record.records import Value
 from hrmdoc.text import patterns
@@ -54,7 +55,13 @@ def is_setting(name: str, value: Value, names: frozenset[str]) -> bool:
     return plain_name(name) in names and not (isinstance(value, float) and quality(name))
 
 
-def is_fixed(name: str, names: frozenset[str]) -> bool:
+def only_sets(plan: Plan, names: frozenset[str]) -> bool:
+    """Whether all that a line shows are settings that are never curves."""
+    shown = [measure.name for measure in plan.measures]
+    return bool(shown) and not plan.counters and all(_is_fixed(name, names) for name in shown)
+
+
+def _is_fixed(name: str, names: frozenset[str]) -> bool:
     """Whether a name, with its split before it or without, is that of a setting that is never a curve."""
     known = plain_name(name)
     known = known if known in names else known.partition("_")[2]
