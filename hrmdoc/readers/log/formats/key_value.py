@@ -184,11 +184,8 @@ class KeyValue(Format):
             reading.add([pair for pair in values if not passed(pair[0], mark)], at, axis, mark)
 
     def finish(self) -> Reading | None:
-        """Measures that came twice and stood alone on their lines are believed once no third one can come.
-
-        Those that came once are, too, in a log that shows nothing more than once: a few lines that somebody
-        copied.
-        """
+        """Measures that came twice and stood alone on their lines are believed once no third one can come;
+        those that came once are in a log that shows nothing more than once, a few lines that were copied."""
         reading = Reading()
         for values, mark in self._candidates.believed():
             reading.add(values, None, "index", mark)
