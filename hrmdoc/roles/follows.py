@@ -54,7 +54,7 @@ def _batch(found: dict[str, Fact]) -> None:
             _add(
                 found,
                 "data.micro_batch_size",
-                max(1.0, size[0] // (accumulated[0] * ranks[0])),
+                max(1.0, size[0] // max(1.0, accumulated[0] * ranks[0])),
                 "data.batch_size",
             )
 

@@ -60,7 +60,8 @@ class Tables:
             sources[series.key.source].append(series)
         for columns in sources.values():
             unplaced = all(one.axis == "index" or _counts_nothing(one.steps) for one in columns)
-            if unplaced and self._vary(columns) and not any(one.key.metric in stated for one in columns):
+            vary = run.fact("run.searched") is not None or self._vary(columns)
+            if unplaced and vary and not any(one.key.metric in stated for one in columns):
                 _without_roles(run, columns)
             for ended in _ended(columns):
                 if not any(one.key.metric in stated for one in ended):

@@ -51,6 +51,8 @@ class Closed(State):
 
     epoch: float | None = None
     """Where it ended; None where none has, or another has begun."""
+_SEARCH = 4
+"""Trials with settings of their own that make a search."""
 
 
 class PythonDict(Format):
@@ -62,7 +64,15 @@ class PythonDict(Format):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._seen: dict[tuple[str, ...], list[tuple[Mapping, Mark]] | None] = {}
+        self._tried: set[tuple[tuple[str, float], ...]] = set()
         self._believed: deque[tuple[str, ...]] = deque(maxlen=_MOST_KINDS)
+
+    def _try(self, mapping: Mapping, mark: Mark) -> None:
+        """The settings of one trial of a search: where they were others several times, what is told below
+        them is no curve."""
+        self._tried.add(tuple(mapping.values.items()))
+        if len(self._tried) == _SEARCH:
+            self.log.facts.add("run.searched", True, "run", mark)
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """The record on the line."""
@@ -70,7 +80,8 @@ class PythonDict(Format):
         if not any(opens in text for opens in _OPENS) or (mapping := mapping_of(text)) is None:
             return None
         if states(mapping.values, self.log.settings):
-            return Reading(left="facts")  # the settings of one trial of a search
+            self._try(mapping, line.mark)
+            return Reading(left="facts")
         if not mapping.shape.measured and not mapping.shape.closing and text[0] != "{":
             return None  # what counts something behind a line of metrics is no record, and the line is theirs
         again = self._again(mapping, text)
