@@ -29,6 +29,14 @@ def test_a_bracket_may_open_before_the_epoch(read: Any) -> None:
     assert [at for at, _ in points(run, "G_A")] == [100, 200, 300, 400]
 
 
+def test_a_counter_that_once_began_anew_with_an_epoch_goes_on_over_none(read: Any) -> None:
+    line = "(epoch: {0}, iters: {1}, time: 0.2, data: 0.1) D_A: 0.{0} G_A: 0.1 \n"
+    places = [(1, 500), (2, 300), (3, 100), (5, 700), (6, 400)]
+    run = read("".join(line.format(*place) for place in places))
+    steps = [at for at, _ in points(run, "G_A")]
+    assert steps == sorted(steps)
+
+
 def test_a_number_in_a_bracket_that_counts_nothing_is_no_measure(read: Any) -> None:
     assert (
         read("(loader:647) loss: 0.5\n" * 3).series.keys() == read("(loader) loss: 0.5\n" * 3).series.keys()

@@ -77,6 +77,7 @@ class Flow(Struct):
     _most: int = 0
     _offset: int = 0
     _continues: bool = False
+    _restarted: bool = False
     _laps: int = 0
     _trainings: int = 0
 
@@ -180,7 +181,8 @@ class Flow(Struct):
             self._base = min(epoch, 1)
         if self._seen_epoch is not None and epoch != self._seen_epoch:
             if epoch > self._seen_epoch and not restarts:
-                self._continues = step > self._last >= 0
+                self._restarted |= step <= self._last
+                self._continues = step > self._last >= 0 and not self._restarted
             if self._continues:
                 pass
             elif epoch > self._seen_epoch:
