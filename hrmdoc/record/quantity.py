@@ -21,6 +21,7 @@ class Quantity(Struct, forbid_unknown_fields=True, frozen=True):
             than that away from it tells next to nothing.
         reverse: from here on, on the other side of the guess, it is known what is right, and the contrary is
             said.
+        incredible: what honest results never come to, though its definition allows it.
         source: where that is defined.
     """
 
@@ -34,6 +35,7 @@ class Quantity(Struct, forbid_unknown_fields=True, frozen=True):
     guess: float | None = None
     margin: float = 0.0
     reverse: float | None = None
+    incredible: float | None = None
 
     def __post_init__(self) -> None:
         if not self.names:

@@ -23,6 +23,7 @@ _ENOUGH_CONFIG = 3
 """A framework's defaults hold where so many of its keys were seen: then what is not set is default."""
 _OF_PREFERENCES = {"rl.beta", "rl.max_completion_length"}
 """Settings that trainings by preferences have, too, which know no rewards."""
+_OF_EVOLUTION = {"num_parents_mating", "sol_per_pop", "pop_size", "population_size", "mutation_rate"}
 _FSDP = patterns.lazy(r"fsdp(?:_config)?(?:\.|\[|$)")
 _ZERO_STAGE = patterns.lazy(r"zero[-_]?(?:stage)?[-_]?([0-3])")
 
@@ -46,10 +47,17 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     if frameworks and frameworks[0].id == name and config.known(frameworks[0]) >= _ENOUGH_CONFIG:
         without = _without_default(run, found)
         _defaults(found, frameworks[0], without, config.chosen_by_the_program(frameworks[0]))
+    _without_evolution(run, found)
     _logged(run, found)
     _sharding(found, (key for scope, key in run.facts if scope == "config"))
     derive(found)
     return found
+
+
+def _without_evolution(run: Run, found: dict[str, Fact]) -> None:
+    """Generations of a search by evolution are none of a language model."""
+    if any(key in _OF_EVOLUTION for scope, key in run.facts if scope == "config"):
+        found.pop("rl.num_generations", None)
 
 
 def _sharding(found: dict[str, Fact], keys: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from hrmdoc import measures
 from hrmdoc.errors import RuleError
 
 DEFAULTS: dict[str, dict[str, Any]] = {
+    "best_kept_elsewhere": {"kept": -1},
     "chance": {"classes": (), "of": "loss", "share": 0.6, "scatter": 0.15},
     "clumps": {"window": 16, "finest": 1 / 15},
     "correlation": {"material": 0.1},
@@ -127,6 +128,8 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "above_whole": ("families", 0, 5),
     "began": ("symptom", 1, 1),
     "below_floor": ("families", 0, 3),
+    "best_kept_elsewhere": ("run", 0, 1),
+    "beyond_belief": ("families", 0, 2),
     "beyond_bounds": ("families", 0, 3),
     "both_won": ("families", 0, 20),
     "code_empty": ("families", 0, 12),
@@ -136,6 +139,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "errors_gained": ("values", 1, 18),
     "discriminator_undecided": ("families", 0, 20),
     "falls_beside": ("run", 1, 1),
+    "folds_go_on": ("run", 1, 1),
     "gained_at_most": ("values", 1, 18),
     "generator_unopposed": ("families", 0, 20),
     "grows_throughout": ("values", 1, 10),
@@ -148,6 +152,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "perfect_from_start": ("families", 0, 5),
     "hardly_succeeds": ("families", 0, 5),
     "nothing_moves": ("families", 0, 4),
+    "nothing_right": ("families", 0, 2),
     "rank_ratio": ("ranks", 1, 3),
     "rank_spread": ("ranks", 1, 2),
     "ranked_as_guessed": ("families", 0, 3),
@@ -172,6 +177,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "spread": ("values", 1, 3),
     "still_falling": ("values", 1, 9),
     "term_dwarfed": ("run", 0, 1),
+    "test_loss_apart": ("run", 0, 1),
     "term_starved": ("run", 0, 1),
     "term_exploded": ("families", 0, 4),
     "term_left_out": ("run", 0, 1),
@@ -228,6 +234,7 @@ def test_functions_are_given_the_families_that_they_speak_of() -> None:
     nets |= {"generator_unopposed"}
     assert {name for name, of in families.items() if of == {"loss", "error", ""}} == {*nets, "solution_wrong"}
     gauged = {"beyond_bounds", "knows_nothing", "knows_the_reverse", "order_reversed", "perfect_from_start"}
+    gauged.add("beyond_belief")
     all_but_rewards = {"score", "error", "loss", "divergence", ""}
     assert {name for name, of in families.items() if of == all_but_rewards} == {*gauged, "one_code_used"}
     assert families["below_floor"] == {"loss", "error"}

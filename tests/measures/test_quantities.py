@@ -141,6 +141,40 @@ def test_what_is_perfect_from_the_start_is_so_at_every_evaluation_of_new_data() 
     assert shown(found, member("val", MASE, x(0.0005, 5))) == "val"
 
 
+FID = Quantity(("fid",), "s", lowest=0, better="low", incredible=0.3)
+ROUGE = Quantity(("rouge",), "s", lowest=0, highest=1, percent=True, incredible=0.97)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values", "beyond"),
+    [
+        (FID, [0.3, 0.1], True),
+        (FID, [0.31, 0.1], False),  # it began like others
+        (FID, [-0.5, 0.1], False),  # none that it can have
+        (ROUGE, [97.0, 99.0], True),
+        (ROUGE, [0.97, 0.99], True),
+        (ROUGE, [0.969, 0.99], False),
+        (DICE, [1.0, 1.0], False),  # nobody says what honest results come to
+    ],
+)
+def test_what_is_better_than_any_honest_result_is_so_from_the_first_on(
+    quantity: Quantity, values: list[float], beyond: bool
+) -> None:
+    assert (shown(quantities.beyond_belief, member("one", quantity, values)) == "one") is beyond
+
+
+def test_nothing_is_right_where_a_share_in_new_data_is_exactly_zero() -> None:
+    def nothing(name: str, quantity: Quantity, values: list[float]) -> bool:
+        of_shares = quantities.nothing_right.among(member(name, quantity, values).series)
+        return of_shares and shown(quantities.nothing_right, member(name, quantity, values)) == name
+
+    assert nothing("val", DICE, [0.0, 0.0])
+    assert not nothing("val", DICE, [0.0, 0.001])
+    assert not nothing("train", DICE, [0.0, 0.0])
+    assert not nothing("val", R2, [0.0, 0.0]), "no share of right answers"
+    assert not nothing("val", AUC, [0.0, 0.0])
+
+
 def test_one_code_is_used_where_the_perplexity_of_codes_is_next_to_one() -> None:
     recon = member("recon error", None, x(0.9, 8))
 

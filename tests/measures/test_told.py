@@ -134,3 +134,36 @@ def test_of_several_runs_in_a_file_nobody_says_whose_the_test_is() -> None:
     whole, last = Member(curve, curve.values), Member(curve, curve.values[5:])
     assert told.tested_far_below([whole, Member(test, test.values)]) is test
     assert told.tested_far_below([last, Member(test, test.values)]) is None
+
+
+def of_run(function: object, series: dict[str, list[float]], *numbers: float) -> str | None:
+    """The same of a function of the whole run, whose held-out loss is `eval.loss`."""
+    run = Run("case", role_of=lambda name: RoleGuess(name if name == "eval.loss" else None))
+    for name, values in series.items():
+        steps = np.arange(len(values), dtype=np.int64)
+        run.add(Points(name, steps, np.array(values), np.full(len(values), np.nan), "case.log"))
+    classify(run, Families(load().families.values()), Meanings([]))
+    found = function(run, *numbers)  # type: ignore[operator]
+    return None if found is None else str(found.key.metric)
+
+
+def test_a_test_is_apart_where_it_costs_two_nats_and_twice_as_much() -> None:
+    def apart(test: list[float], validation: list[float], name: str = "Test Loss") -> bool:
+        return of_run(told.test_loss_apart, {"eval.loss": validation, name: test}) == name
+
+    assert apart([4.1], [3.0, 2.5, 2.0, 2.0, 2.0])
+    assert not apart([4.0], [3.0, 2.5, 2.0, 2.0, 2.0]), "two nats"
+    assert not apart([5.9], [3.0, 3.0, 3.0, 3.0, 3.0]), "not twice"
+    assert not apart([9.0], [3.0, 2.5, 2.0, 8.0, 2.0]), "the validation was near it"
+    assert not apart([9.0, 9.0, 9.0], [2.0] * 5), "a curve of its own"
+    assert not apart([9.0], [2.0] * 4), "too few"
+    assert not apart([9.0], [2.0] * 5, "Test Accuracy")
+
+
+def test_what_was_kept_is_far_from_the_best_where_its_score_is() -> None:
+    rises = {"val accuracy": [0.2, 0.5, 0.6, 0.8, 1.0]}
+    assert of_run(told.best_kept_elsewhere, rises, 2) == "val accuracy"
+    assert of_run(told.best_kept_elsewhere, rises, 3) is None
+    assert of_run(told.best_kept_elsewhere, rises, 7) is None, "no evaluation of that step"
+    assert of_run(told.best_kept_elsewhere, {"accuracy": rises["val accuracy"]}, 0) is None
+    assert of_run(told.best_kept_elsewhere, {"val loss": rises["val accuracy"]}, 0) is None

@@ -48,7 +48,7 @@ class CaseLine(Struct, forbid_unknown_fields=True, frozen=True):
 class CaseEvent(Struct, forbid_unknown_fields=True, frozen=True):
     """A lifecycle event of the run."""
 
-    kind: Literal["start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart"]
+    kind: Literal["start", "resume", "checkpoint", "eval", "exception", "action", "end", "restart", "launch"]
     step: int | None = None
     detail: str = ""
 

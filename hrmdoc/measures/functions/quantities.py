@@ -104,6 +104,21 @@ def knows_nothing(members: Sequence[Member]) -> Series | None:
     return None
 
 
+@function("families", roles=0, points=2, families=FAMILIES, among=_known)
+def beyond_belief(members: Sequence[Member]) -> Series | None:
+    """A metric that is better than any honest result from its first value on, of two at least: texts written
+    again to the word, pictures without any difference."""
+    for one in members:
+        quantity = one.series.nature.quantity
+        if quantity is None or quantity.incredible is None:
+            continue
+        values = _as_shares(quantity, one.values)
+        limit = quantity.incredible if quantity.better == "high" else -quantity.incredible
+        if values.min() >= limit and _within(quantity, values):
+            return one.series
+    return None
+
+
 @function("families", roles=0, points=3, families=FAMILIES, among=_told)
 def knows_the_reverse(members: Sequence[Member]) -> Series | None:
     """A metric that is on the wrong side of a guess throughout, as far as only knowledge brings it."""
@@ -151,3 +166,15 @@ def perfect_from_start(members: Sequence[Member]) -> Series | None:
         if series.nature.held_out and np.isfinite(best) and values.min() >= best - PERFECT:
             return series
     return None
+
+
+@function("families", roles=0, points=2, families=("score", ""), among=lambda series: _counts_right(series))
+def nothing_right(members: Sequence[Member]) -> Series | None:
+    """A share of what was right in held-out data which is exactly zero at every evaluation."""
+    empty = [one for one in members if one.series.nature.held_out and not one.values.any()]
+    return max(empty, key=lambda one: len(one.values)).series if empty else None
+
+
+def _counts_right(series: Series) -> bool:
+    quantity = series.nature.quantity
+    return quantity is not None and quantity.percent and quantity.lowest == 0 and quantity.guess is None

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from hrmdoc.measures.function import Member, function
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
+from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 
 GUESS = 0.1
@@ -27,6 +30,9 @@ _SIDES = frozenset(
     train training val valid vali validation dev eval evaluation test testing set final
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
+APART = 2.0
+"""Nats."""
+KEPT = 0.8
 _TOLD = 2
 """A score of so many points is told at the end; a longer one is a curve."""
 _CURVE = 5
@@ -139,3 +145,41 @@ def _validates(one: Member) -> bool:
 
 def _told_of_training(one: Member) -> bool:
     return not {"train", "training"}.isdisjoint(one.series.nature.words) and len(one.values) <= _TOLD
+
+
+@function("run", roles=0)
+def test_loss_apart(run: Run) -> Series | None:
+    """A loss of the test, told once or twice at the end, that lies two nats and more above the highest loss
+    of the last third of the validation, and is its double at least."""
+    best = run.best("eval.loss")
+    if best is None or len(best) < _CURVE or _of_test(best):
+        return None
+    late = best.finite[-max(2, len(best) // 3) :]
+    for series in run.series.values():
+        told = series.nature.family == "loss" and _of_test(series) and len(series) <= _TOLD
+        if told and series.nature.words[-1] in ("loss", "nll", "ce") and len(series.finite):
+            last = float(series.finite[-1])
+            if last > float(late.max()) + APART and last > 2.0 * float(late.max()) > 0.0:
+                return series
+    return None
+
+
+def _of_test(series: Series) -> bool:
+    return not {"test", "testing"}.isdisjoint(series.nature.words)
+
+
+@function("run", roles=0)
+def best_kept_elsewhere(run: Run, kept: float = -1) -> Series | None:
+    """A score of held-out data whose value at the step that was kept as the best is less than 0.8 of the best
+    that was measured.
+
+    Args:
+        kept: the step, or the epoch where those are counted.
+    """
+    for series in run.series.values():
+        if series.nature.family != "score" or not series.nature.held_out or len(series) < _CURVE:
+            continue
+        at = np.flatnonzero(series.steps == round(kept))
+        if len(at) and 0.0 <= float(series.values[at[-1]]) < KEPT * float(series.finite.max()):
+            return series
+    return None

@@ -51,6 +51,8 @@ class Closed(State):
 
     epoch: float | None = None
     """Where it ended; None where none has, or another has begun."""
+
+
 _SEARCH = 4
 """Trials with settings of their own that make a search."""
 
@@ -74,6 +76,13 @@ class PythonDict(Format):
         if len(self._tried) == _SEARCH:
             self.log.facts.add("run.searched", True, "run", mark)
 
+    def _place(self, mapping: Mapping, text: str) -> None:
+        """The step that stands before a mapping, or that the output of a training tells."""
+        if mapping.step is None and text[0] != "{":
+            mapping.step = self.log.plans.step_in(text[: text.index("{")])
+        if mapping.shape.closing and (output := _OUTPUT.match(text)):
+            mapping.step = int(output.group(1))
+
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
         """The record on the line."""
         text = line.text
@@ -85,10 +94,7 @@ class PythonDict(Format):
         if not mapping.shape.measured and not mapping.shape.closing and text[0] != "{":
             return None  # what counts something behind a line of metrics is no record, and the line is theirs
         again = self._again(mapping, text)
-        if mapping.step is None and text[0] != "{":
-            mapping.step = self.log.plans.step_in(text[: text.index("{")])
-        if mapping.shape.closing and (output := _OUTPUT.match(text)):
-            mapping.step = int(output.group(1))
+        self._place(mapping, text)
         reading = Reading()
         if mapping.step is None and mapping.epoch is None and _TRIAL.search(text):
             return reading
