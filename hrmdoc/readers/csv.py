@@ -52,7 +52,8 @@ _METRIC = patterns.lazy(
     re.IGNORECASE,
 )
 
-_MONITORED = b'#{"t_start"'
+_MONITORED = patterns.lazy(rb'#\s?\{[^\n]{0,400}"t_start"')
+"""How a Monitor of Gym begins its file of episodes."""
 _NAMELESS = (
     "has no line of names; its columns are col1 to col{}: say what they are, as with --role train.loss=col2"
 )
@@ -68,7 +69,7 @@ def sniff(path: Path, head: bytes) -> float:
     ]
     if not lines or len(lines[0]) > 1 << 16:
         return 0.0
-    if head.startswith(_MONITORED):
+    if _MONITORED.match(head):
         return 0.9
     delimiter = delimiter_of(lines[0])
     names = renamed(cells_of(lines[0], delimiter), path.name, "")

@@ -27,6 +27,8 @@ TITLE = "MLflow (file store and SQLite)"
 WHOLE = True
 
 _METRIC_LINE = patterns.lazy(rb"^\d{10,16} \S+(?: -?\d+)?$")
+_STAMPED = patterns.lazy(rb"(?:1[0-9]{12} [-+\dinfae.]{1,30} \d{1,12}\r?\n){2,}")
+"""Lines of a metric's file that was taken out of its folder: milliseconds since 2001, a value, a step."""
 _STATUS = {
     "3": "finished",
     "4": "failed",
@@ -49,6 +51,8 @@ def sniff(path: Path, head: bytes) -> float:
         return 1.0 if b"experiment_id:" in head or (b"run_id:" in head and b"status:" in head) else 0.0
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
+    if _STAMPED.match(head):
+        return 0.8
     return 0.9 if len(head) < 8192 and b"\0" not in head and _beside_run(path.parent) else 0.0
 
 

@@ -42,6 +42,12 @@ def test_the_monitor_of_an_environment_abbreviates() -> None:
     assert curves(read(text, path="0.monitor.csv"))["episode_reward"] == [(0, "20.0"), (1, "31.0")]
 
 
+def test_older_monitors_leave_a_blank_before_what_they_say_of_themselves() -> None:
+    text = '# {"env_id": "HalfCheetah-v2", "t_start": 1550000000.1}\nr,l,t\n-20.5,1000,1.5\n-18.0,1000,2.5\n'
+    assert csv.sniff(Path("0.monitor.csv"), text.encode()) > 0.5
+    assert curves(read(text, path="0.monitor.csv"))["episode_reward"] == [(0, "-20.5"), (1, "-18.0")]
+
+
 def test_a_column_of_numbers_has_the_name_of_its_file_where_that_is_a_metric() -> None:
     text = "2.5\n2.0\n1.5\n1.25\n"
     assert csv.sniff(Path("notes.txt"), text.encode()) == 0

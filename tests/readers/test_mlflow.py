@@ -42,6 +42,20 @@ def test_the_file_store_gives_metrics_parameters_and_the_end(tmp_path: Path) -> 
     assert [damage.line for damage in run.damages] == [4]
 
 
+def test_a_file_of_a_metric_is_read_without_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "val_loss"
+    path.write_text("1668826338667 1.5 864\n1668826445698 1.25 1729\n1668826445699 nan 2000\n")
+    assert mlflow.sniff(path, path.read_bytes()) > 0.5
+    run = Run()
+    read_into(run, discover(path))
+    (series,) = run.series.values()
+    assert series.key.metric == "val_loss"
+    assert series.steps.tolist() == [864, 1729, 2000]
+    table = tmp_path / "table"
+    table.write_text("1668826338667 12 3\nnames and more\n")
+    assert mlflow.sniff(table, table.read_bytes()) == 0
+
+
 def test_the_database_gives_the_newest_run_with_its_nan_encoding(tmp_path: Path) -> None:
     path = database(tmp_path / "mlflow.db")
     before = path.read_bytes()

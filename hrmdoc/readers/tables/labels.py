@@ -73,7 +73,7 @@ def renamed(names: list[str], path: str, comment: str) -> list[str]:
     if sorted(name.strip().lower() for name in names) == _DOWNLOAD:
         tag = _TAG.sub("", PurePath(path).stem)
         return [tag if name.strip().lower() == "value" else name for name in names]
-    if comment.startswith('{"t_start"'):
+    if comment.startswith("{") and '"t_start"' in comment:
         return [_MONITOR.get(name.strip(), name) for name in names]
     return _named_by_file(names, path)
 
