@@ -157,8 +157,8 @@ class KeyValue(Format):
             self.log.leave_out(f"lines of more than {MOST_NUMBERS:,} numbers", line.mark, data=True)
 
     def _written(self, line: Line, cursor: Cursor) -> str:
-        """The line with points before its decimals, its counter by the name of what it counts, and its step in
-        full."""
+        """The line with points before its decimals, its counter by the name of what it counts, and its step
+        in full."""
         text = self._decimals.read(line.text) if self._decimals.wanted else line.text
         if line.logger == "metric" and text.startswith("[batch="):
             cursor.filed = True  # Composer's files count the batches of the whole run

@@ -78,7 +78,8 @@ _WINDOW = patterns.lazy(
 )
 _GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
 _TENSOR = patterns.lazy(
-    r"Tensor\(shape=\[\], dtype=(?P<type>[A-Z][a-z]{2,8})\d{0,2}, value=\s{0,4}(?P<value>[-+.\w]{1,24})\s{0,4}\)"
+    r"Tensor\(shape=\[\], dtype=(?P<type>[A-Z][a-z]{2,8})\d{0,2},"
+    r" value=\s{0,4}(?P<value>[-+.\w]{1,24})\s{0,4}\)"
 )
 _OUTPUTS = patterns.lazy(r"(?P<name>\w[\w ]{0,40}?(?: is| are)? )(?P<all>\(?Tensor\(shape=\[\], .{0,2000}\))")
 

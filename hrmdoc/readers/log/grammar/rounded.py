@@ -9,7 +9,8 @@ from hrmdoc.readers.log.grammar.position import Flow
 from hrmdoc.text import patterns
 
 _ROUNDED = patterns.lazy(
-    r"(?<![\w./-])((?:global[ _]?)?(?:step|iter|iteration)s?\s?[:=]\s{0,4})(\d{1,9}(?:\.\d{1,3})?)([KM])(?=[\s,|;]|\Z)",
+    r"(?<![\w./-])((?:global[ _]?)?(?:step|iter|iteration)s?\s?[:=]\s{0,4})"
+    r"(\d{1,9}(?:\.\d{1,3})?)([KM])(?=[\s,|;]|\Z)",
     re.IGNORECASE,
 )
 _UNITS = {"K": 1_000, "M": 1_000_000}
