@@ -144,3 +144,14 @@ def test_the_best_round_that_is_shown_again_is_no_new_point(read: Any, said: str
         run = read(f"{rows}{said}\n{row.format(best)}")
         assert run.facts["run", "run.best_step"].value == best
         assert [len(series.steps) for series in run.series.values()] == [12, 12]
+
+
+@pytest.mark.parametrize(
+    ("ends", "trained"),
+    [(("Not Training.",) * 4, False), (("Training.",) * 4, True), (("Training.", "Not Training."), True)],
+)
+def test_a_summary_may_say_that_nothing_is_trained(read: Any, ends: tuple[str, ...], trained: bool) -> None:
+    line = "[INFO] Hop. Step: {0}000. Time Elapsed: {0}.5 s. Mean Reward: 1.{0}. Std of Reward: 0.2. {1}\n"
+    run = read("".join(line.format(n, end) for n, end in enumerate(ends, 1)))
+    assert run.facts["run", "run.training"].value is trained
+    assert len(next(iter(run.series.values())).steps) == len(ends)
