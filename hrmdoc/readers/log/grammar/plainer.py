@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from hrmdoc.readers.log.grammar.nameless import outputs, voice
 from hrmdoc.readers.log.grammar.words import counter_kind, is_result
 from hrmdoc.text import patterns
 
@@ -77,11 +78,6 @@ _WINDOW = patterns.lazy(
     r"(?<=[a-zA-Z]) \((?:the )?(?:last|past|previous) \d{1,7}(?: [a-z]{1,12})?\)(?=\s{0,4}[:=])"
 )
 _GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
-_TENSOR = patterns.lazy(
-    r"Tensor\(shape=\[\], dtype=(?P<type>[A-Z][a-z]{2,8})\d{0,2},"
-    r" value=\s{0,4}(?P<value>[-+.\w]{1,24})\s{0,4}\)"
-)
-_OUTPUTS = patterns.lazy(r"(?P<name>\w[\w ]{0,40}?(?: is| are)? )(?P<all>\(?Tensor\(shape=\[\], .{0,2000}\))")
 
 
 def plainer(text: str) -> str:
@@ -221,20 +217,6 @@ def _net_output(text: str) -> str:
     return "" if part == "Train" and weighted and name == "loss" else f"{part.lower()} {name} = {value}"
 
 
-def _outputs(text: str) -> str:
-    """`outputs are (Tensor(shape=[], dtype=Float32, value= 2.3), ...)` of MindSpore: the loss, whether the
-    gradients overflowed, so that the step was skipped, and the scale of the loss."""
-    found = _OUTPUTS.search(text)
-    if found is None:
-        return text
-    given = [(one["type"], one["value"]) for one in _TENSOR.finditer(found["all"])]
-    of_three = [kind for kind, _ in given] == ["Float", "Bool", "Float"]
-    names = ("loss", "skipped_step", "loss_scale") if of_three else ("loss",)
-    values = [str(int(value == "True")) if kind == "Bool" else value for kind, value in given]
-    pairs = (f"{name}: {value}" for name, value in zip(names, values, strict=False))
-    return f"{text[: found.start()]}{', '.join(pairs)}"
-
-
 def _translated(text: str) -> str:
     """Names in Chinese, and the signs between them."""
     return " ".join(
@@ -256,6 +238,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("e+0", _darts),
     ("e-0", _darts),
     ("alue: ", _named),
+    ("[", voice),
     ("[", _mean),
     (" reducing learning rate ", _reduced),
     (" net output #", _net_output),
@@ -271,5 +254,5 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("last ", lambda text: _WINDOW.sub("", text)),  # `win rate (last 200): 0.3`
     ("past ", lambda text: _WINDOW.sub("", text)),
     ("] loss", lambda text: _GLUED.sub(r"\1 ", text)),  # LightGCN's `EPOCH[1/10] loss0.665-|Sample:17.3|`
-    ("(shape=[], ", _outputs),
+    ("(shape=[], ", outputs),
 )

@@ -62,6 +62,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
         " rate, ",
         " for minibatches ",
         "]\t",
+        "info\t[",
         '": {\n',
         "': {\n",
         "result for ",

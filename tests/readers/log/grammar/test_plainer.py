@@ -103,3 +103,26 @@ def test_the_outputs_of_mindspore_are_the_loss_the_overflow_and_the_scale(read: 
     alone = f"epoch: 1, step: {{0}}, outputs are {one.format('Float32', '{1}')}\n"
     run = read("".join(alone.format(n, 3.5 - n / 10) for n in (1, 2, 3)))
     assert points(run, "loss") == [(1, 3.4), (2, 3.3), (3, 3.2)]
+
+
+def test_the_nameless_losses_of_vits_are_named_and_placed(read: Any) -> None:
+    line = (
+        "2021-01-02 03:0{0}:00,000\tvoice\tINFO\tTrain Epoch: {0} [{0}%]\n"
+        "2021-01-02 03:0{0}:00,000\tvoice\tINFO\t[2.{0}, 2.5, 3.25, 21.{0}, 1.5, 1.75, {0}00, 0.0002]\n"
+    )
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "loss_disc") == [(100 * n, 2 + n / 10) for n in range(1, 6)]
+    assert points(run, "loss_kl")[0] == (100, 1.75)
+    assert points(run, "lr")[4] == (500, 0.0002)
+
+
+def test_the_losses_of_five_terms_have_no_duration(read: Any) -> None:
+    line = "2024-01-02 03:04:05,000\tv\tINFO\tLosses: [2.{0}, 2.5, 3.25, 21.5, 1.{0}], step: {0}00, lr: 9.9e-05\n"
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "loss_kl")[:2] == [(100, 1.1), (200, 1.2)]
+    assert "Losses" not in {key.metric for key in run.series}
+
+
+@pytest.mark.parametrize("text", ["[1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 0.2]", "[1, 2, 3, 4, 5, 6, 7, 0.01]"])
+def test_other_lists_keep_their_silence(text: str) -> None:
+    assert plainer(text) == text
