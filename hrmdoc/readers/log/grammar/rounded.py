@@ -18,6 +18,8 @@ _UNITS = {"K": 1_000, "M": 1_000_000}
 
 def written_out(text: str, flow: Flow) -> str:
     """The line with its step in full; other lines as they are."""
+    if "K" not in text and "k" not in text and "M" not in text:
+        return text
     return _ROUNDED.sub(lambda found: f"{found[1]}{_step(found[2], found[3], flow)}", text, count=1)
 
 
