@@ -111,6 +111,11 @@ def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
             yield key, int(found.group(1).replace(",", ""))
     if "parameters" in lower or "model size" in lower:
         yield from _millions_in(text)
+    yield from _said_in(text, lower)
+
+
+def _said_in(text: str, lower: str) -> Iterator[tuple[str, Value]]:
+    """What is said in sentences of a program's own."""
     if "training for" in lower and (planned := _PLANNED.search(text)):
         yield "run.epochs", int(planned.group(1))
     if "belonging" in lower and (belonging := _BELONGING.search(text)):
