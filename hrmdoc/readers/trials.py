@@ -11,10 +11,12 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import compress
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from hrmdoc.readers.log.grammar.words import is_result
 from hrmdoc.readers.log.session import TextSession
 from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.decode import codec_of
@@ -41,6 +43,7 @@ _CHOSEN = patterns.lazy(r" and parameters: (?P<settings>\{[^{}]{0,20000}\})")
 _RESULT = patterns.lazy(r"^(?:[│|] Trial (?P<boxed>\S+) result\b|Result for (?P<listed>\S+):$)")
 _BORDER = patterns.lazy(r"^[╭╰├+|][-─═=+|┼┬┴╮╯┤]{3,}$")
 _CELLS = patterns.lazy(r"\s*[│|]\s*|\s{2,}")
+_BEST = patterns.lazy(r"\s{0,8}Best (?:\w{1,20} ){0,3}[\w-]{1,20} ?(?:is|are|were|was|:|=).{0,40}\{")
 _COUNTERS = ("training_iteration", "iter")
 _READ = 1 << 20
 
@@ -138,8 +141,8 @@ class _Session(LineSession):
             yield from self._say(line, place)
             yield from self._settings(f"trial {int(ended['trial'])}", line, place)
             self._optuna = int(ended["trial"]) + 1
-        elif self._tabled(line, place):
-            return
+        elif self._tabled(line, place) or _BEST.match(line):
+            return  # the settings of the best trial are none of the others'
         elif self._study or "] A new study created" in line:
             yield from self._begin(place)
             yield from self._print(f"trial {self._optuna}", line, place)
@@ -218,11 +221,13 @@ class _Session(LineSession):
         return False
 
     def _row(self, cells: list[str], place: int) -> None:
-        """One row of a status table; metrics stand behind the iteration, settings before it."""
+        """One row of a status table; metrics stand behind the iteration, settings before it, and results
+        as well where a script chose the columns itself."""
         counter = next((self._names.index(name) for name in _COUNTERS if name in self._names), None)
         if counter is None:
             return
-        named = zip(self._names[counter + 1 :], cells[counter + 1 :], strict=True)
+        measured = [at > counter or is_result(name) for at, name in enumerate(self._names)]
+        named = compress(zip(self._names, cells, strict=True), measured)
         row = {name: value for name, cell in named if (value := number(cell)) is not None}
         count = number(cells[counter])
         if count is not None and row:

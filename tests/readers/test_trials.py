@@ -8,7 +8,7 @@ import numpy as np
 
 from hrmdoc.readers import choose, discover, read_into, runs_below, trials
 from hrmdoc.readers.support.base import Context
-from hrmdoc.record.records import Points, Record
+from hrmdoc.record.records import Fact, Points, Record
 from hrmdoc.record.run import Run
 from tests.fuzz.harness import _TRIALS
 from tests.readers.feeding import fed
@@ -123,3 +123,35 @@ def test_what_optuna_chose_is_a_setting_of_its_trial(tmp_path: Path) -> None:
     read_into(run, runs_below(str(path))[1].sources)
     chosen = {key: fact.value for (scope, key), fact in run.facts.items() if scope == "config"}
     assert chosen == {"lr": 0.11, "dropout": 0.2}
+
+
+def test_results_stand_before_the_iteration_where_a_script_chose_the_columns() -> None:
+    head = "| Trial name | status | loc | l1 | lr | loss | mean_accuracy | training_iteration |\n"
+    row = "| fn_{0}_0000{0} | {1} | {2} | 64 | 0.01 | {3} | {4} | {5} |\n"
+    table = "== Status ==\nNumber of trials: 2/2\n" + head
+    ran = read(
+        table
+        + row.format(1, "RUNNING", "10.0.0.1:5", 1.5, 0.4, 1)
+        + row.format(2, "PENDING", "", "", "", "")
+        + "\n"
+        + table
+        + row.format(1, "RUNNING", "10.0.0.1:5", 1.25, 0.5, 2)
+        + row.format(2, "RUNNING", "10.0.0.1:6", 2.5, 0.1, 1)
+        + "\n"
+    )
+    assert ran == {
+        "fn_1_00001": {"loss": [1.5, 1.25], "mean_accuracy": [0.4, 0.5]},
+        "fn_2_00002": {"loss": [2.5], "mean_accuracy": [0.1]},
+    }
+
+
+def test_the_settings_of_the_best_trial_are_none_of_the_others() -> None:
+    text = "== Status ==\nNumber of trials: 2/2\n| Trial name | status | loc | iter | loss |\n"
+    row = "| fn_1 | TERMINATED | 1 | 1 | 0.5 |\n\n"
+    best = "Best trial config: {'l1': 64, 'l2': 32, 'lr': 0.01, 'batch_size': 4}\n"
+    facts = [
+        record
+        for record in fed(trials.open_session(Context("console.log")), (text + row + best).encode())
+        if isinstance(record, Fact)
+    ]
+    assert not [fact for fact in facts if fact.key in ("l2", "batch_size")]

@@ -60,6 +60,8 @@ _MOMENTS: tuple[tuple[EventKind, tuple[str, ...], re.Pattern[str]], ...] = tuple
     )
 )
 """Kind, words of which one stands wherever the pattern matches (in lower case), pattern."""
+_TRAINS = patterns.lazy(r".{0,120}\bStep: \d.{0,300}\. (?P<no>Not )?Training\.?\s{0,8}\Z")
+"""ML-Agents says at the end of each summary whether the policy learns, or only acts."""
 _CODE = patterns.lazy(r"\s{0,40}(?:-{1,8}> ?)?\d{0,6}\s{0,40}[A-Za-z_][\w.]{0,80}\([frbu]{0,2}[\"']")
 """`83     print("[INFO] Training completed")` in a traceback says what the program would have printed."""
 _BEFORE = "start(?:ing|ed)?|begin(?:ning)?|training|running|processing|for|on|of|the|cross[- ]validation"
@@ -105,6 +107,10 @@ class _Folds(State):
 def moment_in(line: Line, cursor: Cursor) -> Reading | None:
     """The event that a line reports."""
     text = line.text[:_LONGEST]
+    if text.rstrip().endswith("raining.") and (said := _TRAINS.match(text)):
+        facts = cursor.log.facts
+        facts.add("run.training", said["no"] is None or facts.known("run.training") is True, "run", line.mark)
+        return None
     return None if _CODE.match(text) else _reported(text, line, cursor)
 
 

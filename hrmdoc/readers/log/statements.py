@@ -55,6 +55,13 @@ _BELONGING = patterns.lazy(
     r"\bFound [\d,]{1,16} (?:[a-z]{1,16} )?(?:images|files) belonging to (?!1 )(\d{1,6}) classes"
 )
 """What Keras says of folders."""
+_BEST = patterns.lazy(
+    r"\bloading best model from \S{0,300}checkpoint-(?P<step>\d{1,12})\b"
+    r"|\bbest iteration(?: is)?:? \[?(?P<round>\d{1,12})\]?\.?\s{0,8}\Z"
+    r"|\bend of the best epoch: (?P<epoch>\d{1,9})\.?\s{0,8}\Z",
+    re.IGNORECASE,
+)
+"""Which state of the model is kept in the end, as transformers, XGBoost and Keras say it."""
 _PLANNED = patterns.lazy(r"\btraining for (?:up to )?(\d{1,6}) epochs?\b", re.IGNORECASE)
 _MILLIONS = patterns.lazy(
     r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE
@@ -104,12 +111,19 @@ def numbers_in(text: str) -> Iterator[tuple[str, Value]]:
             yield key, int(found.group(1).replace(",", ""))
     if "parameters" in lower or "model size" in lower:
         yield from _millions_in(text)
+    yield from _said_in(text, lower)
+
+
+def _said_in(text: str, lower: str) -> Iterator[tuple[str, Value]]:
+    """What is said in sentences of a program's own."""
     if "training for" in lower and (planned := _PLANNED.search(text)):
         yield "run.epochs", int(planned.group(1))
     if "belonging" in lower and (belonging := _BELONGING.search(text)):
         yield "data.classes", int(belonging.group(1))
     if "using" in lower or "precision" in lower:
         yield from _precision_in(text)
+    if "best " in lower and (best := _BEST.search(text)):
+        yield ("run.best_epoch" if best["epoch"] else "run.best_step"), int(best[best.lastgroup or 0])
 
 
 def _millions_in(text: str) -> Iterator[tuple[str, Value]]:

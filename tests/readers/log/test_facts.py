@@ -116,3 +116,42 @@ def test_a_printed_word_stands_for_its_value(text: str, value: object) -> None:
 
 def test_one_folder_of_images_is_no_class(read: Any) -> None:
     assert ("run", "data.classes") not in read("Found 46384 files belonging to 1 classes.\nloss: 0.5\n").facts
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "value"),
+    [
+        ("Loading best model from ./out/checkpoint-750 (score: 0.31).", "run.best_step", 750),
+        ("Best iteration: [12]", "run.best_step", 12),
+        ("Restoring model weights from the end of the best epoch: 3.", "run.best_epoch", 3),
+        (
+            "Epoch 9: early stopping\nRestoring model weights from the end of the best epoch: 3.",
+            "run.best_epoch",
+            3,
+        ),
+    ],
+)
+def test_which_state_is_kept_is_known(read: Any, said: str, key: str, value: int) -> None:
+    rows = "".join(f"epoch {n} loss: 0.{n}\n" for n in range(1, 5))
+    assert read(f"{rows}{said}\n").facts["run", key].value == value
+
+
+@pytest.mark.parametrize("said", ["Stopping. Best iteration:", "Early stopping, best iteration is:"])
+def test_the_best_round_that_is_shown_again_is_no_new_point(read: Any, said: str) -> None:
+    row = "[{0}]\ttrain-rmse:0.{0}\tvalid-rmse:0.5{0}\n"
+    rows = "".join(map(row.format, range(12)))
+    for best in (0, 7):
+        run = read(f"{rows}{said}\n{row.format(best)}")
+        assert run.facts["run", "run.best_step"].value == best
+        assert [len(series.steps) for series in run.series.values()] == [12, 12]
+
+
+@pytest.mark.parametrize(
+    ("ends", "trained"),
+    [(("Not Training.",) * 4, False), (("Training.",) * 4, True), (("Training.", "Not Training."), True)],
+)
+def test_a_summary_may_say_that_nothing_is_trained(read: Any, ends: tuple[str, ...], trained: bool) -> None:
+    line = "[INFO] Hop. Step: {0}000. Time Elapsed: {0}.5 s. Mean Reward: 1.{0}. Std of Reward: 0.2. {1}\n"
+    run = read("".join(line.format(n, end) for n, end in enumerate(ends, 1)))
+    assert run.facts["run", "run.training"].value is trained
+    assert len(next(iter(run.series.values())).steps) == len(ends)

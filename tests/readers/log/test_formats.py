@@ -361,3 +361,25 @@ def test_a_line_of_the_format_gives_its_metrics_at_its_step(name: str, read: Any
     log, expected = LINES[name]
     run = read(log)
     assert {metric: points(run, metric) for metric in expected} == expected
+
+
+def test_fits_of_a_search_give_scores_and_no_settings(read: Any) -> None:
+    line = "[CV {0}/3] END .......C=0.{0}, kernel=rbf;, score=0.9{0} total time=   0.0s\n"
+    run = read("".join(line.format(n) for n in (1, 2, 3)))
+    assert {key.metric for key in run.series} == {"validation score"}
+    assert [value for _, value in points(run, "validation score")] == [0.91, 0.92, 0.93]
+    assert run.facts["run", "run.searched"].value is True
+
+
+def test_fits_may_show_several_scores_of_two_sides(read: Any) -> None:
+    scores = " accuracy: (train=0.9{0}, test=0.8{0}) neg_log_loss: (train=-0.1{0}, test=-0.2{0})"
+    line = f"[CV {{0}}/3; 1/9] END depth={{0}};,{scores} total time=   1.0s\n"
+    run = read("".join(line.format(n) for n in (1, 2, 3)))
+    assert {key.metric for key in run.series} == {
+        "validation accuracy",
+        "train accuracy",
+        "validation log_loss",
+        "train log_loss",
+    }
+    assert [value for _, value in points(run, "validation log_loss")] == [0.21, 0.22, 0.23]
+    assert [value for _, value in points(run, "train accuracy")] == [0.91, 0.92, 0.93]

@@ -79,3 +79,13 @@ def test_what_trials_of_a_search_gave_is_no_loss_of_a_training(read: Any) -> Non
     trials = "".join(f" {{'loss': 1.{n}, 'status': 'ok'}},\n" for n in range(5))
     run = read("Epoch 1 loss 0.5\nEpoch 2 loss 0.4\n[" + trials.strip().removesuffix(",") + "]\n")
     assert points(run, "loss") == [(1, 0.5), (2, 0.4)]
+
+
+def test_a_number_in_an_array_is_one_and_of_a_few_the_first_counts(read: Any) -> None:
+    rows = (
+        f"{{'recall': array([0.1{n}]), 'ndcg': np.array([0.2{n}, 0.3{n}]), 'precision': array([0.4{n}])}}\n"
+        for n in range(4)
+    )
+    run = read("".join(rows))
+    assert [value for _, value in points(run, "recall")] == [0.1, 0.11, 0.12, 0.13]
+    assert [value for _, value in points(run, "ndcg")] == [0.2, 0.21, 0.22, 0.23]

@@ -70,3 +70,33 @@ def test_a_report_is_whole_however_it_is_cut(read: Any) -> None:
         points(read(text, [cut]), "episode_reward_mean") == [(4000, 22.5)] * 2
         for cut in range(1, len(text), 11)
     )
+
+
+BARE = """agent_timesteps_total: {0}000
+custom_metrics: {{}}
+date: 2026-01-02_15-41-01
+done: false
+episode_reward_mean: -1{0}.5
+info:
+  learner:
+    default_policy:
+      custom_metrics: {{}}
+      learner_stats:
+        entropy: 0.6{0}
+        vf_explained_var: 5.8e-0{0}
+timesteps_total: {0}000
+training_iteration: {0}
+
+"""
+
+
+def test_a_report_without_a_heading_is_read_with_its_steps(read: Any) -> None:
+    run = read("".join(map(BARE.format, (1, 2, 3))))
+    assert points(run, "episode_reward_mean") == [(1000, -11.5), (2000, -12.5), (3000, -13.5)]
+    explained = points(run, "info/learner/default_policy/learner_stats/vf_explained_var")
+    assert explained == [(1000, 5.8e-1), (2000, 5.8e-2), (3000, 5.8e-3)]
+
+
+def test_the_report_of_another_trial_is_no_report_without_a_heading(read: Any) -> None:
+    run = read(REPORT.format("PPO_a", 100, 1.5) + REPORT.format("PPO_b", 200, 2.5))
+    assert points(run, "episode_reward_mean") == [(100, 1.5)]

@@ -235,3 +235,16 @@ def test_what_a_policy_got_in_an_evaluation_stands_at_the_timesteps_that_its_lin
     assert points(run, "val_episode_reward") == [(1000, 11.1), (2000, 11.2), (3000, 11.3), (4000, 11.4)]
     assert points(run, "Episode length") == [(1000, 201), (2000, 202), (3000, 203), (4000, 204)]
     assert {key.metric for key in run.series} == {"val_episode_reward", "Episode length"}
+
+
+def test_steps_in_thousands_go_on_by_the_stride_of_those_before(read: Any) -> None:
+    shown = ("400", "800", "1K", "2K", "2K", "2K", "3K")
+    run = read("".join(f"step:{step} smpl:3K loss:0.{90 - n}\n" for n, step in enumerate(shown)))
+    assert [step for step, _ in points(run, "loss")] == [400, 800, 1200, 1600, 2000, 2400, 2800]
+
+
+def test_steps_in_thousands_stand_as_they_are_where_no_stride_leads_to_them(read: Any) -> None:
+    run = read("".join(f"step: {step}, loss: 0.{90 - n}\n" for n, step in enumerate(("20K", "40K", "1.2M"))))
+    assert [step for step, _ in points(run, "loss")] == [20_000, 40_000, 1_200_000]
+    run = read("".join(f"step: {step}, loss: 0.{90 - n}\n" for n, step in enumerate(("100", "200", "3K"))))
+    assert [step for step, _ in points(run, "loss")] == [100, 200, 3000]

@@ -265,3 +265,11 @@ def test_rows_of_two_sets_below_each_other_are_of_these(read: Any) -> None:
     run = read(f"Run of a model, 5 epochs\nDataset\tEpoch\tF1\tAccuracy\n{rows}")
     assert [value for _, value in points(run, "val_Accuracy")] == [0.3, 0.31, 0.32, 0.33, 0.34]
     assert [value for _, value in points(run, "train_F1")] == [0.5, 0.51, 0.52, 0.53, 0.54]
+
+
+def test_rows_for_latex_stand_below_their_header(read: Any) -> None:
+    head = "   abs_err |   rmse | rmse_log |   a1 | \n"
+    rows = (f"&   0.1{n}  &   4.{n}  &   0.2{n}  &   0.8{n}  \\\\\n\n-> Done!\n" for n in (1, 2, 3))
+    run = read("".join(head + row for row in rows))
+    assert [value for _, value in points(run, "a1")] == [0.81, 0.82, 0.83]
+    assert [value for _, value in points(run, "rmse")] == [4.1, 4.2, 4.3]

@@ -206,6 +206,8 @@ def _cells(text: str, count: int) -> tuple[list[str], bool]:
     """The cells of a row, and whether they stand in frames: then they may hold words, or nothing."""
     if text.count(",") == count - 1 and "|" not in text:
         return [cell.strip() for cell in text.split(",")], False
+    if text.startswith("&"):  # a row for LaTeX, below a header for people
+        return [cell.strip() for cell in text.rstrip("\\ ").strip("& ").split("&")], False
     if text.count("|") >= count:
         cells = [cell.strip() or "-" for cell in text.strip().strip("|").split("|")]
         if len(cells) >= count and not any(map(_CELL.match, cells[count:])):

@@ -17,6 +17,7 @@ from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.position import Position
+from hrmdoc.readers.log.grammar.rounded import written_out
 from hrmdoc.readers.log.grammar.settings import only_sets
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.tracker import planned_in
@@ -156,12 +157,13 @@ class KeyValue(Format):
             self.log.leave_out(f"lines of more than {MOST_NUMBERS:,} numbers", line.mark, data=True)
 
     def _written(self, line: Line, cursor: Cursor) -> str:
-        """The line with points before its decimals, and its counter by the name of what it counts."""
+        """The line with points before its decimals, its counter by the name of what it counts, and its step
+        in full."""
         text = self._decimals.read(line.text) if self._decimals.wanted else line.text
         if line.logger == "metric" and text.startswith("[batch="):
             cursor.filed = True  # Composer's files count the batches of the whole run
             text = text.replace("batch=", "global step=", 1)
-        return text
+        return written_out(text, cursor.flow)
 
     def missed(self, line: Line, cursor: Cursor) -> None:
         """A block goes on below few lines that are none of its own."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.grammar.values import number
-from hrmdoc.readers.log.state.cursor import Cursor, Line
+from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.text import patterns
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?nan(?=\W|\Z)|[-+]?inf(?:inity)?(?=\W|\Z)"
@@ -22,6 +22,15 @@ _CELL = patterns.lazy(
     re.IGNORECASE,
 )
 _CELLS = patterns.lazy(r"\t| {2,}| (?=[\w.@-]{1,60}'s |[A-Za-z][\w.]{0,40}-[\w.@:-]{1,60}:[-+.\dni])")
+
+
+_BEST = patterns.lazy(r"(?i)(?:.{0,80}\W)?best iteration(?: is)?:\s{0,8}\Z")
+
+
+class _Best(State):
+    """The line that announces the best round."""
+
+    line: int = -2
 
 
 class LightGBM(Format):
@@ -41,14 +50,21 @@ class LightGBM(Format):
                 return None
             values.append((cell[3] or f"{cell[1]}/{cell[2]}", number(cell[4])))
         reading, flow, step = Reading(), cursor.flow, int(found.group(1))
-        if flow.step is None or step > flow.step or step <= 1:
+        if cursor.of(_Best).line == line.mark.line - 1:
+            self.log.facts.add("run.best_step", step, "run", line.mark)
+        elif flow.step is None or step > flow.step or step <= 1:
             flow.step = step
             reading.add(values, step, "step", line.mark)
         return reading
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
-        """One that begins with no round."""
+        """One that begins with no round, and announces none."""
         del cursor
-        return not line.text.startswith("[") or not line.text[1:].lstrip("0123456789").startswith(
-            ("]\t", "] ")
-        )
+        if line.text.startswith("["):
+            return not line.text[1:].lstrip("0123456789").startswith(("]\t", "] "))
+        return not _BEST.match(line.text)
+
+    def missed(self, line: Line, cursor: Cursor) -> None:
+        """`Stopping. Best iteration:` announces the best round, which is shown again below."""
+        if _BEST.match(line.text):
+            cursor.of(_Best).line = line.mark.line

@@ -13,8 +13,9 @@ from hrmdoc.text import patterns
 
 _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|NaN|inf|Infinity)"
 _PAIR = patterns.lazy(
-    rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\()?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
+    rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\((?:\[(?=[^,\]]{{1,40}}(?:,[^,\]]{{1,40}}){{0,2}}\]))?)?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
 )
+"""Of a few values in an array, as for one k each, the first counts."""
 _BRACE = patterns.lazy(r"""(?:["']([^"'{}\n]{1,120})["']\s{0,8}:\s{0,8})?\{|\}""")
 _ALONE = patterns.lazy(_NUMBER)
 _KEY = patterns.lazy(r"[^\"'{}\n]{1,120}")

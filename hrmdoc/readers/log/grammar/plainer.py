@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from hrmdoc.readers.log.grammar.nameless import outputs, voice
 from hrmdoc.readers.log.grammar.words import counter_kind, is_result
 from hrmdoc.text import patterns
 
@@ -73,6 +74,10 @@ _ENGLISH = {
 _CHINESE = patterns.lazy("|".join(_ENGLISH))
 _ROUND = patterns.lazy(r"第? {0,4}(\d{1,7})(?:/\d{1,7})? {0,4}(?:轮|个?周期|个?epoch)")
 _ELEMENT = patterns.lazy(r"'([^']{0,80})'|([^,'()\s]{1,30})")
+_WINDOW = patterns.lazy(
+    r"(?<=[a-zA-Z]) \((?:the )?(?:last|past|previous) \d{1,7}(?: [a-z]{1,12})?\)(?=\s{0,4}[:=])"
+)
+_GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
 
 
 def plainer(text: str) -> str:
@@ -233,6 +238,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("e+0", _darts),
     ("e-0", _darts),
     ("alue: ", _named),
+    ("[", voice),
     ("[", _mean),
     (" reducing learning rate ", _reduced),
     (" net output #", _net_output),
@@ -245,4 +251,8 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("损失", _translated),
     ("准确率", _translated),
     ("('", _tuple),
+    ("last ", lambda text: _WINDOW.sub("", text)),  # `win rate (last 200): 0.3`
+    ("past ", lambda text: _WINDOW.sub("", text)),
+    ("] loss", lambda text: _GLUED.sub(r"\1 ", text)),  # LightGCN's `EPOCH[1/10] loss0.665-|Sample:17.3|`
+    ("(shape=[], ", outputs),
 )

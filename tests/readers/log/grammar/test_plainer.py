@@ -78,3 +78,51 @@ def test_what_a_net_of_caffe_gives_out_is_of_its_phase(read: Any) -> None:
     run = read("".join(test.format(9 - i) for i in range(3)))
     assert points(run, "test loss") == [(0, 9.5), (1, 8.5), (2, 7.5)]
     assert points(run, "test accuracy") == [(0, 0.9), (1, 0.8), (2, 0.7)]
+
+
+def test_a_window_stands_behind_a_name_and_is_no_value(read: Any) -> None:
+    line = "Game {0}00/900 | win rate (last 100): 0.{0} | reward (past 50 episodes) = 1.{0}\n"
+    run = read("".join(line.format(n) for n in range(1, 6)))
+    assert {key.metric for key in run.series} == {"win rate", "reward"}
+    assert [value for _, value in points(run, "win rate")] == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_a_loss_may_touch_its_value(read: Any) -> None:
+    run = read("".join(f"EPOCH[{n}/50] loss0.{90 - n}-|Sample:12.{n}|\n" for n in range(1, 6)))
+    assert points(run, "loss")[:2] == [(1, 0.89), (2, 0.88)]
+
+
+def test_the_outputs_of_mindspore_are_the_loss_the_overflow_and_the_scale(read: Any) -> None:
+    one = "Tensor(shape=[], dtype={0}, value= {1})"
+    three = ", ".join(one.format(*pair) for pair in (("Float32", "{1}"), ("Bool", "{2}"), ("Float32", "512")))
+    line = f"epoch: 0, current epoch percent: 0.1, step: {{0}}, outputs are ({three})\n"
+    run = read("".join(line.format(n, 3.5 - n / 10, n == 2) for n in (1, 2, 3)))
+    assert points(run, "loss") == [(1, 3.4), (2, 3.3), (3, 3.2)]
+    assert points(run, "skipped_step") == [(1, 0), (2, 1), (3, 0)]
+    assert points(run, "loss_scale") == [(1, 512), (2, 512), (3, 512)]
+    alone = f"epoch: 1, step: {{0}}, outputs are {one.format('Float32', '{1}')}\n"
+    run = read("".join(alone.format(n, 3.5 - n / 10) for n in (1, 2, 3)))
+    assert points(run, "loss") == [(1, 3.4), (2, 3.3), (3, 3.2)]
+
+
+def test_the_nameless_losses_of_vits_are_named_and_placed(read: Any) -> None:
+    line = (
+        "2021-01-02 03:0{0}:00,000\tvoice\tINFO\tTrain Epoch: {0} [{0}%]\n"
+        "2021-01-02 03:0{0}:00,000\tvoice\tINFO\t[2.{0}, 2.5, 3.25, 21.{0}, 1.5, 1.75, {0}00, 0.0002]\n"
+    )
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "loss_disc") == [(100 * n, 2 + n / 10) for n in range(1, 6)]
+    assert points(run, "loss_kl")[0] == (100, 1.75)
+    assert points(run, "lr")[4] == (500, 0.0002)
+
+
+def test_the_losses_of_five_terms_have_no_duration(read: Any) -> None:
+    line = "2024-01-02 03:04:05,000\tv\tINFO\tLosses: [2.{0}, 2.5, 3.25, 21.5, 1.{0}], step: {0}00, lr: 9.9e-05\n"
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "loss_kl")[:2] == [(100, 1.1), (200, 1.2)]
+    assert "Losses" not in {key.metric for key in run.series}
+
+
+@pytest.mark.parametrize("text", ["[1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 0.2]", "[1, 2, 3, 4, 5, 6, 7, 0.01]"])
+def test_other_lists_keep_their_silence(text: str) -> None:
+    assert plainer(text) == text
