@@ -19,7 +19,7 @@ from hrmdoc.record.records import FloatArray, IntArray
 MAX_FRESH_STARTS = 3
 _HEAD = 3
 _FEWEST_OF_A_RUN = 6
-_EPOCHS_OF_A_RUN = 50
+_EPOCHS_OF_A_RUN = 20
 _NEAR = 2
 """Points between the starts of two series that are those of one run."""
 _ANEW = 0.8  # share of the falls at which they must
