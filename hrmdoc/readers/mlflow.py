@@ -49,11 +49,16 @@ def sniff(path: Path, head: bytes) -> float:
         return 0.9 if known or columns(path, "latest_metrics") else 0.0
     if path.name == "meta.yaml":
         return 1.0 if b"experiment_id:" in head or (b"run_id:" in head and b"status:" in head) else 0.0
+    if sure := _of_metric(path, head):
+        return sure
+    return 0.9 if len(head) < 8192 and b"\0" not in head and _beside_run(path.parent) else 0.0
+
+
+def _of_metric(path: Path, head: bytes) -> float:
+    """How sure that it is the file of one metric, in its folder or taken out of it."""
     if "metrics" in path.parts[:-1] and _METRIC_LINE.match(head.split(b"\n", 1)[0].strip()):
         return 1.0
-    if _STAMPED.match(head):
-        return 0.8
-    return 0.9 if len(head) < 8192 and b"\0" not in head and _beside_run(path.parent) else 0.0
+    return 0.8 if _STAMPED.match(head) else 0.0
 
 
 def _beside_run(folder: Path) -> bool:
