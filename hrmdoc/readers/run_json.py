@@ -11,11 +11,13 @@ from hrmdoc.readers.support.base import Context
 from hrmdoc.readers.support.flatten import flatten, plain_value
 from hrmdoc.readers.support.whole import Whole, json_session
 from hrmdoc.record.records import Damage, Fact, Record, Value
+from hrmdoc.text import patterns
 
 NAME = "run_json"
 TITLE = "run.json and heartbeat.json of a run directory"
 WHOLE = True
 
+_OBJECT = patterns.lazy(rb'\{\s*["}]')
 _CANONICAL = {
     "seed": "seed",
     "data_hash": "data.hash",
@@ -70,7 +72,7 @@ _SCOPES = {
 def sniff(path: Path, head: bytes) -> float:
     """By its name and the schema inside."""
     if path.name == "heartbeat.json":
-        return 1.0 if head.lstrip().startswith(b"{") else 0.0
+        return 1.0 if _OBJECT.match(head.lstrip()) else 0.0
     if path.name == "run.json" or b'"hrmdoc.run/' in head[:200]:
         return 1.0 if head.lstrip().startswith(b"{") and b"hrmdoc.run/" in head else 0.0
     return 0.0

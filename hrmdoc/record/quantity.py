@@ -39,8 +39,10 @@ class Quantity(Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.names:
-            raise ValueError("a quantity has a name")
+            raise ValueError("a quantity needs a name")
         if not self.lowest < self.highest:
-            raise ValueError("`lowest` lies below `highest`")
+            raise ValueError("`lowest` must lie below `highest`")
         if (self.guess is None) != (self.margin == 0.0) or (self.guess is None and self.reverse is not None):
-            raise ValueError("a `guess` has a `margin`, and nothing else has")
+            raise ValueError(
+                "a `guess` needs a `margin` above 0; without a guess there is neither margin nor reverse"
+            )

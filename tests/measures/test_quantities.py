@@ -190,11 +190,11 @@ def test_one_code_is_used_where_the_perplexity_of_codes_is_next_to_one() -> None
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"names": []}, "has a name"),
-        ({"lowest": 1, "highest": 1}, "lies below"),
-        ({"guess": 1}, "has a `margin`"),
-        ({"margin": 1}, "has a `margin`"),
-        ({"reverse": 1}, "has a `margin`"),
+        ({"names": []}, "needs a name"),
+        ({"lowest": 1, "highest": 1}, "must lie below"),
+        ({"guess": 1}, "needs a `margin`"),
+        ({"margin": 1}, "needs a `margin`"),
+        ({"reverse": 1}, "needs a `margin`"),
         ({"better": "left"}, "Invalid enum"),
     ],
 )
