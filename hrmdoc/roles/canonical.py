@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 _ENOUGH_CONFIG = 3
 """A framework's defaults hold where so many of its keys were seen: then what is not set is default."""
-_OF_PREFERENCES = {"rl.beta", "rl.max_completion_length"}
-"""Settings that trainings by preferences have, too, which know no rewards."""
-_OF_EVOLUTION = {"num_parents_mating", "sol_per_pop", "pop_size", "population_size", "mutation_rate"}
+_WITHOUT_REWARDS = frozenset({"rl.beta", "rl.max_completion_length", "rl.gamma"})
+"""Settings that trainings by preferences have, too, or schedules, which know no rewards."""
+_OF_EVOLUTION = frozenset(
+    {"num_parents_mating", "sol_per_pop", "pop_size", "population_size", "mutation_rate"}
+)
 _FSDP = patterns.lazy(r"fsdp(?:_config)?(?:\.|\[|$)")
 _ZERO_STAGE = patterns.lazy(r"zero[-_]?(?:stage)?[-_]?([0-3])")
 
@@ -188,7 +190,7 @@ def _without_default(run: Run, found: Mapping[str, Fact]) -> tuple[str, ...]:
     """How the keys begin whose defaults say nothing of this run: a program may have changed what is logged,
     and settings of rewards mean nothing where there are none."""
     logged = ("optimizer.lr",) if run.best("lr") is not None else ()
-    rewarded = any(key.startswith("rl.") for key in found.keys() - _OF_PREFERENCES)
+    rewarded = any(key.startswith("rl.") for key in found.keys() - _WITHOUT_REWARDS)
     rewarded = rewarded or run.best("rl.reward") is not None
     return logged if rewarded else (*logged, "rl.")
 

@@ -51,7 +51,8 @@ class Tables:
 
     def leave_out(self, run: Run) -> None:
         """Takes the roles from what stands in a table of runs: a source without steps or epochs, or whose
-        epochs count nothing, in whose rows a setting comes and goes. Where the user says what one of its
+        epochs count nothing, in whose rows a setting comes and goes, or of a log that tells the trials of a
+        search. Where the user says what one of its
         metrics is, that is believed.
         """
         stated = getattr(run.role_of, "stated", ())

@@ -151,3 +151,15 @@ def test_a_counter_wraps_for_no_series_where_the_training_loss_begins_many_runs(
     wrapping = Rewinds(wraps=True)
     assert beside(wrapping, 60, [10, 20, 30, 40, 50]) == Rewinds((10, 20, 30, 40, 50))
     assert beside(wrapping, 60, [10]) == wrapping
+
+
+@pytest.mark.parametrize(("epochs", "runs"), [(20, True), (19, False)])
+def test_long_stretches_of_epochs_that_begin_better_and_worse_are_runs(epochs: int, runs: bool) -> None:
+    levels = (0.5, 0.2, 0.4, 0.3, 0.45)  # none of them begins where the first one did
+    steps = np.tile(np.arange(epochs), len(levels))
+    values = np.concatenate([np.linspace(level, 0.15, epochs) for level in levels])
+    found = rewinds(steps, values, epochs=True)
+    assert found.wraps is not runs
+    assert bool(found.fresh) is runs
+    rounds = np.concatenate([np.linspace(level, level - 0.1, epochs) for level in (0.5, 0.4, 0.3, 0.2, 0.1)])
+    assert rewinds(steps, rounds, epochs=True).wraps, "rounds of one training begin better each time"

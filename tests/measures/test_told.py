@@ -164,6 +164,7 @@ def test_what_was_kept_is_far_from_the_best_where_its_score_is() -> None:
     rises = {"val accuracy": [0.2, 0.5, 0.6, 0.8, 1.0]}
     assert of_run(told.best_kept_elsewhere, rises, 2) == "val accuracy"
     assert of_run(told.best_kept_elsewhere, rises, 3) is None
-    assert of_run(told.best_kept_elsewhere, rises, 7) is None, "no evaluation of that step"
+    assert of_run(told.best_kept_elsewhere, rises, 2.5) == "val accuracy", "nearest to it"
+    assert of_run(told.best_kept_elsewhere, rises, -0.6) is None, "no evaluation near that step"
     assert of_run(told.best_kept_elsewhere, {"accuracy": rises["val accuracy"]}, 0) is None
     assert of_run(told.best_kept_elsewhere, {"val loss": rises["val accuracy"]}, 0) is None

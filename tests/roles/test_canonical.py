@@ -374,3 +374,26 @@ def test_perplexity_at_a_rate_that_nobody_fine_tunes_with_is_of_a_model_from_the
 
     assert infer_kind(run(5.0), {})[0] == "pretraining"
     assert infer_kind(run(2e-5), {})[0] == "sft"
+
+
+PREFERENCES = {"beta": 0.1, "learning_rate": 5e-5, "warmup_ratio": 0.1, "max_length": 1024, "gamma": 0.9}
+
+
+def test_settings_that_others_have_too_make_no_training_by_reward() -> None:
+    marks = ("rewards/margins", "rewards/chosen")
+    run = run_of(PREFERENCES, stated={"run.framework": "trl"}, metrics=marks)
+    found = values(run)
+    assert "rl.num_generations" not in found
+    assert infer_kind(run, found)[0] == "preference"
+    by_reward = values(run_of(PREFERENCES, stated={"run.framework": "trl"}, metrics=("reward",)))
+    assert by_reward["rl.num_generations"] == 8
+
+
+def test_generations_of_a_search_by_evolution_are_none_of_a_language_model() -> None:
+    assert values(run_of({"num_generations": 50}))["rl.num_generations"] == 50
+    assert "rl.num_generations" not in values(run_of({"num_generations": 50, "sol_per_pop": 8}))
+
+
+def test_an_accumulation_of_nothing_divides_no_batch() -> None:
+    found = values(run_of(stated={"data.batch_size": 32, "data.grad_accum": 0}))
+    assert found["data.micro_batch_size"] == 32

@@ -106,3 +106,20 @@ def test_ends_of_trainings_that_are_all_that_is_left_of_them_are_no_curve(
     path = tmp_path / "train.log"
     path.write_text("".join(rows))
     assert ("lr" in roles(path)) is curve
+
+
+@pytest.mark.parametrize(
+    ("rates", "searched"), [((0.1, 0.01, 0.001, 0.2), True), ((0.1, 0.01, 0.1, 0.01), False)]
+)
+def test_what_is_told_below_the_settings_of_a_trial_is_no_curve(
+    tmp_path: Path, rates: tuple[float, ...], searched: bool
+) -> None:
+    path = tmp_path / "search.log"
+    path.write_text(
+        "".join(
+            f"{{'learning_rate': {rate}, 'epochs': 300, 'batch_size': 8}}\n"
+            f"train loss: {lost(n)}\nval loss: {lost(n + 1)}\n"
+            for n, rate in enumerate(rates)
+        )
+    )
+    assert (roles(path) == set()) is searched

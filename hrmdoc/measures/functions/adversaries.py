@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from hrmdoc.measures.function import Member, function
+from hrmdoc.measures.function import Function, Member, function
 from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
@@ -37,13 +37,15 @@ LEAST = 10.0
 """What a loss that diverges has come to: so many times its opening, and this size at least."""
 
 
-@function(
-    "families",
-    roles=0,
-    points=20,
-    families=("loss", "error", ""),
-    among=lambda series: _is_of_nets(series),
-)
+def _of_nets(points: int) -> Callable[[Callable[..., Series | None]], Function]:
+    """Makes a function of the losses of two nets, of so many points each."""
+    families = ("loss", "error", "")
+    return function(
+        "families", roles=0, points=points, families=families, among=lambda series: _is_of_nets(series)
+    )
+
+
+@_of_nets(20)
 def discriminator_won(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator that has come to nothing by the last third of the run, while that of its
     generator is no lower than at first, or well above nothing where the other is at zero."""
@@ -57,13 +59,7 @@ def discriminator_won(members: Sequence[Member]) -> Series | None:
     return None
 
 
-@function(
-    "families",
-    roles=0,
-    points=8,
-    families=("loss", "error", ""),
-    among=lambda series: _is_of_nets(series),
-)
+@_of_nets(8)
 def discriminator_diverged(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator, beside a generator's, whose size is a multiple of all its opening and
     of all of the first half, and is there to the end."""
@@ -76,26 +72,14 @@ def discriminator_diverged(members: Sequence[Member]) -> Series | None:
     return None
 
 
-@function(
-    "families",
-    roles=0,
-    points=20,
-    families=("loss", "error", ""),
-    among=lambda series: _is_of_nets(series),
-)
+@_of_nets(20)
 def both_won(members: Sequence[Member]) -> Series | None:
     """The loss of a generator that has come to nothing by the last third, as has that of its discriminator:
     what one of them is to get wrong the other one gets right, so both cannot be at zero."""
     return next((f.series for j, f in _pairs(members) if _nothing(j) and _nothing(f)), None)
 
 
-@function(
-    "families",
-    roles=0,
-    points=20,
-    families=("loss", "error", ""),
-    among=lambda series: _is_of_nets(series),
-)
+@_of_nets(20)
 def generator_unopposed(members: Sequence[Member]) -> Series | None:
     """The loss of a generator that has come to nothing by the last third, while its discriminator is wrong
     by more than at first: every forgery passes."""
@@ -106,13 +90,7 @@ def generator_unopposed(members: Sequence[Member]) -> Series | None:
     return None
 
 
-@function(
-    "families",
-    roles=0,
-    points=20,
-    families=("loss", "error", ""),
-    among=lambda series: _is_of_nets(series),
-)
+@_of_nets(20)
 def discriminator_undecided(members: Sequence[Member]) -> Series | None:
     """The loss of a discriminator, beside a generator's, that was never more than a hundredth away from
     what one and the same answer to all samples costs; a game that comes to rest there began elsewhere."""

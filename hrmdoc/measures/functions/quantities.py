@@ -36,6 +36,11 @@ def _told(series: Series) -> bool:
     return quantity is not None and quantity.guess is not None
 
 
+def _counts_right(series: Series) -> bool:
+    quantity = series.nature.quantity
+    return quantity is not None and quantity.percent and quantity.lowest == 0 and quantity.guess is None
+
+
 def _compared(series: Series) -> bool:
     return series.nature.above is not None
 
@@ -53,31 +58,28 @@ def beyond_bounds(members: Sequence[Member]) -> Series | None:
 
 def _beyond(quantity: Quantity, values: FloatArray) -> bool:
     late = values[-LATE:]
-    lowest, highest = quantity.lowest, quantity.highest
-    if quantity.percent and (percents := 100.0 * highest) and values.max() > 1.5 * highest:
-        lowest, highest = 100.0 * lowest, percents
-        if late.max() > COUNTS * highest or not (late % 1.0).any():
-            return False
-    slack = SLACK * (highest - lowest) if np.isfinite(highest - lowest) else SLACK
-    return bool((late < lowest - slack).all() or (late > highest + slack).all())
+    shares = _shares(quantity, values)[-LATE:]
+    if _in_percent(quantity, values) and (
+        late.max() > COUNTS * 100.0 * quantity.highest or not (late % 1.0).any()
+    ):
+        return False  # a count of what was right, not its percentage
+    width = quantity.highest - quantity.lowest
+    slack = SLACK * width if np.isfinite(width) else SLACK
+    return bool((shares < quantity.lowest - slack).all() or (shares > quantity.highest + slack).all())
 
 
-def _as_shares(quantity: Quantity, values: FloatArray) -> FloatArray:
-    """Percents as shares, and better upwards."""
-    if quantity.percent and float(np.abs(values).max()) > 1.5 * quantity.highest:
-        values = values / 100.0
-    return values if quantity.better == "high" else -values
+def _in_percent(quantity: Quantity, values: FloatArray) -> bool:
+    return quantity.percent and float(np.abs(values).max()) > 1.5 * quantity.highest
 
 
-def _within(quantity: Quantity, values: FloatArray) -> bool:
-    """Whether all values, better upwards, are such as it has; where they are not, its name is that of
-    something else."""
-    low, high = (
-        (quantity.lowest, quantity.highest)
-        if quantity.better == "high"
-        else (-quantity.highest, -quantity.lowest)
-    )
-    return bool(values.min() >= low - SLACK and values.max() <= high + SLACK)
+def _shares(quantity: Quantity, values: FloatArray) -> FloatArray:
+    """Percents as shares."""
+    return values / 100.0 if _in_percent(quantity, values) else values
+
+
+def _within(quantity: Quantity, shares: FloatArray) -> bool:
+    """Whether all values are such as it has; where they are not, its name is that of something else."""
+    return bool(quantity.lowest - SLACK <= shares.min() and shares.max() <= quantity.highest + SLACK)
 
 
 def _judged(members: Sequence[Member]) -> Iterator[tuple[Series, Quantity, float, FloatArray]]:
@@ -85,9 +87,11 @@ def _judged(members: Sequence[Member]) -> Iterator[tuple[Series, Quantity, float
     values, better upwards."""
     for one in [one for one in members if one.series.nature.held_out] or members:
         quantity = one.series.nature.quantity
-        if quantity is not None and quantity.guess is not None:
-            guess = quantity.guess if quantity.better == "high" else -quantity.guess
-            yield one.series, quantity, guess, _as_shares(quantity, one.values)
+        if quantity is None or quantity.guess is None:
+            continue
+        shares, sign = _shares(quantity, one.values), 1.0 if quantity.better == "high" else -1.0
+        if _within(quantity, shares):
+            yield one.series, quantity, sign * quantity.guess, sign * shares
 
 
 @function("families", roles=0, points=FEWEST, families=FAMILIES, among=_told)
@@ -99,7 +103,7 @@ def knows_nothing(members: Sequence[Member]) -> Series | None:
         ever, usual = guess + 2.0 * quantity.margin, guess + quantity.margin
         if quantity.reverse is not None and middle(late) <= quantity.reverse:
             continue
-        if values.max() < ever and middle(late) < usual and values[-1] < usual and _within(quantity, values):
+        if values.max() < ever and middle(late) < usual and values[-1] < usual:
             return series
     return None
 
@@ -112,9 +116,9 @@ def beyond_belief(members: Sequence[Member]) -> Series | None:
         quantity = one.series.nature.quantity
         if quantity is None or quantity.incredible is None:
             continue
-        values = _as_shares(quantity, one.values)
-        limit = quantity.incredible if quantity.better == "high" else -quantity.incredible
-        if values.min() >= limit and _within(quantity, values):
+        shares, limit = _shares(quantity, one.values), quantity.incredible
+        beyond = shares >= limit if quantity.better == "high" else shares <= limit
+        if beyond.all() and _within(quantity, shares):
             return one.series
     return None
 
@@ -151,8 +155,7 @@ def _exceeds(one: Member, wider: Member) -> bool:
 def shares_beside(run: Run) -> Series | None:
     """A share of what was right, such as an accuracy, an overlap or an F1, that the run logs."""
     for series in run.series.values():
-        quantity = series.nature.quantity
-        if quantity is not None and quantity.percent and quantity.guess is None and len(series) >= 2:
+        if _counts_right(series) and len(series) >= 2:
             return series
     return None
 
@@ -168,13 +171,8 @@ def perfect_from_start(members: Sequence[Member]) -> Series | None:
     return None
 
 
-@function("families", roles=0, points=2, families=("score", ""), among=lambda series: _counts_right(series))
+@function("families", roles=0, points=2, families=("score", ""), among=_counts_right)
 def nothing_right(members: Sequence[Member]) -> Series | None:
     """A share of what was right in held-out data which is exactly zero at every evaluation."""
     empty = [one for one in members if one.series.nature.held_out and not one.values.any()]
     return max(empty, key=lambda one: len(one.values)).series if empty else None
-
-
-def _counts_right(series: Series) -> bool:
-    quantity = series.nature.quantity
-    return quantity is not None and quantity.percent and quantity.lowest == 0 and quantity.guess is None

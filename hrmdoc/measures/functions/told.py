@@ -170,8 +170,8 @@ def _of_test(series: Series) -> bool:
 
 @function("run", roles=0)
 def best_kept_elsewhere(run: Run, kept: float = -1) -> Series | None:
-    """A score of held-out data whose value at the step that was kept as the best is less than 0.8 of the best
-    that was measured.
+    """A score of held-out data whose evaluation nearest to the step that was kept as the best gave less than
+    0.8 of the best that was measured.
 
     Args:
         kept: the step, or the epoch where those are counted.
@@ -179,7 +179,8 @@ def best_kept_elsewhere(run: Run, kept: float = -1) -> Series | None:
     for series in run.series.values():
         if series.nature.family != "score" or not series.nature.held_out or len(series) < _CURVE:
             continue
-        at = np.flatnonzero(series.steps == round(kept))
-        if len(at) and 0.0 <= float(series.values[at[-1]]) < KEPT * float(series.finite.max()):
+        away = np.abs(series.steps - kept)
+        near = away.min() <= 0.5 * float(np.median(np.abs(np.diff(series.steps))))
+        if near and 0.0 <= float(series.values[away.argmin()]) < KEPT * float(series.finite.max()):
             return series
     return None

@@ -242,6 +242,8 @@ class Dispatcher:
             return False  # what changes is a curve
         for key, value in found.stated:
             facts.add(key, value, "config", line.mark)
+        if found.sure and len(found.stated) > 1:
+            facts.tried(found.stated, line.mark)
         self._heading.keep(line, found.stated)
         self._state(line, cursor)
         return True

@@ -148,3 +148,15 @@ def test_so_is_it_beside_a_bar_that_shows_the_loss(read: Any) -> None:
     assert [value for _, value in points(run, "loss_epoch")] == [9.1, 9.2, 9.3]
     assert [value for _, value in points(run, "loss")] == [1.5, 1.1, 2.5, 2.1, 3.5, 3.1]
     assert points(run, "acc") == [(100, 0.1), (200, 0.2), (300, 0.3)]
+
+
+def test_episodes_of_td3_stand_at_the_steps_of_the_run_and_evaluations_at_the_last(read: Any) -> None:
+    run = read(
+        "".join(
+            f"Total T: {n}000 Episode Num: {n} Episode T: 1000 Reward: -{n}.5\n"
+            + f"Evaluation over 10 episodes: {n}.25\n"
+            for n in (1, 2, 3)
+        )
+    )
+    assert points(run, "Reward") == [(1000, -1.5), (2000, -2.5), (3000, -3.5)]
+    assert points(run, "Evaluation reward") == [(1000, 1.25), (2000, 2.25), (3000, 3.25)]

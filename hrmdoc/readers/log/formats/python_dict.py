@@ -53,10 +53,6 @@ class Closed(State):
     """Where it ended; None where none has, or another has begun."""
 
 
-_SEARCH = 4
-"""Trials with settings of their own that make a search."""
-
-
 class PythonDict(Format):
     """Mappings in one line, wherever on it they stand."""
 
@@ -66,15 +62,7 @@ class PythonDict(Format):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._seen: dict[tuple[str, ...], list[tuple[Mapping, Mark]] | None] = {}
-        self._tried: set[tuple[tuple[str, float], ...]] = set()
         self._believed: deque[tuple[str, ...]] = deque(maxlen=_MOST_KINDS)
-
-    def _try(self, mapping: Mapping, mark: Mark) -> None:
-        """The settings of one trial of a search: where they were others several times, what is told below
-        them is no curve."""
-        self._tried.add(tuple(mapping.values.items()))
-        if len(self._tried) == _SEARCH:
-            self.log.facts.add("run.searched", True, "run", mark)
 
     def _place(self, mapping: Mapping, text: str) -> None:
         """The step that stands before a mapping, or that the output of a training tells."""
@@ -89,7 +77,7 @@ class PythonDict(Format):
         if not any(opens in text for opens in _OPENS) or (mapping := mapping_of(text)) is None:
             return None
         if states(mapping.values, self.log.settings):
-            self._try(mapping, line.mark)
+            self.log.facts.tried(mapping.values.items(), line.mark)
             return Reading(left="facts")
         if not mapping.shape.measured and not mapping.shape.closing and text[0] != "{":
             return None  # what counts something behind a line of metrics is no record, and the line is theirs

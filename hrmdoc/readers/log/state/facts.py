@@ -11,6 +11,8 @@ from hrmdoc.record.records import Fact, Value
 
 Scope = Literal["config", "env", "version", "run"]
 _MOST = 20_000
+_SEARCH = 4
+"""Mappings of settings, each with other values, that make a search."""
 
 
 class Facts:
@@ -27,6 +29,7 @@ class Facts:
         self._sink = sink
         self._left_out = left_out
         self._known: dict[tuple[Scope, str], Value] = {}
+        self._tried: set[tuple[tuple[str, Value], ...]] = set()
         self._words = FRAMEWORKS
 
     def add(self, key: str, value: Value, scope: Scope, mark: Mark) -> None:
@@ -42,6 +45,14 @@ class Facts:
         self._known[place] = value
         self.changed += 1
         self._sink.record(Fact(key, value, scope, self._sink.file, mark.line))
+
+    def tried(self, settings: Iterable[tuple[str, Value]], mark: Mark) -> None:
+        """A line printed the settings of a training in one mapping: where they were others several times,
+        what is told below them are the trials of a search."""
+        if len(self._tried) < _SEARCH:
+            self._tried.add(tuple(settings))
+            if len(self._tried) == _SEARCH:
+                self.add("run.searched", True, "run", mark)
 
     def changes(self, key: str, value: Value) -> bool:
         """Whether a setting was stated before with another value."""
