@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.monitors import kept
 from hrmdoc.paths import existing_kept_in
+from hrmdoc.peers import Peers
 from hrmdoc.record.records import Damage, Tick
 from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
@@ -38,6 +39,10 @@ from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
+
+
+_COMPARING = frozenset({"behind-its-peers", "behind-its-search"})
+"""Rules that ask for the runs beside a run. What shows in the run itself says more, and comes before them."""
 
 
 class Analysis(Struct, frozen=True):
@@ -97,6 +102,7 @@ class Analysis(Struct, frozen=True):
                 order[self.severity(s)],
                 s.state != "present",
                 s.signature_role == "cascade",
+                s.id in _COMPARING,
                 s.first_step or 0,
                 s.id,
             ),
@@ -124,6 +130,7 @@ class Prepared(Struct, frozen=True):
     settings: Settings
     book: Rulebook
     matcher: SignatureMatcher
+    peers: Peers = field(default_factory=Peers)
 
     @classmethod
     def of(cls, settings: Settings | None = None) -> Prepared:
@@ -149,6 +156,7 @@ class AnalysisSession:
         prepared: settings and rules that were loaded before, as for many runs; `settings` is not asked.
         facts: canonical facts that the user states, such as `run.kind`.
         metric_roles: metric name -> role, as the user states it.
+        compare: the runs that lie beside a run that is read are read too, and it is judged by them.
     """
 
     def __init__(
@@ -159,30 +167,50 @@ class AnalysisSession:
         facts: Mapping[str, Any] | None = None,
         metric_roles: Mapping[str, str] | None = None,
         prepared: Prepared | None = None,
+        compare: bool = True,
     ) -> None:
         ready = prepared or Prepared.of(settings)
         self.settings, self.book, self.matcher = ready.settings, ready.book, ready.matcher
+        self._peers = ready.peers
         self.names_of_settings = names_of_settings(self.book)
         origin = self.settings.origin or None
         check_stated(self.book, self.settings.roles, self.settings.facts, origin)
         check_stated(self.book, metric_roles or {}, facts or {})
         self.other_runs = ""
         self.on_read: Callable[[str, int], None] | None = None
-        self.run = Run(path, RoleMap(self.book, {**self.settings.roles, **(metric_roles or {})}))
-        stated = {**self.settings.facts, **(facts or {})}
-        disabled = frozenset(self.settings.disable)
+        self._roles = {**self.settings.roles, **(metric_roles or {})}
+        self._stated = {**self.settings.facts, **(facts or {})}
+        self._disabled = frozenset(self.settings.disable)
+        self._compare, self._group = compare, cast("readers.RunGroup | None", None)
         self._compared = False
         self._spoken: object = None
         self._seen: tuple[object, ...] = ()
         self._facts: Mapping[str, Any] = {}
         self._diagnosis: Diagnosis | None = None
-        self._examination = Examination(
-            self.run, self.book, matcher=self.matcher, disabled=disabled, facts=stated
-        )
+        self._examination = self._opened(path)
+        self.run = self._examination.run
 
     def __repr__(self) -> str:
         """One line: what is examined, and how much of it was read."""
         return f"<AnalysisSession {self.run!r}>"
+
+    def _opened(self, path: str) -> Examination:
+        """The examination of a run of that name that holds nothing yet."""
+        run = Run(path, RoleMap(self.book, self._roles))
+        return Examination(run, self.book, matcher=self.matcher, disabled=self._disabled, facts=self._stated)
+
+    def lies_as(self, group: readers.RunGroup) -> None:
+        """Where the run lies: with the next diagnosis the runs beside it are read, if it is to be compared
+        with them."""
+        self._group = group if self._compare else None
+
+    def _look_beside(self) -> None:
+        """Reads the runs that lie beside the one that was read, once, for rules that compare it with them."""
+        group, self._group = self._group, None
+        if group is not None and not self._disabled.issuperset(_COMPARING):
+            stated = repr((self._roles, self._stated))
+            found = self._peers.of(group, self._opened, self.names_of_settings, stated)
+            self.run.peers = tuple(found)
 
     def read(self, paths: Sequence[str]) -> None:
         """Reads everything under `paths`; what could not be read becomes damage of the run.
@@ -215,6 +243,7 @@ class AnalysisSession:
             settings=self.names_of_settings,
         )
         self.run.extend(group.resumes(self.run.events))
+        self.lies_as(group)
         self.sight(group, max((source.mtime for source in group.sources), default=0.0))
 
     def sight(self, group: readers.RunGroup, written: float) -> None:
@@ -259,6 +288,7 @@ class AnalysisSession:
     def diagnose(self, *, closed: bool, prescriptions: bool = True) -> Analysis:
         """Examines what is there and ranks the causes. `closed`: the run has ended, nothing is waited for."""
         self._take_stock(closed=closed)
+        self._look_beside()
         symptoms = self._examination.advance(closed=closed)
         situation = self._examination.situation
         self._speak(situation.facts.get("device.platform"))

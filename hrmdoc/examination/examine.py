@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from hrmdoc import roles
 from hrmdoc.errors import RuleError
 from hrmdoc.examination import ranks
+from hrmdoc.examination.beside import beside, peer_of, settings_in
 from hrmdoc.examination.course import COURSE, LOG_RATIO, course, log_ratio
 from hrmdoc.examination.derived import derived
 from hrmdoc.examination.evidence import to_symptom
@@ -24,6 +25,7 @@ from hrmdoc.examination.scene import Finding, Scene
 from hrmdoc.examination.signatures import SignatureMatch, SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.examination.tracks import Rewinds, clock_restarts, rewinds
+from hrmdoc.record.peer import Peer
 from hrmdoc.record.records import Event, Fact, Line
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
@@ -137,6 +139,11 @@ class Examination:
         self._plan.tables.leave_out(self.run)
         return self._canonical
 
+    def as_peer(self) -> Peer:
+        """The run, all of which was read, as others of its program see it."""
+        canonical = self.understand(closed=True)
+        return peer_of(self.run, settings_in(canonical, self._situate(canonical).facts))
+
     def _named_by(self) -> tuple[object, ...]:
         """All that canonical facts and roles follow from; it stands still while points alone are added."""
         run = self.run
@@ -209,6 +216,8 @@ class Examination:
             reason = "stated by the user"
         facts.setdefault("run.kind", kind)
         facts |= derived(self.run, facts, self.book)
+        if self.run.peers:
+            facts |= beside(peer_of(self.run, settings_in(canonical, facts)), self.run.peers)
         return Situation(facts, framework, kind, reason)
 
     def _with_restarts(self) -> None:

@@ -29,6 +29,7 @@ class Request(Struct, frozen=True):
         extra: what is wanted beside the summary: the diagnosis as JSON, or a chapter of the review.
         sick_alone: that is wanted of sick runs, and of no others.
         folder: the working folder, from which paths count.
+        compare: each run is judged by those beside it, too, which are read for that.
     """
 
     settings: Settings
@@ -36,6 +37,7 @@ class Request(Struct, frozen=True):
     extra: Extra = ""
     folder: str = ""
     sick_alone: bool = False
+    compare: bool = False
 
 
 class Item(Struct, frozen=True):
@@ -89,7 +91,9 @@ def _process(number: int) -> psutil.Process:
 
 
 def _diagnosed(group: RunGroup, request: Request) -> Analysis:
-    session = AnalysisSession(group.folder, prepared=prepared(request.settings), **request.stated)
+    session = AnalysisSession(
+        group.folder, prepared=prepared(request.settings), compare=request.compare, **request.stated
+    )
     session.try_to_read_run(group)
     return session.diagnose(closed=True, prescriptions=bool(request.extra))
 

@@ -140,6 +140,9 @@ class Watch:
         )
         follower.find()
         session.other_runs = follower.other_runs
+        if self._group is None and follower.sources:
+            home = follower.folder or str(self._real)
+            session.lies_as(RunGroup(home, tuple(follower.sources), self._now()))
         return session, follower
 
     def _measuring(self, followed: Path) -> Monitoring | None:

@@ -31,6 +31,8 @@ from hrmdoc.record.series import RoleGuess, Series, SeriesKey, best_first, rank_
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hrmdoc.record.peer import Peer
+
 
 MOST_CELLS = 20_000_000
 """Of one table; each takes 40 bytes while it is written."""
@@ -60,6 +62,7 @@ class Run(Struct, eq=False):
         measured: what the watcher itself measured of the machine. It is no word of the run, and no sign of
             its life: rules that ask for a role that the run does not log see it, and nobody else does.
         sighting: when its files were read and last written, of a run that was read as a whole from disk.
+        peers: runs of the same program that lie beside it, as far as somebody looked.
         version: grows with every record added; shows a caller that something changed.
         stated: grows with every fact that says something new.
     """
@@ -75,6 +78,7 @@ class Run(Struct, eq=False):
     formats: list[str] = field(default_factory=list)
     clock: Tick | None = None
     sighting: Sighting | None = None
+    peers: tuple[Peer, ...] = ()
     line_count: int = 0
     version: int = 0
     stated: int = 0

@@ -94,7 +94,7 @@ def examine(group: RunGroup, roots: Roots) -> Analysis:
     if live and follows(group):
         analysis = follow(group, ready)
     else:
-        session = AnalysisSession(group.folder, prepared=ready)
+        session = AnalysisSession(group.folder, prepared=ready, compare=False)
         session.try_to_read_run(group)
         analysis = session.diagnose(closed=not live, prescriptions=False)
     if not analysis.diagnosis.hypotheses:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from hrmdoc.settings import Settings
 
 
+MOST_COMPARED = 64
+"""Runs that are examined at once and are compared with each other, too."""
+
+
 def add_config(session: AnalysisSession, config: Path) -> None:
     """Takes the config that the user names into account, which has the last word on every setting.
 
@@ -87,6 +91,12 @@ class Runs:
         """Whether there is more than one."""
         return len(self.groups) > 1
 
+    @property
+    def few(self) -> bool:
+        """Whether each is compared with those beside it, which are then read by each process that examines
+        some of them."""
+        return len(self.groups) <= MOST_COMPARED
+
     def named(self, group: RunGroup) -> bool:
         """Whether the user named this run itself, rather than a folder that it lies in."""
         return not self.several or group.folder in {os.path.normpath(path) for path in self.paths}
@@ -121,7 +131,7 @@ class Runs:
         from hrmdoc.fleet.work import Request
 
         self.name_problems()
-        request = Request(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd())
+        request = Request(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd(), compare=self.few)
         self.settings = request.settings
         with progress("examined", len(self.groups)) as advance:
             for done in examined(self.groups, request):
@@ -139,7 +149,7 @@ class Runs:
         with progress("examining", len(self.groups)) as advance:
             for group in self.groups:
                 advance(group.folder)
-                session = AnalysisSession(group.folder, prepared=prepared, **self.stated)
+                session = AnalysisSession(group.folder, prepared=prepared, compare=self.few, **self.stated)
                 session.try_to_read_run(group)
                 yield group, session
 

@@ -1,0 +1,119 @@
+"""What the runs beside a run say of it, as facts: how far it is behind them, and in which settings it differs
+from the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hrmdoc.measures.peers import Standing, standing
+from hrmdoc.record.peer import Peer, Track
+from hrmdoc.record.records import Fact
+from hrmdoc.record.run import Run
+from hrmdoc.record.series import Series
+
+_SET_BY_HAND = (
+    "optimizer.",
+    "schedule.",
+    "data.",
+    "model.",
+    "train.",
+    "lora.",
+    "rl.",
+    "loss.",
+    "act.",
+    "precision",
+)
+_ALIKE = 0.05
+"""Logged rates differ from those of the config by rounding and by the first steps of a schedule."""
+_SWEPT = 3
+"""A setting that has so many values among the runs is one that is searched for."""
+_TOLD = 3
+
+
+_WORSE = {"loss": 1.0, "error": 1.0, "score": -1.0, "reward": -1.0}
+_OUTCOMES = ("eval.", "test.", "rl.reward")
+"""Roles that say what came of a training, not how it went on."""
+
+
+def peer_of(run: Run, settings: Mapping[str, Any]) -> Peer:
+    """A run whose metrics have their roles, as others of its program see it."""
+    tracks: dict[str, Track] = {}
+    for series in run.series.values():
+        name, known = series.key.metric, tracks.get(series.key.metric)
+        if len(series) and (known is None or len(known.values) < len(series)):
+            tracks[name] = Track(series.steps, series.values, _worse(series))
+    return Peer(run.path, tracks, settings)
+
+
+def _worse(series: Series) -> float:
+    outcome = series.nature.held_out or (series.role.role or "").startswith(_OUTCOMES)
+    return _WORSE.get(series.nature.family, 0.0) if outcome else 0.0
+
+
+def settings_in(canonical: Mapping[str, Fact], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody chose for a run, by canonical key, numbers and words."""
+    chosen = {key for key in canonical if key.startswith(_SET_BY_HAND)} | {"optimizer.lr"}
+    return {key: facts[key] for key in sorted(chosen) if isinstance(facts.get(key), int | float | str)}
+
+
+def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
+    """Facts about `own` among the runs beside it; none where these say nothing of it."""
+    found = standing(own, peers)
+    if found is None:
+        return {}
+    said = {
+        "peers.count": found.count,
+        "peers.best": found.best,
+        "peers.metric": found.metric,
+        "peers.value": found.value,
+        "peers.low": found.low,
+        "peers.high": found.high,
+        "peers.short": found.short,
+        "peers.apart": found.apart,
+    }
+    said |= {f"peers.{key}": value for key, value in _nearest(own, found)}
+    differing = [key for key in own.settings if _differs(own.settings[key], said.get(f"peers.{key}"))]
+    if differing:
+        said["peers.differs"] = ", ".join(
+            f"{key} {_spelled(own.settings[key])} (theirs {_spelled(said[f'peers.{key}'])})"
+            for key in differing[:_TOLD]
+        )
+        if any(_values(key, own, peers) >= _SWEPT for key in differing):
+            said["peers.swept"] = True
+    return said
+
+
+def _nearest(own: Peer, found: Standing) -> Iterator[tuple[str, Any]]:
+    """What the best ones have for each setting of the run: of several values the one that is nearest."""
+    for key, value in own.settings.items():
+        theirs = [peer.settings[key] for peer in found.among if key in peer.settings]
+        if len(theirs) == len(found.among):
+            yield key, min(theirs, key=lambda other: _distance(value, other))
+
+
+def _differs(one: Any, other: Any) -> bool:
+    return other is not None and _distance(one, other) > _ALIKE
+
+
+def _distance(one: Any, other: Any) -> float:
+    """Between two values of a setting, as a share of the larger; a whole one between words that differ."""
+    if isinstance(one, str) or isinstance(other, str):
+        return float(one != other)
+    largest = max(abs(one), abs(other))
+    return abs(one - other) / largest if largest and math.isfinite(largest) else float(one != other)
+
+
+def _values(key: str, own: Peer, peers: Sequence[Peer]) -> int:
+    """How many values a setting has among the runs that are like this one."""
+    kept: list[Any] = []
+    for peer in peers:
+        value = peer.settings.get(key)
+        if value is not None and own.is_like(peer) and all(_differs(value, one) for one in kept):
+            kept.append(value)
+    return len(kept)
+
+
+def _spelled(value: Any) -> str:
+    return format(value, ".4g") if isinstance(value, float) else str(value)

@@ -1,0 +1,100 @@
+"""How far a run stands behind others of its program."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hrmdoc.measures.peers import standing
+from hrmdoc.record.peer import Peer, Track
+
+STEPS = np.arange(1, 21)
+
+
+def run(
+    level: float, *, worse: float = -1.0, points: int = 20, name: str = "val_acc", **settings: object
+) -> Peer:
+    """A score that rises from 0.1 to `level`; with `worse` 1 a loss that falls from 1 to it."""
+    course = 1.0 - np.exp(-STEPS / 4.0)
+    start = 0.1 if worse < 0 else 1.0
+    values = start + (level - start) * course / course[-1]
+    steps, values = STEPS[:points], values[:points]
+    tracks = {name: Track(steps, values, worse), "loss": Track(steps, 1.0 / steps, 0.0)}
+    return Peer(f"run-{level}", tracks, settings)
+
+
+GOOD = [run(0.9 + 0.005 * number) for number in range(6)]
+
+
+def test_a_run_that_comes_to_half_of_it_is_far_behind() -> None:
+    """Its distance is told in what the best ones gained, and in what lies between these."""
+    found = standing(run(0.5), GOOD)
+    assert found is not None
+    assert (found.metric, found.count, found.best) == ("val_acc", 6, 3)
+    assert found.value == pytest.approx(0.5, abs=0.01)
+    assert 0.9 < found.low < found.high < 0.93
+    assert 0.6 < found.short < 0.7
+    assert found.apart > 20
+
+
+def test_runs_that_failed_are_no_measure() -> None:
+    """Half of the runs beside it failed as well: the best third is what the program comes to."""
+    found = standing(run(0.5), [*GOOD, *(run(0.3 + 0.02 * number) for number in range(6))])
+    assert found is not None
+    assert found.short > 0.4
+
+
+def test_a_loss_is_better_where_it_is_lower() -> None:
+    losses = [run(0.1 + 0.002 * number, worse=1.0) for number in range(6)]
+    high, low = standing(run(0.6, worse=1.0), losses), standing(run(0.05, worse=1.0), losses)
+    assert high is not None
+    assert high.short > 0.4
+    assert low is not None
+    assert low.short < 0.0
+
+
+def test_one_of_them_is_not_behind() -> None:
+    found = standing(run(0.91), GOOD)
+    assert found is not None
+    assert abs(found.short) < 0.05
+
+
+@pytest.mark.parametrize(
+    "peers",
+    [
+        GOOD[:4],
+        [run(0.2 + 0.14 * number) for number in range(6)],
+        [run(0.9 + 0.005 * number, name="test_f1") for number in range(6)],
+    ],
+    ids=["too few", "they do not agree", "of another program"],
+)
+def test_nothing_is_said(peers: list[Peer]) -> None:
+    assert standing(run(0.5), peers) is None
+
+
+def test_other_steps_are_those_of_another_program() -> None:
+    moved = Peer(
+        "moved",
+        {name: Track(one.steps * 7, one.values, one.worse) for name, one in run(0.5).tracks.items()},
+        {},
+    )
+    assert standing(moved, GOOD) is None
+
+
+def test_a_run_under_way_is_compared_with_what_they_had_then() -> None:
+    """At its sixth step no run had come to its end; after two nobody can tell."""
+    found = standing(run(0.91, points=6), GOOD)
+    assert found is not None
+    assert abs(found.short) < 0.05
+    slow = standing(run(0.4, points=6), GOOD)
+    assert slow is not None
+    assert slow.short > 0.4
+    assert standing(run(0.4, points=2), GOOD) is None
+
+
+def test_a_run_without_a_finite_value_is_infinitely_far_behind() -> None:
+    lost = run(0.9)
+    lost.tracks["val_acc"].values[:] = math.nan
+    found = standing(lost, GOOD)
+    assert found is not None
+    assert found.short == math.inf
