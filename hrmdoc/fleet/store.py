@@ -2,6 +2,7 @@
 takes which file, in one SQLite file of the user's cache folder.
 
 A result holds as long as no file of the run, no rule, no setting and nothing of hrmdoc itself has changed.
+What it says of the runs beside it is as of then.
 The cache can be deleted at any time; one that cannot be written or read costs time, never an error.
 """
 
@@ -201,7 +202,9 @@ def base_of(request: Request) -> bytes:
     """What every result depends on: the rules, the settings, what was asked, and hrmdoc itself."""
     asked = (__version__, FORMAT, _code(), state_of(map(Path, request.settings.rules)))
     return msgspec.msgpack.encode(
-        (asked, request.settings, request.stated, request.extra), order="sorted", enc_hook=repr
+        (asked, request.settings, request.stated, request.extra, request.compare),
+        order="sorted",
+        enc_hook=repr,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.fleet.summary import Summary, failed, summarize
+from hrmdoc.peers import TOGETHER
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.settings import Settings
 
@@ -38,6 +40,11 @@ class Request(Struct, frozen=True):
     folder: str = ""
     sick_alone: bool = False
     compare: bool = False
+
+
+def together(groups: Sequence[RunGroup]) -> bool:
+    """Whether so few runs are examined together that each is compared with those beside it."""
+    return len(groups) <= TOGETHER
 
 
 class Item(Struct, frozen=True):

@@ -166,7 +166,8 @@ def test_other_settings_ask_anew(fleet: Path) -> None:
     kept = store.Store()
     groups = readers.runs_below(fleet)
     plain, other = (
-        store.keys(groups, Request(Settings(fail_on=level), {})) for level in ("warning", "critical")
+        store.keys(groups, Request(Settings(fail_on=level), {}, compare=True))
+        for level in ("warning", "critical")
     )
     assert len(kept.results(plain)) == 9
     assert kept.results(other) == {}

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from hrmdoc.settings import Settings
 
 
-MOST_COMPARED = 64
-"""Runs that are examined at once and are compared with each other, too."""
-
-
 def add_config(session: AnalysisSession, config: Path) -> None:
     """Takes the config that the user names into account, which has the last word on every setting.
 
@@ -91,12 +87,6 @@ class Runs:
         """Whether there is more than one."""
         return len(self.groups) > 1
 
-    @property
-    def few(self) -> bool:
-        """Whether each is compared with those beside it, which are then read by each process that examines
-        some of them."""
-        return len(self.groups) <= MOST_COMPARED
-
     def named(self, group: RunGroup) -> bool:
         """Whether the user named this run itself, rather than a folder that it lies in."""
         return not self.several or group.folder in {os.path.normpath(path) for path in self.paths}
@@ -128,10 +118,12 @@ class Runs:
         from hrmdoc import settings
         from hrmdoc.cli.shared.options import progress
         from hrmdoc.fleet.examine import examined
-        from hrmdoc.fleet.work import Request
+        from hrmdoc.fleet.work import Request, together
 
         self.name_problems()
-        request = Request(settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd(), compare=self.few)
+        request = Request(
+            settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd(), compare=together(self.groups)
+        )
         self.settings = request.settings
         with progress("examined", len(self.groups)) as advance:
             for done in examined(self.groups, request):
@@ -143,13 +135,16 @@ class Runs:
         """Each of several runs, read one after the other; progress is shown where there is a terminal."""
         from hrmdoc.analysis import AnalysisSession, Prepared
         from hrmdoc.cli.shared.options import progress
+        from hrmdoc.fleet.work import together
 
         self.name_problems()
         prepared = Prepared.of()
         with progress("examining", len(self.groups)) as advance:
             for group in self.groups:
                 advance(group.folder)
-                session = AnalysisSession(group.folder, prepared=prepared, compare=self.few, **self.stated)
+                session = AnalysisSession(
+                    group.folder, prepared=prepared, compare=together(self.groups), **self.stated
+                )
                 session.try_to_read_run(group)
                 yield group, session
 
