@@ -32,7 +32,7 @@ _SWEPT = 3
 _TOLD = 3
 
 
-_WORSE = {"loss": 1.0, "error": 1.0, "score": -1.0, "reward": -1.0}
+_FAMILIES = ("score", "error", "reward", "loss")
 _OUTCOMES = ("eval.", "test.", "rl.reward")
 """Roles that say what came of a training, not how it went on."""
 
@@ -43,13 +43,13 @@ def peer_of(run: Run, settings: Mapping[str, Any]) -> Peer:
     for series in run.series.values():
         name, known = series.key.metric, tracks.get(series.key.metric)
         if len(series) and (known is None or len(known.values) < len(series)):
-            tracks[name] = Track(series.steps, series.values, _worse(series))
+            tracks[name] = Track(series.steps, series.values, _family(series))
     return Peer(run.path, tracks, settings)
 
 
-def _worse(series: Series) -> float:
+def _family(series: Series) -> str:
     outcome = series.nature.held_out or (series.role.role or "").startswith(_OUTCOMES)
-    return _WORSE.get(series.nature.family, 0.0) if outcome else 0.0
+    return series.nature.family if outcome and series.nature.family in _FAMILIES else ""
 
 
 def settings_in(canonical: Mapping[str, Fact], facts: Mapping[str, Any]) -> dict[str, Any]:

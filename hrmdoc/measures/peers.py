@@ -21,6 +21,10 @@ FEWEST = 5
 """Runs of other programs may log what this one logs; so many that agree do not lie together by chance."""
 BEST = 3
 """The best third of them is what they come to, of so many at least."""
+_TURNS = {"score": 0, "reward": 0, "error": 1, "loss": 2}
+"""What is asked of a model comes before the loss that stands for it, which may be another one in each run."""
+_WORSE = {"score": -1.0, "reward": -1.0, "error": 1.0, "loss": 1.0}
+"""1 where larger is worse."""
 FEW = 3
 LAST = 5
 """The median of an eighth of the points is the level at the end, of so many at most."""
@@ -70,12 +74,15 @@ def standing(own: Peer, peers: Sequence[Peer]) -> Standing | None:
     alike = [peer for peer in peers if own.is_like(peer)]
     if len(alike) < FEWEST:
         return None
-    return max(_standings(own, alike), key=lambda one: one.short, default=None)
+    found = list(_standings(own, alike))
+    turns = [_TURNS[own.tracks[one.metric].family] for one in found]
+    first = [one for one, turn in zip(found, turns, strict=True) if turn == min(turns)]
+    return max(first, key=lambda one: one.short, default=None)
 
 
 def _standings(own: Peer, alike: Sequence[Peer]) -> Iterator[Standing]:
     for name, track in own.tracks.items():
-        if not track.worse or _too_early(name, track, alike):
+        if not track.family or _too_early(name, track, alike):
             continue
         levels = [one for peer in alike if (one := _level(peer, name, track)) is not None]
         if len(levels) >= FEWEST:
@@ -92,18 +99,19 @@ def _too_early(name: str, track: Track, alike: Sequence[Peer]) -> bool:
 
 def _among(name: str, track: Track, levels: Sequence[_Level]) -> Standing | None:
     """`levels`: the best first."""
+    worse = _WORSE[track.family]
     best = levels[: max(BEST, len(levels) // 3)]
     usual = middle(np.array([one.end for one in best]))
     spread = best[-1].end - best[0].end
     gained = max(middle(np.array([one.start for one in best])) - usual, LEAST * abs(usual))
-    value = _end(track.values) * track.worse
+    value = _end(track.values) * worse
     if not gained or spread > AGREED * gained:
         return None
     behind = math.inf if math.isnan(value) else value - usual
-    ends = sorted((best[0].end * track.worse, best[-1].end * track.worse))
+    ends = sorted((best[0].end * worse, best[-1].end * worse))
     return Standing(
         metric=name,
-        value=value * track.worse,
+        value=value * worse,
         low=ends[0],
         high=ends[1],
         best=len(best),
@@ -117,12 +125,12 @@ def _among(name: str, track: Track, levels: Sequence[_Level]) -> Standing | None
 def _level(peer: Peer, name: str, track: Track) -> _Level | None:
     """How the peer stood when it had come as far as the other run, turned so that lower is better."""
     theirs = peer.tracks.get(name)
-    if theirs is None or theirs.worse != track.worse:
+    if theirs is None or theirs.family != track.family:
         return None
     values = theirs.values
     if len(values) > 1:
         values = values[theirs.steps <= track.steps[-1]]
-    values = values[np.isfinite(values)] * track.worse
+    values = values[np.isfinite(values)] * _WORSE[track.family]
     return _Level(_end(values), float(values[0]), peer) if len(values) else None
 
 

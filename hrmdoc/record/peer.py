@@ -19,12 +19,12 @@ class Track(NamedTuple):
 
     Attributes:
         steps, values: in the order in which they came, shape [n].
-        worse: 1 where larger is worse, -1 where smaller is; 0 where it does not say what came of the run.
+        family: `score`, `error`, `reward` or `loss`; "" where it does not say what came of the run.
     """
 
     steps: IntArray
     values: FloatArray
-    worse: float
+    family: str
 
 
 class Peer(Struct, frozen=True):

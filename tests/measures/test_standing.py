@@ -12,14 +12,14 @@ STEPS = np.arange(1, 21)
 
 
 def run(
-    level: float, *, worse: float = -1.0, points: int = 20, name: str = "val_acc", **settings: object
+    level: float, *, family: str = "score", points: int = 20, name: str = "val_acc", **settings: object
 ) -> Peer:
-    """A score that rises from 0.1 to `level`; with `worse` 1 a loss that falls from 1 to it."""
+    """A score that rises from 0.1 to `level`; a loss that falls from 1 to it."""
     course = 1.0 - np.exp(-STEPS / 4.0)
-    start = 0.1 if worse < 0 else 1.0
+    start = 0.1 if family == "score" else 1.0
     values = start + (level - start) * course / course[-1]
     steps, values = STEPS[:points], values[:points]
-    tracks = {name: Track(steps, values, worse), "loss": Track(steps, 1.0 / steps, 0.0)}
+    tracks = {name: Track(steps, values, family), "loss": Track(steps, 1.0 / steps, "")}
     return Peer(f"run-{level}", tracks, settings)
 
 
@@ -45,8 +45,8 @@ def test_runs_that_failed_are_no_measure() -> None:
 
 
 def test_a_loss_is_better_where_it_is_lower() -> None:
-    losses = [run(0.1 + 0.002 * number, worse=1.0) for number in range(6)]
-    high, low = standing(run(0.6, worse=1.0), losses), standing(run(0.05, worse=1.0), losses)
+    losses = [run(0.1 + 0.002 * number, family="loss") for number in range(6)]
+    high, low = standing(run(0.6, family="loss"), losses), standing(run(0.05, family="loss"), losses)
     assert high is not None
     assert high.short > 0.4
     assert low is not None
@@ -75,7 +75,7 @@ def test_nothing_is_said(peers: list[Peer]) -> None:
 def test_other_steps_are_those_of_another_program() -> None:
     moved = Peer(
         "moved",
-        {name: Track(one.steps * 7, one.values, one.worse) for name, one in run(0.5).tracks.items()},
+        {name: Track(one.steps * 7, one.values, one.family) for name, one in run(0.5).tracks.items()},
         {},
     )
     assert standing(moved, GOOD) is None
@@ -98,3 +98,16 @@ def test_a_run_without_a_finite_value_is_infinitely_far_behind() -> None:
     found = standing(lost, GOOD)
     assert found is not None
     assert found.short == math.inf
+
+
+def test_what_is_asked_of_a_model_comes_before_its_loss() -> None:
+    """Another loss is no worse model: the score is as good as theirs."""
+
+    def both(level: float, loss: float) -> Peer:
+        score, cost = run(level), run(loss, family="loss", name="val_loss")
+        return Peer(score.path, {**score.tracks, **cost.tracks}, {})
+
+    found = standing(both(0.91, 0.8), [both(0.9 + 0.005 * number, 0.1) for number in range(6)])
+    assert found is not None
+    assert found.metric == "val_acc"
+    assert found.short < 0.1
