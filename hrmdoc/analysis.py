@@ -227,6 +227,8 @@ class AnalysisSession:
             self.other_runs = readers.runs_note(groups)
         run = groups[-1] if groups else readers.RunGroup(paths[0], tuple(sources), 0.0)
         self.read_run(run, problems)
+        if len(paths) == 1 and os.path.isfile(paths[0]):  # one file of those that lie there
+            self.lies_as(replace(run, folder=paths[0]))
 
     def read_run(self, group: readers.RunGroup, problems: Sequence[Damage] = ()) -> None:
         """Reads one of the runs that `readers.runs_below` lists; `problems` are what it passed by.

@@ -119,3 +119,12 @@ def test_a_watch_compares_as_well(tmp_path: Path) -> None:
     watch = Watch(str(runs / "r7"), settings=Settings(), remember=False)
     *_, last = watch.updates(once=True)
     assert severity(last.analysis, "behind-its-peers") == "warning"
+
+
+def test_of_a_file_that_was_named_files_are_the_peers(tmp_path: Path) -> None:
+    """What else lies in the folders of the others is no part of them."""
+    runs = folder(tmp_path, GOOD | {"r7": 0.55})
+    for name in GOOD:
+        (runs / name / "gpu.csv").write_text("step,power\n" + "".join(f"{i},{200 + i}\n" for i in range(20)))
+    analysis = analyze(runs / "r7/metrics.jsonl")
+    assert severity(analysis, "behind-its-peers") == "warning"

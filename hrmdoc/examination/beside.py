@@ -4,6 +4,7 @@ from the best of them."""
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -67,6 +68,7 @@ def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
         "peers.count": found.count,
         "peers.best": found.best,
         "peers.metric": found.metric,
+        "peers.first": _from(own.path, found.among[0].path),
         "peers.value": found.value,
         "peers.low": found.low,
         "peers.high": found.high,
@@ -83,6 +85,12 @@ def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
         if any(_values(key, own, peers) >= _SWEPT for key in differing):
             said["peers.swept"] = True
     return said
+
+
+def _from(own: str, other: str) -> str:
+    """The path of another run from the folder in which both lie."""
+    here, there = os.path.realpath(own), os.path.realpath(other)
+    return os.path.relpath(there, os.path.commonpath([here, there]))
 
 
 def _nearest(own: Peer, found: Standing) -> Iterator[tuple[str, Any]]:
