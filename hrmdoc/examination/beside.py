@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ _SET_BY_HAND = (
 _ALIKE = 0.05
 """Logged rates differ from those of the config by rounding and by the first steps of a schedule."""
 _SWEPT = 3
-"""A setting that has so many values among the runs is one that is searched for."""
+"""A setting that is searched for has so many values at least."""
 _TOLD = 3
 
 
@@ -75,14 +76,14 @@ def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
         "peers.short": found.short,
         "peers.apart": found.apart,
     }
-    said |= {f"peers.{key}": value for key, value in _nearest(own, found)}
+    said |= {f"peers.{key}": value for key, value in _theirs(own, found)}
     differing = [key for key in own.settings if _differs(own.settings[key], said.get(f"peers.{key}"))]
     if differing:
         said["peers.differs"] = ", ".join(
             f"{key} {_spelled(own.settings[key])} (theirs {_spelled(said[f'peers.{key}'])})"
             for key in differing[:_TOLD]
         )
-        if any(_values(key, own, peers) >= _SWEPT for key in differing):
+        if any(_is_swept(key, own, peers) for key in differing):
             said["peers.swept"] = True
     return said
 
@@ -93,12 +94,21 @@ def _from(own: str, other: str) -> str:
     return os.path.relpath(there, os.path.commonpath([here, there]))
 
 
-def _nearest(own: Peer, found: Standing) -> Iterator[tuple[str, Any]]:
-    """What the best ones have for each setting of the run: of several values the one that is nearest."""
+def _theirs(own: Peer, found: Standing) -> Iterator[tuple[str, Any]]:
+    """What the best ones have for each setting of the run: what it has where one of them has it, else what
+    most of them have."""
     for key, value in own.settings.items():
         theirs = [peer.settings[key] for peer in found.among if key in peer.settings]
         if len(theirs) == len(found.among):
-            yield key, min(theirs, key=lambda other: _distance(value, other))
+            same = [other for other in theirs if not _differs(value, other)]
+            yield key, same[0] if same else _usual(theirs)
+
+
+def _usual(values: Sequence[Any]) -> Any:
+    """The middle one of numbers, the most frequent one of words."""
+    if any(isinstance(value, str) for value in values):
+        return Counter(values).most_common(1)[0][0]
+    return sorted(values)[(len(values) - 1) // 2]
 
 
 def _differs(one: Any, other: Any) -> bool:
@@ -113,14 +123,15 @@ def _distance(one: Any, other: Any) -> float:
     return abs(one - other) / largest if largest and math.isfinite(largest) else float(one != other)
 
 
-def _values(key: str, own: Peer, peers: Sequence[Peer]) -> int:
-    """How many values a setting has among the runs that are like this one."""
-    kept: list[Any] = []
-    for peer in peers:
-        value = peer.settings.get(key)
-        if value is not None and own.is_like(peer) and all(_differs(value, one) for one in kept):
-            kept.append(value)
-    return len(kept)
+def _is_swept(key: str, own: Peer, peers: Sequence[Peer]) -> bool:
+    """Whether half of the runs that are like this one have values of a setting that no other has before
+    them."""
+    values = [peer.settings[key] for peer in peers if key in peer.settings and own.is_like(peer)]
+    different: list[Any] = []
+    for value in values:
+        if all(_differs(value, one) for one in different):
+            different.append(value)
+    return len(different) >= max(_SWEPT, len(values) / 2)
 
 
 def _spelled(value: Any) -> str:
