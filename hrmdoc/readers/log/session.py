@@ -200,11 +200,13 @@ class TextSession:
         kinds = outlines.kinds(self._scanner)
         self._coverage.see(block, outlines.decimals())
 
-        def alone(row: int) -> None:
-            at, start, end, line = next(block.of(np.array([row])))
-            shape, kind = outlines.shape(at), int(kinds[at])
-            if not self._again(outlines, shape, at, line, kind):
-                self._line(block.data[start:end], line, kind, at, shape)
+        def alone(rows: NDArray[np.int64]) -> None:
+            outlines.ask(rows)
+            known = zip(outlines.number[rows].tolist(), kinds[rows].tolist(), strict=True)
+            for (row, start, end, line), (number, kind) in zip(block.of(rows), known, strict=True):
+                shape = outlines.numbered(number)
+                if not self._again(outlines, shape, row, line, kind):
+                    self._line(block.data[start:end], line, kind, row, shape)
 
         rank = self._context.rank
         self._lanes = Lanes(block, outlines, self._above, self._cursors, rank, self._clocks, alone)

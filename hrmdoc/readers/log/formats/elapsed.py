@@ -33,3 +33,8 @@ class Elapsed(Format):
         step, axis = cursor.flow.place(Position(step=int(found[1]), restarts=False))
         reading.add([("loss", number(found[2]))], step, axis, line.mark)
         return reading
+
+    def passes(self, line: Line, cursor: Cursor) -> bool:
+        """One without a share or without minutes."""
+        del cursor
+        return "%" not in line.text or "m " not in line.text

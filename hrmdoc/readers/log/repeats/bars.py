@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from hrmdoc.readers.log.formats.base import Held, Reading
-from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws, TqdmBar
-from hrmdoc.readers.log.repeats.columns import Ints
+from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws, TqdmBar, is_slow
+from hrmdoc.readers.log.repeats.columns import Bools, Floats, Ints
 from hrmdoc.readers.log.repeats.rows import Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import Mark
@@ -77,12 +78,45 @@ class Bars(Struct):
         behind[sort] = np.concatenate((np.where(moves, every[1:], -1), [-1]))
         splits = np.cumsum([len(rows) for rows in self.placed])[:-1]
         last = int(every[-1])
+        slow = self._slow(redraws, sort, moves)
+        begin = 0
         for rows, at, step in zip(self.placed, np.split(behind, splits), steps, strict=True):
-            drawn, total = rows.counts["drawn"], rows.counts["total"]
-            shown = (at >= 0) & ((drawn != 0) | (total <= 1))
-            given.add(rows.of(shown), at[shown], step[shown], 0)
+            own = slice(begin, begin + len(rows))
+            begin = own.stop
             if int(rows.order[-1]) == last:
                 redraws.newest = _held(rows, int(step[-1]), self.cursor)
+            drawn, total = rows.counts["drawn"], rows.counts["total"]
+            shown = (at >= 0) & ((drawn != 0) | (total <= 1))
+            every_value, rows.values = rows.values, [pair for pair in rows.values if pair[0] not in slow]
+            given.add(rows.of(shown), at[shown], step[shown], 0)
+            for pair in every_value:
+                if pair[0] in slow:
+                    rows.values, shown = [pair], slow[pair[0]][own]
+                    given.add(rows.of(shown), at[shown], step[shown], 0)
+
+    def _slow(self, redraws: Redraws, sort: Ints, moves: Bools) -> dict[str, Bools]:
+        """For each measure that changes once an epoch but is drawn always, on which redraws it is given:
+        where it is another one than before, see `TqdmBar.flush`."""
+        found = {}
+        over = np.flatnonzero(moves)
+        full = joined(rows.counts["drawn"] >= rows.counts["total"] for rows in self.placed)[sort][over]
+        for at, (name, _) in enumerate(self.placed[0].values):
+            if not is_slow(name) or not len(over):
+                continue
+            values = np.concatenate([rows.values[at][1] for rows in self.placed])[sort][over]
+            before = redraws.slow.get(name)
+            new = ~_same(values, np.concatenate(([math.nan if before is None else before], values[:-1])))
+            new[0] |= before is None
+            shown = np.zeros(len(sort), np.bool_)
+            shown[sort[over[new | full]]] = True
+            found[name] = shown
+            redraws.slow[name] = float(values[-1])
+        return found
+
+
+def _same(values: Floats, others: Floats) -> Bools:
+    """Which numbers are written alike."""
+    return (values.view(np.int64) == others.view(np.int64)) | (np.isnan(values) & np.isnan(others))
 
 
 def _redraws(rows: Rows) -> ManyRedraws:
@@ -91,13 +125,16 @@ def _redraws(rows: Rows) -> ManyRedraws:
 
 
 def _alike(cursor: Cursor, placed: list[Rows]) -> bool:
-    """Whether all redraws show the same measures, of which those at one position are one record, and the
-    totals of the one before them."""
+    """Whether all redraws show the same measures, and so does the one before them that stands where the first
+    does, since those at one position are one record; and the totals of the one before them."""
     newest = cursor.of(Redraws).newest
     names = {tuple(name for name, _ in rows.values) for rows in placed}
     if newest is not None and placed:
-        names.add(tuple(name for name, _ in newest.values))
-    return len(names) <= 1 and all(_same_totals(cursor, rows) for rows in placed)
+        first = min(placed, key=lambda rows: int(rows.order[0])).counts
+        if (newest.n, newest.total) == (int(first["drawn"][0]), int(first["total"][0])):
+            names.add(tuple(name for name, _ in newest.values))
+    once = all(len(set(own)) == len(own) for own in names)
+    return once and len(names) <= 1 and all(_same_totals(cursor, rows) for rows in placed)
 
 
 def _held(rows: Rows, step: int, cursor: Cursor) -> Held:

@@ -73,6 +73,8 @@ def _read(cursor: Cursor, every: list[Rows], given: Given) -> bool:
         return False
     spoken = [rows for rows in _of(every, Measured) if _gives(rows)]
     moving = [*spoken, *bars.placed]
+    if moving and records.stays:
+        return False
     if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
         return False
     if not _apart(cursor, moving):

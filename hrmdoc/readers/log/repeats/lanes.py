@@ -71,7 +71,7 @@ class Lanes:
         above: how many pieces stand before the block.
         cursors: where the ranks are; those of lines that name none are at `rank`.
         clocks: what is known of them.
-        alone: reads a piece one by one.
+        alone: reads pieces one by one.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Lanes:
         cursors: Cursors,
         rank: int | None,
         clocks: Clocks,
-        alone: Callable[[int], None],
+        alone: Callable[[Ints], None],
     ) -> None:
         self._block, self._outlines, self._above = block, outlines, above
         self._cursors, self._rank, self._clocks, self._alone = cursors, rank, clocks, alone
@@ -198,10 +198,7 @@ class Lanes:
             enough = sum(map(len, waiting)) >= _FEW and lane.cursor.mode == lane.mode
             if enough and read_many(lane.cursor, waiting):
                 continue
-            rows = np.sort(joined(rows.rows for rows in waiting))
-            self._outlines.ask(rows)
-            for one in rows.tolist():
-                self._alone(one)
+            self._alone(np.sort(joined(rows.rows for rows in waiting)))
 
     def finish(self, row: int) -> None:
         """Reads what waits before a row, and leaves all other lines."""

@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 
 class Group(Struct):
     """Mappings of one set of keys: the lines, one of them as it is read alone, and where and at which step
-    each is given; -1 for one that goes on waiting."""
+    each is given; -1 for one that goes on waiting.
+
+    Attributes:
+        guessed: no line shows the step.
+        stays: it is the one that the log has come to before these lines.
+    """
 
     rows: Rows
     mapping: Mapping
     order: Ints
     steps: Ints
     guessed: bool = False
+    stays: bool = False
 
 
 class Records(Struct):
@@ -62,6 +68,11 @@ class Records(Struct):
             found.order = np.concatenate(([found.flush], found.order))
             found.steps = np.concatenate(([found.flush_step], found.steps))
         return found
+
+    @property
+    def stays(self) -> bool:
+        """Whether records are given at the step that the log has come to, which nothing may move."""
+        return any(group.stays for group in self.groups)
 
     def give(self, given: Given) -> None:
         """Gives the records whose places are known; the others wait."""
@@ -137,8 +148,9 @@ def _place(cursor: Cursor, groups: list[Group], waiting: list[tuple[Mapping, Mar
     if shown:
         return len(shown) == len(groups) and not waiting
     if cursor.bar.complete:
-        alone = not waiting and not cursor.bar.may_open and not bars.runs
-        return alone and all(_guess(cursor, group) for group in groups)
+        if waiting or cursor.bar.may_open or bars.runs:
+            return False
+        return all(_guess(cursor, group) for group in groups) and _stay(groups)
     first = min(int(group.rows.order[0]) for group in groups)
     for group in groups:
         _await(group, bars, first)
@@ -156,11 +168,17 @@ def _guess(cursor: Cursor, group: Group) -> bool:
         group.steps = found.astype(np.int64)
     elif cursor.bar.n is not None:
         group.steps = np.full(len(group.rows), cursor.bar.n)
-    elif epochs is not None and not group.mapping.shape.evaluation:
-        group.steps = np.full(len(group.rows), NO_STEP)
     else:
-        return False
+        group.stays = epochs is None or group.mapping.shape.evaluation
+        step = cursor.flow.step if group.stays else None
+        group.steps = np.full(len(group.rows), NO_STEP if step is None else step)
     return True
+
+
+def _stay(groups: list[Group]) -> bool:
+    """Whether no record moves the step at which others of these are given."""
+    moving = [group for group in groups if not group.stays and (group.steps != NO_STEP).any()]
+    return not moving or not any(group.stays for group in groups)
 
 
 def _await(group: Group, bars: Bars, first: int) -> None:

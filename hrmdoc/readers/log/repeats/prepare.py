@@ -11,7 +11,7 @@ from hrmdoc.readers.log.formats.base import Many
 from hrmdoc.readers.log.formats.keras_bar import EpochRedraws
 from hrmdoc.readers.log.formats.key_value import Measured
 from hrmdoc.readers.log.formats.python_dict import Mappings
-from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, is_slow
+from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.grammar.mapping import TOTAL_KEYS, mapping_from
 from hrmdoc.readers.log.grammar.plan import Plan
 from hrmdoc.readers.log.grammar.words import EVALUATIONS
@@ -80,7 +80,7 @@ def _redraws(many: ManyRedraws, rows: Rows, numbers: Numbers) -> bool:
     else:
         rows.counts["drawn"] = np.maximum(n, 1)
     rows.placed = placed
-    return not any(is_slow(name) for name, _ in rows.values)
+    return True
 
 
 def _epoch_redraws(many: EpochRedraws, rows: Rows, numbers: Numbers) -> bool:
