@@ -14,8 +14,9 @@ from hrmdoc.readers.log.glued import records_in
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.settings import also_curve
 from hrmdoc.readers.log.lines.prefix import Peeler
-from hrmdoc.readers.log.lines.scan import ANYTHING, BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
+from hrmdoc.readers.log.lines.scan import BAR, CONFIG, FACT, METRIC, MOMENT, TROUBLE
 from hrmdoc.readers.log.opening import Heading, Opening
+from hrmdoc.readers.log.order import InOrder
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.tracebacks import Failure, TracebackReader
 from hrmdoc.text.platforms import platform_in
@@ -62,41 +63,6 @@ def _pass_over(cursor: Cursor, numbers: list[str], line: Line) -> Reading | None
     return None
 
 
-class _Formats:
-    """Formats in the order in which they are asked: the declared one; among equals, the last to understand a
-    line is the first."""
-
-    def __init__(self, known: list[Format]) -> None:
-        self._known = known
-
-    def parse(self, log: Log, line: Line, cursor: Cursor, *, opened: bool) -> Reading | None:
-        """The reading of the first format that takes the line; `opened`: something of several lines is."""
-        text, kinds = line.text, line.kinds
-        for place, format_ in enumerate(self._known):
-            asked, marks = format_.KINDS, format_.MARKS
-            if not (kinds & asked or asked == ANYTHING) and not (
-                opened and asked & METRIC and cursor.measures
-            ):
-                continue
-            if marks is not None and not opened and not any(map(text.__contains__, marks)):
-                continue
-            reading = format_.parse(line, cursor)
-            if reading is None:
-                continue
-            if reading.left == "line":
-                reading.give(log.sink)
-                continue
-            if place and self._known[place - 1].ORDER == format_.ORDER:
-                self._prefer(place)
-            return reading
-        return None
-
-    def _prefer(self, place: int) -> None:
-        found = self._known.pop(place)
-        first = next(at for at, other in enumerate(self._known) if other.ORDER == found.ORDER)
-        self._known.insert(first, found)
-
-
 class Dispatcher:
     """Reads lines whose prefixes are peeled."""
 
@@ -109,8 +75,8 @@ class Dispatcher:
         known = self._formats = [kind(log) for kind in formats()]
         self._heeding = [format_ for format_ in known if type(format_).missed is not Format.missed]
         log.formats.update({type(format_): format_ for format_ in known})
-        self._early = _Formats([format_ for format_ in known if format_.ORDER < _EARLY])
-        self._metrics = _Formats([format_ for format_ in known if format_.ORDER >= _EARLY])
+        self._early = InOrder([format_ for format_ in known if format_.ORDER < _EARLY])
+        self._metrics = InOrder([format_ for format_ in known if format_.ORDER >= _EARLY])
 
     def read(self, line: Line, cursor: Cursor) -> Outcome:
         """Reads a line."""
@@ -175,8 +141,9 @@ class Dispatcher:
 
     def _early_of(self, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line of a format that is asked before failures are looked for."""
-        asks = line.kinds & (BAR | TROUBLE) or cursor.open
-        return self._of(self._early, line, cursor) if asks else None
+        opened = cursor.open
+        asks = line.kinds & (BAR | TROUBLE) or opened
+        return self._of(self._early, line, cursor, opened=opened) if asks else None
 
     def _measured(self, line: Line, cursor: Cursor) -> Outcome | None:
         """What became of a line about metrics; one that no format takes may head others."""
@@ -185,15 +152,15 @@ class Dispatcher:
             for text in records:
                 self._measured(replace(line, text=text), cursor)
             return _SOMETHING
-        found = self._of(self._metrics, line, cursor)
+        found = self._of(self._metrics, line, cursor, opened=cursor.open)
         if found is None:
             for format_ in self._heeding:
                 format_.missed(line, cursor)
         return found
 
-    def _of(self, formats_: _Formats, line: Line, cursor: Cursor) -> Outcome | None:
-        """What became of a line of one of these formats."""
-        reading = formats_.parse(self.log, line, cursor, opened=cursor.open)
+    def _of(self, formats_: InOrder, line: Line, cursor: Cursor, *, opened: bool) -> Outcome | None:
+        """What became of a line of one of these formats; `opened`: something of several lines is."""
+        reading = formats_.parse(self.log, line, cursor, opened=opened)
         if reading is None:
             return None
         reading.give(self.log.sink)
@@ -236,7 +203,8 @@ class Dispatcher:
             return self._heading.comes_again(line, state) if passed else False
         found = opening.read(line, cursor, self._heading)
         if found is None:
-            return False if opening.has_form(line.text) else None
+            by_names = line.text.startswith("{")  # whether a mapping states settings its names tell alone
+            return False if opening.has_form(line.text) and not by_names else None
         changed = any(also_curve(key) and facts.changes(key, value) for key, value in found.stated)
         if found.may or (changed and not found.sure):
             return False  # what changes is a curve

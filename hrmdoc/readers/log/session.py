@@ -40,6 +40,8 @@ _WORTH = 16
 lanes anew."""
 _PART = 16
 """Of so many pieces not one may need a look of its own for that."""
+_OF_BLOCKS = scan.METRIC | scan.FACT | scan.CONFIG
+"""What a line may be about that goes on with something open: what takes it leaves no facts for others."""
 _SEEN_EACH = scan.TROUBLE | scan.WANTED
 """Lines that may show what broke get a look each."""
 
@@ -166,7 +168,7 @@ class TextSession:
                 if not self._open:
                     return row
                 raw, kind = block.data[start:end], int(kinds[row])
-                if inside is not None and not kind & ~scan.METRIC and inside.take(cleaned(raw)):
+                if inside is not None and not kind & ~_OF_BLOCKS and inside.take(cleaned(raw)):
                     continue
                 if outlines is None:
                     self._line(raw, line, kind, row)
@@ -268,6 +270,8 @@ class TextSession:
         """Whether a piece could be read as another of its shape was."""
         if not shape.recipes or kinds & _SEEN_EACH:
             return False
+        if shape.passed and self._passes(shape):
+            return True
         numbers, key, rank, time, text = outlines.taken(row, shape)
         recipe = shape.recipes.get(key)
         cursor = self._cursors.get(self._context.rank if rank is None else rank)
@@ -284,6 +288,14 @@ class TextSession:
         reading = recipe.again.read(cursor, numbers, message)
         if reading is not None:
             reading.give(self._log.sink)
+        return True
+
+    def _passes(self, shape: Shape) -> bool:
+        """The same where all of the shape are passed over, whatever their numbers are."""
+        cursor = self._cursors.get(self._context.rank)
+        if self._open or cursor is None or cursor.mode != shape.recipes[()].mode:
+            return False
+        shape.used += 1
         return True
 
     def _come(self, row: int, rank: int | None) -> None:
@@ -310,7 +322,8 @@ class TextSession:
         cursor = self._cursor(self._rank_of(message), at)
         self._come(row, cursor.rank)
         self._rank = cursor.rank
-        mark, before = Mark(at, message.time, cursor.rank), (self._log.facts.stated, cursor.mode)
+        mark = Mark(at, message.time, cursor.rank)
+        before = (self._log.facts.stated, cursor.mode if steady else ())
         self._see(message, kinds, mark)
         line = Line(message.rest, mark, kinds, message.logger, text, bool(kinds & scan.WANTED))
         outcome = self._dispatcher.read(line, cursor)

@@ -251,8 +251,9 @@ class _Builder:
     def _counted(self, at: int) -> bool:
         """`Loss after 300 iterations: 0.4`, `mean loss over the last 100 batches: 0.4`: of how many stands
         before the value."""
-        found, noun = _COUNTED.search(self.gaps[at]), _NOUN.match(self.gaps[at + 1])
-        if found is None or noun is None or at + 2 >= len(self.gaps):
+        noun = _NOUN.match(self.gaps[at + 1]) if at + 2 < len(self.gaps) else None
+        found = None if noun is None else _COUNTED.search(self.gaps[at])
+        if found is None or noun is None:
             return False
         name = name_of(found["name"], at == 0)
         if noun["noun"].lower() == "episodes" and split_of(name) in EVALUATIONS and len(name.split()) == 1:

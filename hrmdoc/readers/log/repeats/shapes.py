@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from hrmdoc.readers.log.formats.base import Again
+from hrmdoc.readers.log.formats.base import Again, Silent
 from hrmdoc.readers.log.repeats.layout import Layout
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Shape(Struct):
         used: how many lines were read by a recipe.
         nothing: as `Shapes.nothing` has it.
         silent: how many others gave nothing since one was learned that did not.
+        passed: all of its lines, whatever their digits are, give nothing as long as the mode is the same.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Shape(Struct):
     used: int = 0
     silent: int = 0
     nothing: int = -1
+    passed: bool = False
     recipes: dict[tuple[str, ...], Recipe] = field(default_factory=dict)
 
     def learn(self, layout: Layout, key: tuple[str, ...], recipe: Recipe) -> None:
@@ -67,6 +69,7 @@ class Shape(Struct):
             self.recipes.clear()
         self.recipes[key] = recipe
         self.silent = 1
+        self.passed = isinstance(recipe.again.many, Silent) and not layout.fixed and layout.rank is None
 
     def is_due(self) -> bool:
         """Whether it is worth asking, of one more line that gave nothing, if its like may be passed over: of
