@@ -6,7 +6,8 @@ not assumed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -18,6 +19,10 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 NONE = int(np.iinfo(np.int64).min)
 """Stands in arrays for what a line does not say."""
+
+
+_FEW = 4
+"""Lines between two changes, on average, that are as soon placed one by one."""
 
 
 class Position(NamedTuple):
@@ -43,6 +48,10 @@ class Positions(NamedTuple):
     step: Ints
     total: Ints
     restarts: Ints
+
+    def of(self, chosen: slice) -> Positions:
+        """Those of some of the lines."""
+        return Positions(*(column[chosen] for column in self))
 
     def each(self) -> list[Position]:
         """The same one by one."""
@@ -117,7 +126,7 @@ class Flow(Struct):
         """The steps of many lines in order, none of which may come before the first step; moves on to the
         last. Shape [n]."""
         if self.epoch is not None or (positions.epoch != NONE).any():
-            return np.array([self.place(position)[0] for position in positions.each()], np.int64)
+            return self._place_runs(positions)
         said = positions.step != NONE
         steps = positions.step.copy()
         laps = np.flatnonzero(said & (positions.restarts == 1))
@@ -132,6 +141,34 @@ class Flow(Struct):
         self.open = bool(said[-1]) and max(total, 0) > step + 1
         self.step = int(steps[-1])
         return steps
+
+    def _place_runs(self, positions: Positions) -> Ints:
+        """The same where epochs are named: lines of one epoch, of which all show a step or none, stand as far
+        from each other as they say."""
+        said, steps = positions.step != NONE, np.empty(len(positions.step), np.int64)
+        starts = _changes(positions.epoch, positions.total, positions.restarts, said)
+        if _FEW * len(starts) > len(steps):
+            steps[:] = [self.place(position)[0] for position in positions.each()]
+            return steps
+        for begin, end in pairwise([*starts.tolist(), len(steps)]):
+            run = positions.of(slice(begin, end))
+            first = run.of(slice(0, 1)).each()[0]
+            steps[begin] = self.place(first)[0]
+            if end - begin > 1 and self.epoch is None:
+                steps[begin + 1 : end] = [self.place(one)[0] for one in run.of(slice(1, None)).each()]
+            elif end - begin > 1:
+                steps[begin:end] = steps[begin] + (run.step - run.step[0] if first.step is not None else 0)
+                self._come_to(first, run.step, int(steps[end - 1]))
+        return steps
+
+    def _come_to(self, first: Position, shown: Ints, step: int) -> None:
+        """Moves on from the first of some lines of one epoch to the last one, which stands at a step."""
+        if first.step is None:
+            return
+        last = int(shown[-1])
+        self.open, self.step = (first.total or 0) > last + 1, step
+        if first.restarts is not False:
+            self._last, self._most = last, max(self._most, int(shown.max()))
 
     def place_each(self, positions: Positions, counting: Bools) -> tuple[Ints, Bools]:
         """The same for lines some of which show no step, where `counting` says which of them are a step each;
@@ -197,3 +234,12 @@ class Flow(Struct):
         if total is not None:
             return (epoch - (self._base or 0)) * total + step
         return self._offset + step
+
+
+def _changes(*columns: NDArray[Any]) -> Ints:
+    """Where one of some columns has another value than before, and 0."""
+    changed = np.zeros(len(columns[0]), np.bool_)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(changed)

@@ -43,8 +43,11 @@ class Block(Struct, frozen=True):
     feeds: NDArray[np.int64] | None
 
     def bounds(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where some pieces start and end, each of shape [rows]."""
-        return np.where(rows > 0, self.ends[rows - 1] + 1, 0), self.ends[rows]
+        """Where some pieces, in order, start and end, each of shape [rows]."""
+        starts = self.ends[rows - 1] + 1
+        if len(rows) and not rows[0]:
+            starts[0] = 0
+        return starts, self.ends[rows]
 
     def row_of(self, line: int) -> int:
         """The first piece of a line."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hrmdoc.readers.log.formats.keras_bar import EpochRedraws
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.repeats.layout import hangs_on_digits, layout_of
 from hrmdoc.readers.log.repeats.shapes import Recipe, Shape, Shapes
+from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from hrmdoc.readers.log.state.facts import Facts
 
 Mode = tuple["Hashable", ...]
+_OF_EPOCH = patterns.lazy(rb"[\x08 ]{0,999}[0-9]+/[0-9]+ \[={0,99}>")
 
 
 class Learner:
@@ -66,6 +69,8 @@ def _learn(shape: Shape, raw: bytes, message: Message, recipe: Recipe) -> None:
         return
     if b"%|" in raw and not isinstance(recipe.again.many, ManyRedraws):
         return  # how far a bar is drawn has a meaning for other formats
+    if b">.]" in raw and _OF_EPOCH.match(raw) and not isinstance(recipe.again.many, EpochRedraws):
+        return
     found = layout_of(raw, message.whole, message, recipe.again)
     if found is not None:
         shape.learn(*found, recipe)

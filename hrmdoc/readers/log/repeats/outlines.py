@@ -4,6 +4,7 @@ shape was: the numbers as texts, the rank and the time."""
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +32,9 @@ _FEW = 4
 _RUN = patterns.lazy("[0-9]+")
 _DRAWN = patterns.lazy(rb"%\|[ #\x80-\xe3\xea-\xff]+\|")
 """What tqdm draws; no word that is looked for can stand there, nor a digit."""
+
+_OF_EPOCH = patterns.lazy(rb"^([\x08 ]{0,999}0{1,3}/0{1,3} \[)={0,99}>\.{1,99}\]", re.MULTILINE)
+"""The same of Keras, in an outline."""
 
 Ints = NDArray[np.int64]
 
@@ -69,6 +73,8 @@ class Outlines:
         outline = _outline(data, digit, room)
         if b"%|" in outline:
             outline = _DRAWN.sub(b"%||", outline)
+        if b">.]" in outline:
+            outline = _OF_EPOCH.sub(rb"\1]", outline)
         self._shapes = shapes
         self.number, self.new = shapes.of(outline.split(b"\n")[: len(block.ends)])
         self._block = block

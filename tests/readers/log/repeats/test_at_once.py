@@ -44,6 +44,21 @@ def _bars() -> list[str]:
     return lines
 
 
+def _keras() -> list[str]:
+    """Bars of epochs, which are drawn by signs that no outline holds."""
+    lines = []
+    for epoch in range(1, 7):
+        lines.append(f"Epoch {epoch}/6\n")
+        for batch in range(1, 150):
+            drawn = "=" * (batch // 5) + ">" + "." * (29 - batch // 5)
+            lines.append(
+                f"{batch:3d}/150 [{drawn}] - ETA: {150 - batch}s - loss: {1 / (epoch + batch / 150):.4f}\r"
+            )
+        last = f"loss: {1 / (epoch + 1):.4f} - val_loss: {1 / (epoch + 2):.4f}"
+        lines.append(f"150/150 [{'=' * 30}] - 3s 31ms/step - {last}\n")
+    return lines
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many lines were read at once, each time some were."""
@@ -60,7 +75,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "lines", [_records(), _bars()], ids=["evaluations without a step", "validated before"]
+    "lines",
+    [_records(), _bars(), _keras()],
+    ids=["evaluations without a step", "validated before", "bars of epochs"],
 )
 def test_lines_that_are_read_at_once_mean_what_they_mean_one_by_one(
     lines: list[str], read: Any, at_once: list[int]
