@@ -33,12 +33,15 @@ class InOrder:
         asked = self._asked.get(key)
         if asked is None:
             asked = self._asked[key] = self._of_interest(*key)
+        measures: bool | None = None
         for place, format_, marks, concerned in asked:
-            if not concerned and not cursor.measures:
-                continue
+            if not concerned:
+                measures = cursor.measures if measures is None else measures
+                if not measures:
+                    continue
             if marks is not None and not opened and not any(map(text.__contains__, marks)):
                 continue
-            reading = format_.parse(line, cursor)
+            reading, measures = format_.parse(line, cursor), None
             if reading is None:
                 continue
             if reading.left == "line":

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc.readers.log import session
+from hrmdoc.readers.log import single
 from hrmdoc.readers.log.formats import keras_bar
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 
@@ -45,7 +45,7 @@ def test_redraws_of_a_bar_of_no_epoch_beyond_the_bound_are_counted(
 def test_ranks_beyond_the_bound_are_counted_and_their_lines_read(
     read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "_MOST_RANKS", 4)
+    monkeypatch.setattr(single, "_MOST_RANKS", 4)
     run = read("".join(f"[rank{rank}]: step {rank} loss 0.5\n" for rank in range(7)))
     assert run.points == 7
     [damage] = run.damages

@@ -99,7 +99,9 @@ class Bars(Struct):
         where it is another one than before, see `TqdmBar.flush`."""
         found = {}
         over = np.flatnonzero(moves)
-        full = joined(rows.counts["drawn"] >= rows.counts["total"] for rows in self.placed)[sort][over]
+        drawn, total = (
+            joined(rows.counts[name] for rows in self.placed)[sort][over] for name in ("drawn", "total")
+        )
         for at, (name, _) in enumerate(self.placed[0].values):
             if not is_slow(name) or not len(over):
                 continue
@@ -108,7 +110,7 @@ class Bars(Struct):
             new = ~_same(values, np.concatenate(([math.nan if before is None else before], values[:-1])))
             new[0] |= before is None
             shown = np.zeros(len(sort), np.bool_)
-            shown[sort[over[new | full]]] = True
+            shown[sort[over[new | (drawn >= total)]]] = True
             found[name] = shown
             redraws.slow[name] = float(values[-1])
         return found
@@ -116,7 +118,8 @@ class Bars(Struct):
 
 def _same(values: Floats, others: Floats) -> Bools:
     """Which numbers are written alike."""
-    return (values.view(np.int64) == others.view(np.int64)) | (np.isnan(values) & np.isnan(others))
+    same: Bools = values.view(np.int64) == others.view(np.int64)
+    return same | (np.isnan(values) & np.isnan(others))
 
 
 def _redraws(rows: Rows) -> ManyRedraws:

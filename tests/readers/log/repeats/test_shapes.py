@@ -289,6 +289,23 @@ LOOPS = st.sampled_from(
         ["Test: [{1}/50] loss: {1}.07 (1.{2})", "Epoch: [{1}][{2}/99] loss: {1}.5 (1.{2})"],
         ["epoch {1} loss 0.{2}7069130344390869", "epoch {1}, val acc: 0.{2}"],
         ["===== step {0} =====", "  lr 1.{2}", "  loss {1}.{2}", "global_steps {0} loss: 0.{2}"],
+        [
+            "Epoch {1}: {2}%|#| {2}/70 [00:01<00:01, 1.1it/s, v_num=3, train_loss=0.{1}]",
+            "Epoch {1}: {2}%|#| {2}/70 [00:01<00:01, 1.1it/s, v_num=3, train_loss=0.{1}, val_loss=1.{1}]",
+        ],
+        [
+            "Epoch 2: {2}%|#| {2}/70 [00:01<00:01, 1.1it/s, train_loss=0.{1}, val_loss=1.{1}, val_acc=0.5]",
+            "Epoch 2: 100%|#| 70/70 [00:01<00:00, 1.1it/s, train_loss=0.{1}, val_loss=1.{1}, val_acc=0.{1}]",
+        ],
+        [
+            "{{'loss': {1}.5, 'grad_norm': 1.{2}, 'epoch': 0.{2}}}",
+            "{{'eval_loss': {1}.5, 'eval_runtime': 1.{2}}}",
+            "step {0}: train loss 1.{2}",
+        ],
+        [
+            "{1}/20 [=>......] - ETA: {2}s - loss: {2}.5 - acc: 0.{1}",
+            "1{1}/20 [====>...] - ETA: {2}s - loss: {2}.5 - acc: 0.{1}",
+        ],
     ]
 )
 
