@@ -71,7 +71,7 @@ class NumberColumn(Format):
     def missed(self, line: Line, cursor: Cursor) -> None:
         """A line that holds no number and names one measure: others may follow below it."""
         text = line.text
-        if len(text) > _LONGEST_HEADING or any(char.isdigit() for char in text):
+        if len(text) > _LONGEST_HEADING or any(map(str.isdigit, text)):
             return
         names = {name.lower() for name in _MEASURE.findall(text)}
         if len(names) == 1:
