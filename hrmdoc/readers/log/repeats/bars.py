@@ -87,9 +87,11 @@ class Bars(Struct):
                 redraws.newest = _held(rows, int(step[-1]), self.cursor)
             drawn, total = rows.counts["drawn"], rows.counts["total"]
             shown = (at >= 0) & ((drawn != 0) | (total <= 1))
-            every_value, rows.values = rows.values, [pair for pair in rows.values if pair[0] not in slow]
+            every_value = rows.values
+            if slow:
+                rows.values = [pair for pair in every_value if pair[0] not in slow]
             given.add(rows.of(shown), at[shown], step[shown], 0)
-            for pair in every_value:
+            for pair in every_value if slow else ():
                 if pair[0] in slow:
                     rows.values, shown = [pair], slow[pair[0]][own]
                     given.add(rows.of(shown), at[shown], step[shown], 0)
@@ -97,14 +99,15 @@ class Bars(Struct):
     def _slow(self, redraws: Redraws, sort: Ints, moves: Bools) -> dict[str, Bools]:
         """For each measure that changes once an epoch but is drawn always, on which redraws it is given:
         where it is another one than before, see `TqdmBar.flush`."""
-        found = {}
-        over = np.flatnonzero(moves)
+        found: dict[str, Bools] = {}
+        names = [(at, name) for at, (name, _) in enumerate(self.placed[0].values) if is_slow(name)]
+        over = np.flatnonzero(moves) if names else ()
+        if not len(over):
+            return found
         drawn, total = (
             joined(rows.counts[name] for rows in self.placed)[sort][over] for name in ("drawn", "total")
         )
-        for at, (name, _) in enumerate(self.placed[0].values):
-            if not is_slow(name) or not len(over):
-                continue
+        for at, name in names:
             values = np.concatenate([rows.values[at][1] for rows in self.placed])[sort][over]
             before = redraws.slow.get(name)
             new = ~_same(values, np.concatenate(([math.nan if before is None else before], values[:-1])))
