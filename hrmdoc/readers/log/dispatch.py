@@ -57,6 +57,11 @@ class _Config(State):
         return self.left > 0
 
 
+def _may_state(text: str) -> bool:
+    """Whether a line may state settings by other numbers: of a mapping its names tell that alone."""
+    return opening.has_form(text) and not text.startswith("{")
+
+
 def _pass_over(cursor: Cursor, numbers: list[str], line: Line) -> Reading | None:
     """A line that gives nothing."""
     del cursor, numbers, line
@@ -203,8 +208,7 @@ class Dispatcher:
             return self._heading.comes_again(line, state) if passed else False
         found = opening.read(line, cursor, self._heading)
         if found is None:
-            by_names = line.text.startswith("{")  # whether a mapping states settings its names tell alone
-            return False if opening.has_form(line.text) and not by_names else None
+            return False if _may_state(line.text) else None
         changed = any(also_curve(key) and facts.changes(key, value) for key, value in found.stated)
         if found.may or (changed and not found.sure):
             return False  # what changes is a curve

@@ -85,16 +85,7 @@ class Bars(Struct):
             begin = own.stop
             if int(rows.order[-1]) == last:
                 redraws.newest = _held(rows, int(step[-1]), self.cursor)
-            drawn, total = rows.counts["drawn"], rows.counts["total"]
-            shown = (at >= 0) & ((drawn != 0) | (total <= 1))
-            every_value = rows.values
-            if slow:
-                rows.values = [pair for pair in every_value if pair[0] not in slow]
-            given.add(rows.of(shown), at[shown], step[shown], 0)
-            for pair in every_value if slow else ():
-                if pair[0] in slow:
-                    rows.values, shown = [pair], slow[pair[0]][own]
-                    given.add(rows.of(shown), at[shown], step[shown], 0)
+            _show(given, rows, at, step, {name: shown[own] for name, shown in slow.items()})
 
     def _slow(self, redraws: Redraws, sort: Ints, moves: Bools) -> dict[str, Bools]:
         """For each measure that changes once an epoch but is drawn always, on which redraws it is given:
@@ -117,6 +108,19 @@ class Bars(Struct):
             found[name] = shown
             redraws.slow[name] = float(values[-1])
         return found
+
+
+def _show(given: Given, rows: Rows, at: Ints, step: Ints, slow: dict[str, Bools]) -> None:
+    """Gives what redraws show at those places that are not -1; what is `slow` where it is said."""
+    drawn, total, values = rows.counts["drawn"], rows.counts["total"], rows.values
+    shown = (at >= 0) & ((drawn != 0) | (total <= 1))
+    if slow:
+        rows.values = [pair for pair in values if pair[0] not in slow]
+    given.add(rows.of(shown), at[shown], step[shown], 0)
+    for pair in values if slow else ():
+        if pair[0] in slow:
+            rows.values, shown = [pair], slow[pair[0]]
+            given.add(rows.of(shown), at[shown], step[shown], 0)
 
 
 def _same(values: Floats, others: Floats) -> Bools:

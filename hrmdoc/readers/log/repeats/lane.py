@@ -73,9 +73,7 @@ def _read(cursor: Cursor, every: list[Rows], given: Given) -> bool:
         return False
     spoken = [rows for rows in _of(every, Measured) if _gives(rows)]
     moving = [*spoken, *bars.placed]
-    if moving and records.stays:
-        return False
-    if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records.steps):
+    if not all(_believed(cursor, rows) for rows in spoken) or not _may_move(cursor, moving, records):
         return False
     if not _apart(cursor, moving):
         return False
@@ -131,16 +129,18 @@ def _positions(every: list[Rows]) -> tuple[Positions, Ints]:
     return Positions(epoch, step, total, restarts[sort]), sort
 
 
-def _may_move(cursor: Cursor, every: list[Rows], others: Ints) -> bool:
+def _may_move(cursor: Cursor, every: list[Rows], records: Records) -> bool:
     """Whether the place of every line can be told: it has a step, or one that a line before it showed, or
     lines of its epoch count the steps, or stand for it."""
     stepless = [rows for rows in every if rows.placed.step is None]
     lines = cursor.of(EpochLines)
+    if every and records.stays:
+        return False
     if lines.waits and (cursor.flow.step is not None or len(stepless) < len(every)):
         return False  # what waits for its like stands at the first step
     if not stepless:
         return True
-    if len(others):
+    if len(records.steps):
         return False
     if not any(map(_of_epoch, stepless)) and cursor.flow.epoch is None and _steps_first(every, stepless):
         return True

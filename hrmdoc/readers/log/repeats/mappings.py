@@ -148,13 +148,17 @@ def _place(cursor: Cursor, groups: list[Group], waiting: list[tuple[Mapping, Mar
     if shown:
         return len(shown) == len(groups) and not waiting
     if cursor.bar.complete:
-        if waiting or cursor.bar.may_open or bars.runs:
-            return False
-        return all(_guess(cursor, group) for group in groups) and _stay(groups)
+        alone = not waiting and not cursor.bar.may_open and not bars.runs
+        return alone and _guessed(cursor, groups)
     first = min(int(group.rows.order[0]) for group in groups)
     for group in groups:
         _await(group, bars, first)
     return _single(groups, waiting, bars)
+
+
+def _guessed(cursor: Cursor, groups: list[Group]) -> bool:
+    """Whether the steps of all records can be told so, and none moves the one at which others are given."""
+    return all(_guess(cursor, group) for group in groups) and _stay(groups)
 
 
 def _guess(cursor: Cursor, group: Group) -> bool:
