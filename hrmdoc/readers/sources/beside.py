@@ -18,6 +18,8 @@ from hrmdoc.text import patterns
 _MOST_ENTRIES = 4000
 _MOST_PARTS = 200
 """Files that are looked at in one folder for those of the run's own names."""
+_MOST_SHAPES = 3
+"""Files by whose names a folder is known: the largest of the run."""
 _FEW = 3
 """So many there must be in one place, before a place farther away is looked at."""
 _Found = Iterator[tuple[float, str]]
@@ -45,7 +47,9 @@ def _places(group: RunGroup, records: Sequence[Source]) -> Iterator[_Found]:
     """What lies as the run does, from the nearest place to the farthest."""
     home = os.path.realpath(group.folder)
     if os.path.isdir(home):
-        wanted = {_shape(os.path.relpath(os.path.realpath(one.path), home)) for one in records}
+        largest = sorted(records, key=lambda one: -one.size)[:_MOST_SHAPES]
+        inside = (os.path.relpath(os.path.realpath(one.path), home) for one in largest)
+        wanted = {_shape(name) for name in inside if not name.startswith(os.pardir)}
         yield from (_folders_like(home, depth, wanted) for depth in (1, 2))
     elif len(records) == 1:
         yield _files_like(home, records[0])
