@@ -42,7 +42,7 @@ class CheckNode:
         """Whether it asks for more than some series and facts."""
         every = measures.all_functions()
         subjects = {function.subject for name in self._expression.calls if (function := every.get(name))}
-        return not subjects.isdisjoint(("run", "families", "ranks"))
+        return not subjects.isdisjoint(("run", "families", "ranks", "standings"))
 
     def evaluate(self, scene: Scene) -> Finding:
         asked = self._inputs(scene)

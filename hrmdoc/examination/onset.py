@@ -94,9 +94,9 @@ class Courses:
         function = measures.all_functions()[name]
         if function.subject == "symptom":
             return self._of_symptoms(self.moments[span], function, arguments)
-        if function.subject in ("run", "families", "ranks"):
+        if function.subject in ("run", "families", "ranks", "standings"):
             arguments = tuple(map(_single, arguments))
-            self.whole |= function.subject != "ranks"
+            self.whole |= function.subject not in ("ranks", "standings")
             arguments = tuple(_known(one) for one in arguments)
             if (name, *arguments) not in self._answers:
                 answer = self._answer(partial(self._questions.ask, function, *arguments))

@@ -3,7 +3,7 @@ zero')`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,16 @@ import numpy as np
 from hrmdoc import measures
 from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Scene
+from hrmdoc.examination.standings import standings
 from hrmdoc.measures.function import Curve, Function, Member
 from hrmdoc.measures.functions.symptoms import State
 from hrmdoc.record.records import FloatArray
+from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 from hrmdoc.roles.families import allowed
 from hrmdoc.rulebook import expressions
+
+_OF_RANKS: Mapping[str, Callable[[Run, str], Sized]] = {"ranks": ranks.levels, "standings": standings}
 
 
 class Questions:
@@ -57,7 +61,7 @@ class Questions:
             if series is not None:
                 self.asked.append(series)
             return series is not None
-        if function.subject == "ranks":
+        if function.subject in ("ranks", "standings"):
             return self._of_ranks(function, roles[0])
         if function.absent is not None:
             curve = self.curve(roles[0])
@@ -86,8 +90,10 @@ class Questions:
         return slice(fresh[-1] if fresh else 0, None)
 
     def _of_ranks(self, function: Function, role: str) -> Any:
-        levels = ranks.levels(self.scene.run, role)
-        answer = function(levels) if len(levels) >= function.points else None
+        known: Sized = self.scene.once(
+            (function.subject, role), lambda: _OF_RANKS[function.subject](self.scene.run, role)
+        )
+        answer = function(known) if len(known) >= function.points else None
         if answer is None:
             raise expressions.MissingInput(f"{role} of {function.points} ranks")
         value, self.rank = answer

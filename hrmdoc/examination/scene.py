@@ -64,6 +64,14 @@ class Scene(Struct, eq=False):
         self._known.clear()
         self._falls.clear()
 
+    def best(self, role: str, rank: int | None = None) -> Series | None:
+        """The best series of `role`, of one rank where it is asked for; None where there is none."""
+        return self.run.best(role) if rank is None else self.of_ranks(role).get(rank)
+
+    def of_ranks(self, role: str) -> dict[int, Series]:
+        """The best series of `role` on each rank that has one."""
+        return self.once(("ranks", role), lambda: self.run.of_ranks(role))
+
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back, or another launch begins; found once for all rules."""
         if id(series) not in self._falls:

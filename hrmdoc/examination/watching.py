@@ -33,15 +33,31 @@ _Piece = Callable[[int, int], FloatArray]
 
 
 class DetectorNode:
-    """A detector on the best series of a role, or on the first of several roles that shows the condition."""
+    """A detector on the best series of a role, or on the first of several roles that shows the condition; on
+    that of each rank where the rule asks for it."""
 
     def __init__(self, when: When, phase_names: tuple[str, ...]) -> None:
-        roles = (when.role,) if isinstance(when.role, str) else (when.role or ())
-        self._watches = [_Watch(when, role, phase_names) for role in roles]
+        self._when = when
+        self._phases = phase_names
+        self._roles = (when.role,) if isinstance(when.role, str) else (when.role or ())
+        self._watches: dict[tuple[str, int | None], _Watch] = {}
 
     def evaluate(self, scene: Scene) -> Finding:
-        findings = [watch.evaluate(scene) for watch in self._watches]
-        return strongest(findings)
+        watched: list[tuple[str, int | None]] = [(role, None) for role in self._roles]
+        if self._when.each_rank:
+            watched += [(role, rank) for role in self._roles for rank in _other_ranks(scene, role)]
+        return strongest([self._watch(role, rank).evaluate(scene) for role, rank in watched])
+
+    def _watch(self, role: str, rank: int | None) -> _Watch:
+        if (role, rank) not in self._watches:
+            self._watches[role, rank] = _Watch(self._when, role, self._phases, rank)
+        return self._watches[role, rank]
+
+
+def _other_ranks(scene: Scene, role: str) -> list[int]:
+    """The ranks that log `role` beside the one whose series is the best of it."""
+    best = scene.run.best(role)
+    return [rank for rank, series in scene.of_ranks(role).items() if series is not best]
 
 
 def strongest(findings: Sequence[Finding]) -> Finding:
@@ -87,11 +103,14 @@ class _Source(NamedTuple):
 
 
 class _Watch:
-    """One detector on one role."""
+    """One detector on one role, of one rank where it is told which."""
 
-    def __init__(self, when: When, role: str, phase_names: tuple[str, ...]) -> None:
+    def __init__(
+        self, when: When, role: str, phase_names: tuple[str, ...], rank: int | None = None
+    ) -> None:
         self._when = when
         self._role = role
+        self._rank = rank
         self._phases = phase_names
         self._source: _Source | None = None
         self._reset()
@@ -110,8 +129,8 @@ class _Watch:
         return Trigger(enter, leave, when.patience, when.leave_patience, when.direction)
 
     def evaluate(self, scene: Scene) -> Finding:
-        series = scene.run.best(self._role)
-        other = scene.run.best(self._when.against) if self._when.against else None
+        series = scene.best(self._role, self._rank)
+        other = scene.best(self._when.against, self._rank) if self._when.against else None
         missing = self._missing(series, other)
         if series is None or missing:
             return Finding("not_evaluated", role=self._role, missing=missing)
@@ -226,6 +245,8 @@ class _Watch:
             "points": len(series),
             "of_last_run": offset == self._offsets[-1],
         }
+        if self._rank is not None:
+            values["of_rank"] = self._rank
         file, line = series.place(first)
         time = float(series.times[first])
         return Finding(

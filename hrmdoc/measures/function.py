@@ -21,7 +21,7 @@ from hrmdoc.record.series import Series
 Course = Callable[..., NDArray[Any] | None]
 """What answers for every point at once; None where there are too many of them."""
 
-Subject = Literal["values", "curve", "run", "families", "ranks", "symptom"]
+Subject = Literal["values", "curve", "run", "families", "ranks", "standings", "symptom"]
 
 
 class Curve(Struct, frozen=True):
@@ -56,8 +56,9 @@ class Function(Struct, frozen=True):
     Attributes:
         call: what computes the answer; its docstring is what `hrmdoc explain` prints.
         subject: what it is given: the finite `values` of a role, its whole `curve`, the `run` or the members
-            of some `families` (it answers with a series that shows it), the levels of the run's `ranks` (it
-            answers with the rank that stands out, too), or the state of a `symptom`.
+            of some `families` (it answers with a series that shows it), the levels of the run's `ranks`, or
+            their `standings` at first and at the end (it answers with the rank that stands out, too), or the
+            state of a `symptom`.
         roles: how many roles it is asked about; the rest of its parameters are numbers.
         points: below so many of them (finite values, points, or ranks) it is not asked.
         absent: its answer where the role is not logged at all; None where nothing can be said then.

@@ -213,7 +213,7 @@ def _asked_of(function: measures.Function) -> str:
     if function.subject in ("run", "symptom"):
         return f"a {function.subject}"
     roles = "a role" if function.roles == 1 else f"{function.roles} roles"
-    unit = "rank" if function.subject == "ranks" else "point"
+    unit = "rank" if function.subject in ("ranks", "standings") else "point"
     return f"{roles} with at least {function.points} {unit}{'s' if function.points > 1 else ''}"
 
 

@@ -49,7 +49,8 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
     A detector gives one score a point of `role` (paired with `against` where it compares two roles). The
     symptom opens when the score has reached `enter` for `patience` points in a row, and closes when it has
     fallen to `leave` (default: `enter`) for `leave_patience` points. `direction: below` turns both
-    comparisons round. Below `min_points` points it is not evaluated.
+    comparisons round. Below `min_points` points it is not evaluated. Of several ranks that log the role the
+    lowest is watched, with `each_rank` every one: what is wrong on one of them is no matter of comparison.
     """
 
     detector: str | None = None
@@ -62,6 +63,7 @@ class When(Struct, forbid_unknown_fields=True, frozen=True):
     leave_patience: int = 1
     direction: Literal["above", "below"] = "above"
     min_points: int = 1
+    each_rank: bool = False
     lines: LinesWhen | None = None
     check: str | None = None
     event: EventWhen | None = None
