@@ -13,7 +13,7 @@ from hrmdoc.rulebook import SymptomRule
 from hrmdoc.text import patterns
 from hrmdoc.text.clean import clean, duration
 
-_OF_SERIES = frozenset({"first", "last", "now", "best", "highest", "points"})
+_OF_SERIES = frozenset({"first", "last", "now", "best", "highest", "points", "in_all"})
 """Numbers for sentences that ask for them; a list of what was found leaves them out."""
 _HOLE = patterns.lazy(r"\{([\w.]+)(?::([^}{]{1,8}))?\}")
 

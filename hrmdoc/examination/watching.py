@@ -7,7 +7,7 @@ rebuilt one and one that saw the points arrive agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -39,13 +39,14 @@ class DetectorNode:
     def __init__(self, when: When, phase_names: tuple[str, ...]) -> None:
         self._when = when
         self._phases = phase_names
-        self._roles = (when.role,) if isinstance(when.role, str) else (when.role or ())
-        self._watches: dict[tuple[str, int | None], _Watch] = {}
+        roles = (when.role,) if isinstance(when.role, str) else (when.role or ())
+        self._leads: list[tuple[str, int | None]] = [(role, None) for role in roles]
+        self._watches = {(role, rank): _Watch(when, role, phase_names) for role, rank in self._leads}
 
     def evaluate(self, scene: Scene) -> Finding:
-        watched: list[tuple[str, int | None]] = [(role, None) for role in self._roles]
+        watched = self._leads
         if self._when.each_rank:
-            watched += [(role, rank) for role in self._roles for rank in _other_ranks(scene, role)]
+            watched = watched + [(role, rank) for role, _ in watched for rank in _other_ranks(scene, role)]
         return strongest([self._watch(role, rank).evaluate(scene) for role, rank in watched])
 
     def _watch(self, role: str, rank: int | None) -> _Watch:
@@ -221,11 +222,20 @@ class _Watch:
         sign = -1.0 if self._when.direction == "below" else 1.0
         strongest = max(episodes, key=lambda pair: sign * pair[1].peak)
         offset, chosen = episodes[-1] if open_now else strongest
-        return self._describe(series, offset, chosen, len(episodes), open_now)
+        counts = {
+            "episodes": len(episodes),
+            "held": sum(one.held for at, one in episodes if at == offset and one.start >= chosen.start),
+        }
+        return self._describe(series, offset, chosen, counts, open_now)
 
-    def _describe(self, series: Series, offset: int, episode: Episode, count: int, open_now: bool) -> Finding:
+    def _describe(
+        self, series: Series, offset: int, episode: Episode, counts: Mapping[str, int], open_now: bool
+    ) -> Finding:
         first, peak = offset + episode.start, offset + episode.peak_index
-        last = len(series) - 1 if episode.closed is None else offset + episode.closed
+        ends = [at - 1 for at in self._offsets if at > offset]
+        end = min(ends, default=len(series) - 1)
+        last = end if episode.closed is None else offset + episode.closed
+        told = end if episode.closed is None else max(first, last - 1)
         finite = series.values[offset : last + 1][np.isfinite(series.values[offset : last + 1])]
         values = {
             "value": float(series.values[offset + episode.opened]),
@@ -233,16 +243,17 @@ class _Watch:
             "score": float(episode.peak),
             "recent": float(episode.latest),
             "first": float(series.values[offset]),
-            "last": float(series.values[-1 if episode.closed is None else max(first, last - 1)]),
+            "last": float(series.values[told]),
             "now": float(series.values[-1]),
             "reached": float(series.values[-1] if episode.closed is None else series.values[peak]),
             "unit": UNITS.get(series.axis, "step"),
             "best": float(finite.min()) if len(finite) else math.nan,
             "highest": float(finite.max()) if len(finite) else math.nan,
             "enter": self._when.enter,
-            "episodes": count,
-            "duration": last - first + 1,
-            "points": len(series),
+            **counts,
+            "duration": episode.held,
+            "points": told - offset + 1,
+            "in_all": end - offset + 1,
             "of_last_run": offset == self._offsets[-1],
         }
         if self._rank is not None:
@@ -256,7 +267,7 @@ class _Watch:
             first_step=int(series.steps[first]),
             last_step=int(series.steps[last]),
             first_time=None if math.isnan(time) else time,
-            count=count,
+            count=counts["episodes"],
             values=values,
             file=file,
             line=line,

@@ -28,6 +28,7 @@ class Episode(Struct, frozen=True):
         peak_index: where.
         count: judged points from `start` on, the closing one left out.
         latest: the score at the last of them.
+        held: how many of them lay beyond what closes it.
     """
 
     start: int
@@ -37,6 +38,7 @@ class Episode(Struct, frozen=True):
     peak_index: int
     count: int
     latest: float
+    held: int
 
 
 class _Streak(Struct):
@@ -132,7 +134,7 @@ class Trigger:
             else:
                 following = np.searchsorted(closings, position)
                 end = int(closings[following]) if following < len(closings) else len(values)
-                self._extend(position, end, where, values)
+                self._extend(position, end, where, values, low)
                 if end == len(values):
                     break
                 self.episodes[-1] = replace(self.episodes[-1], closed=int(where[end]))
@@ -152,10 +154,12 @@ class Trigger:
                 peak, peak_index = self._high.peak, self._high.peak_index
         latest = self._sign * float(values[position])
         self.episodes.append(
-            Episode(start, int(where[position]), None, self._sign * peak, peak_index, length, latest)
+            Episode(start, int(where[position]), None, self._sign * peak, peak_index, length, latest, length)
         )
 
-    def _extend(self, begin: int, end: int, where: IntArray, values: FloatArray) -> None:
+    def _extend(
+        self, begin: int, end: int, where: IntArray, values: FloatArray, low: NDArray[np.bool_]
+    ) -> None:
         """Counts the points [begin, end) into the episode that lasts."""
         if begin == end:
             return
@@ -165,7 +169,10 @@ class Trigger:
         if values[strongest] > self._sign * peak:
             peak, peak_index = self._sign * float(values[strongest]), int(where[strongest])
         latest, count = self._sign * float(values[end - 1]), episode.count + end - begin
-        self.episodes[-1] = replace(episode, peak=peak, peak_index=peak_index, count=count, latest=latest)
+        held = episode.held + end - begin - int(np.count_nonzero(low[begin:end]))
+        self.episodes[-1] = replace(
+            episode, peak=peak, peak_index=peak_index, count=count, latest=latest, held=held
+        )
 
     @staticmethod
     def _carry(streak: _Streak, length: int, where: IntArray, values: FloatArray) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MOST_CELLS = 20_000_000
 """Of one table; each takes 40 bytes while it is written."""
 _BEGINNINGS = ("launch", "start")
+_FEWEST_OF_A_RANK = 3
+"""Points by which a rank tells its own progress."""
 
 
 def no_roles(metric: str) -> RoleGuess:
@@ -222,11 +224,12 @@ class Run(Struct, eq=False):
         well past it, or the program was launched again.
 
         A log that prints every hundredth step places what it reports up to a hundred steps too early: by so
-        many the steps of another file are ahead of it without having gone on.
+        many the steps of another file are ahead of it without having gone on. A rank that logs its own
+        progress is outlived by itself alone: the others may train on for a while without it.
         """
         if self.launched_behind(record):
             return True
-        series = self.progress
+        series = self._progress_of(record.rank)
         if series is None:
             return False
         file, last = series.place(-1)
@@ -234,6 +237,18 @@ class Run(Struct, eq=False):
             behind = [series.place(index)[1] for index in range(max(0, len(series) - 3), len(series))]
             return len(behind) == 3 and all(line is not None and line > record.line for line in behind)
         return record.step is not None and int(series.steps[-1]) > record.step + 2 + self._stride(record.file)
+
+    def _progress_of(self, rank: int | None) -> Series | None:
+        """The progress of a rank where it logged as often as others did until its last point; else that of
+        the run."""
+        lead = self.progress
+        if rank is None or lead is None or lead.key.rank == rank or not lead.role.role:
+            return lead
+        own = next(iter(self.with_role(lead.role.role, rank)), None)
+        if own is None:
+            return lead
+        until = int(np.count_nonzero(lead.steps <= own.steps[-1]))
+        return own if len(own) >= max(_FEWEST_OF_A_RANK, until / 2) else lead
 
     def launched_behind(self, record: Line | Event) -> bool:
         """Whether the program was launched again, or began to train, behind `record` in the same file: what

@@ -39,8 +39,10 @@ def test_an_episode_that_lasts_says_where_it_began_how_high_it_is_and_for_how_lo
             "highest": 9.0,
             "enter": 5.0,
             "episodes": 1,
+            "held": 3,
             "duration": 3,
             "points": 5,
+            "in_all": 5,
             "of_last_run": True,
         },
         file="x.log",
@@ -54,7 +56,8 @@ def test_an_episode_that_is_over_says_where_it_ended_and_how_high_it_was() -> No
     told = found(LEVEL, run_of([1, 6, 9, 2, 8, 1, 1]))
     assert (told.state, told.first_step, told.last_step, told.count) == ("resolved", 10, 30, 2)
     asked = ("value", "peak", "score", "recent", "reached", "duration", "episodes", "best", "highest")
-    assert [told.values[name] for name in asked] == [6.0, 9.0, 9.0, 9.0, 9.0, 3, 2, 1.0, 9.0]
+    assert [told.values[name] for name in ("held", "points", "in_all")] == [3, 3, 7]
+    assert [told.values[name] for name in asked] == [6.0, 9.0, 9.0, 9.0, 9.0, 2, 2, 1.0, 9.0]
 
 
 def test_nothing_before_the_fewest_points_opens_an_episode() -> None:

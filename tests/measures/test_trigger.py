@@ -23,34 +23,34 @@ def test_a_streak_shorter_than_the_patience_opens_nothing() -> None:
 
 
 def test_an_episode_begins_at_the_first_point_of_its_streak() -> None:
-    assert episodes([0, 5, 7, 6, 0], enter=5, patience=3) == [Episode(1, 3, 4, 7.0, 2, 3, 6.0)]
+    assert episodes([0, 5, 7, 6, 0], enter=5, patience=3) == [Episode(1, 3, 4, 7.0, 2, 3, 6.0, 3)]
 
 
 def test_between_leave_and_enter_an_episode_lasts() -> None:
-    assert episodes([9, 3, 3, 9, 1], enter=8, leave=2) == [Episode(0, 0, 4, 9.0, 0, 4, 9.0)]
+    assert episodes([9, 3, 3, 9, 1], enter=8, leave=2) == [Episode(0, 0, 4, 9.0, 0, 4, 9.0, 4)]
 
 
 def test_leaving_needs_its_own_patience() -> None:
-    assert episodes([9, 1, 9, 1, 1], enter=8, leave=2, leave_patience=2) == [Episode(0, 0, 4, 9.0, 0, 4, 1.0)]
+    assert episodes([9, 1, 9, 1, 1], enter=8, leave=2, leave_patience=2) == [Episode(0, 0, 4, 9.0, 0, 4, 1.0, 2)]
 
 
 def test_points_not_judged_neither_open_nor_close_nor_count() -> None:
     nan = float("nan")
     trigger = Trigger(5, patience=2)
     trigger.update([5, nan, nan, 6, nan])
-    assert trigger.episodes == [Episode(0, 3, None, 6.0, 3, 2, 6.0)]
+    assert trigger.episodes == [Episode(0, 3, None, 6.0, 3, 2, 6.0, 2)]
     assert trigger.evaluated == 2
     assert trigger.open
 
 
 def test_below_turns_both_comparisons_round() -> None:
     assert episodes([5, 1, 0, 3, 5], enter=1, leave=4, direction="below") == [
-        Episode(1, 1, 4, 0.0, 2, 3, 3.0)
+        Episode(1, 1, 4, 0.0, 2, 3, 3.0, 3)
     ]
 
 
 def test_reaching_the_threshold_exactly_opens() -> None:
-    assert episodes([1.0], enter=1.0) == [Episode(0, 0, None, 1.0, 0, 1, 1.0)]
+    assert episodes([1.0], enter=1.0) == [Episode(0, 0, None, 1.0, 0, 1, 1.0, 1)]
 
 
 def test_several_episodes_are_kept_in_order() -> None:
@@ -110,3 +110,4 @@ def test_episodes_follow_the_definition_however_the_scores_are_cut(
         inside = scores[episode.start : episode.closed]
         assert episode.peak == np.nanmax(inside)
         assert episode.count == np.count_nonzero(~np.isnan(inside))
+        assert episode.held == np.count_nonzero(np.array(inside) > 1.0)

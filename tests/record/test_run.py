@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.record.records import Axis, Points
+from hrmdoc.record.records import Axis, Line, Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import RoleGuess
 
@@ -71,3 +71,25 @@ def test_a_running_log_takes_over_from_an_event_file_that_was_not_flushed_and_gi
     for metric, precision, expected in (("printed", 0, "printed"), ("exact", 2, "exact")):
         run.add(Points(metric, late, np.ones(10), np.full(10, np.nan), f"{metric}.log", precision=precision))
         assert chosen(run) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "own", "outlived"),
+    [
+        ("it logged what the others did and stopped", range(31), False),
+        ("it went on itself", range(60), True),
+        ("it logs a point now and then", range(0, 30, 10), True),
+        ("it has no points", range(0), True),
+    ],
+)
+def test_a_rank_that_logs_its_progress_is_outlived_by_itself_alone(
+    title: str, own: range, outlived: bool
+) -> None:
+    run = Run(role_of=lambda _: RoleGuess("train.loss"))
+    for rank, steps in ((0, range(60)), (2, own)):
+        at = np.array(steps, np.int64)
+        if len(at):
+            none = np.full(len(at), np.nan)
+            run.add(Points("loss", at, np.ones(len(at)), none, f"rank_{rank}.log", at + 1, rank))
+    word = Line("RuntimeError: uncorrectable ECC error", "rank_2.log", 32, step=30, rank=2)
+    assert run.outlived(word) is outlived, title
