@@ -25,6 +25,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "jump": {"negligible": 0.01},
     "level": {"absolute": False, "unit": 1.0, "smooth": 1, "ceiling": None, "after_steps": 0.0},
     "level_shift": {"window": 16, "floor": 0.05},
+    "lost_share": {"least": 20},
     "oscillation": {"against": "level", "share": 0.75, "trend": 1.0, "gain": 0.1},
     "overfit": {
         "goal": "min",
@@ -153,6 +154,7 @@ ASKED: dict[str, tuple[str, int, int]] = {
     "hardly_succeeds": ("families", 0, 5),
     "nothing_moves": ("families", 0, 4),
     "nothing_right": ("families", 0, 2),
+    "lost_share": ("curve", 1, 6),
     "rank_departed": ("standings", 1, 3),
     "rank_ratio": ("ranks", 1, 3),
     "rank_spread": ("ranks", 1, 2),
@@ -209,6 +211,7 @@ def test_functions_are_asked_of_as_many_points_as_they_need() -> None:
     assert {name for name, points in curves.items() if points == 6} == {
         "kept",
         "risen",
+        "lost_share",
         "since_best",
         "squandered",
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hrmdoc.measures.function import function
+from hrmdoc.measures.function import Curve, function
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 
@@ -30,6 +30,21 @@ def lost_for_good(run: Run) -> Series | None:
     """
     series = list(run.series.values())
     return _torn(series) or _lost_together(series)
+
+
+@function("curve", points=2 * FEWEST)
+def lost_share(curve: Curve, least: float = LONG) -> float:
+    """The share of the points that lie behind the last number, of a curve that was one nearly always before;
+    0 where it still is, or is now and then.
+
+    Args:
+        least: so many numbers tell it.
+    """
+    sound = np.flatnonzero(np.isfinite(curve.values))
+    before = int(sound[-1]) + 1 if len(sound) else 0
+    if len(sound) < max(least, SOUND * before):
+        return 0.0
+    return 1 - before / len(curve.values)
 
 
 def _torn(series: Sequence[Series]) -> Series | None:

@@ -129,6 +129,19 @@ def before_zero(values: FloatArray) -> float:
     return float(middle(nonzero[-5:]) / nonzero[0]) if len(nonzero) else math.inf
 
 
+_NOTHING = 1e-8
+"""What a loss in usual units is next to nothing below."""
+
+
+@function(points=2)
+def small_unit(values: FloatArray) -> bool:
+    """Whether a loss has such a unit that all of it lies below what is zero for others: hardly a value is
+    zero, and they move."""
+    height = np.abs(values)
+    most = float(height.max())
+    return most < _NOTHING and np.count_nonzero(height) >= 0.9 * len(height) and np.ptp(values) > 0.1 * most
+
+
 def _kept_until_zero_along(values: FloatArray) -> FloatArray:
     """`kept_until_zero` as of each point."""
     at = np.arange(len(values))

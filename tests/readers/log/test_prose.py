@@ -143,3 +143,12 @@ def test_lines_of_programs_and_folders_are_no_measures(read: Any, line: str) -> 
 def test_a_number_behind_a_slash_may_still_belong_to_a_name(read: Any) -> None:
     run = read("".join(f"step {n} loss/1: 0.{n} loss/2: 0.5\n" for n in range(1, 5)))
     assert points(run, "loss 1") == [(n, n / 10) for n in range(1, 5)]
+
+
+@pytest.mark.parametrize("name", ["reward", "kl", "bleu"])
+def test_in_a_line_of_names_and_numbers_in_turn_a_nan_is_the_value_of_the_name_before_it(
+    read: Any, name: str
+) -> None:
+    run = read(f"step 1 {name} 0.5 loss 0.47\nstep 2 {name} nan loss 0.46\nstep 3 found nan loss 3\n")
+    assert [(step, str(value)) for step, value in points(run, name)] == [(1, "0.5"), (2, "nan")]
+    assert points(run, "loss") == [(1, 0.47), (2, 0.46)]

@@ -22,12 +22,18 @@ _A_VALUE = (
 """`loss=nan grad_norm=1.0`, `loss nan grad_norm 1.0`, `loss 480 nan Grad Norm 1.0`: between names a nan is a
 value, whatever the next name is."""
 _NUMBER = patterns.lazy(rf"([-+.\d]{_NOT_GLUED}{_DIGITS})")
+_WORD = r"(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w)"
 _NUMBER_OR_WORD = patterns.lazy(
-    rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}"
-    rf"|(?<!of .)(?:(?<=[-+])(?:nan|inf)|(?<=n)an|(?<=i)nf)(?:inity)?(?:\.0)?(?!\w)"
-    rf"(?:{_A_VALUE}|{_NOT_SAID})))",
+    rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}|{_WORD}(?:{_A_VALUE}|{_NOT_SAID})))", re.IGNORECASE
+)
+_NUMBER_OR_ANY_WORD = patterns.lazy(rf"([-+.\dnNiI]{_NOT_GLUED}(?:{_DIGITS}|{_WORD}))", re.IGNORECASE)
+_IN_TURN = patterns.lazy(
+    r"\s*(?:(?!(?:found|detected|encountered|skip\w*|got|has|had|with|any|no|of|for|is|at)\b)"
+    r"[a-z][\w/.-]{0,60}[ :=]{1,4}[-+]?(?:\d[\d.,]{0,24}(?:e[-+]?\d{1,3})?|nan|inf)%?(?:[\s,;|]+|\Z))+\Z",
     re.IGNORECASE,
 )
+"""`step 30 reward nan loss 0.47`: in a line of names and numbers in turn a nan is the value of the name before
+it, not what the next one is."""
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _PLAIN_OR_WORD = patterns.lazy(
     r"[-+]?(?:(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|(?:nan|inf(?:inity)?)(?:\.0)?)", re.IGNORECASE
@@ -41,7 +47,8 @@ def split_numbers(text: str) -> list[str]:
     nan iterations`)."""
     for hint in _HINTS:
         if hint in text:
-            return _NUMBER_OR_WORD.split(text)
+            pattern = _NUMBER_OR_ANY_WORD if _IN_TURN.match(text) else _NUMBER_OR_WORD
+            return pattern.split(text)
     return _NUMBER.split(text)
 
 
