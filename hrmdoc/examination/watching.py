@@ -121,6 +121,7 @@ class _Watch:
         self._detector = measures.make(self._when.detector, self._when.with_)
         self._triggers = [self._new_trigger()]
         self._offsets = [0]
+        self._began: dict[int, int] = {}
         self._taken = 0
 
     def _new_trigger(self) -> Trigger:
@@ -228,10 +229,23 @@ class _Watch:
         }
         return self._describe(series, offset, chosen, counts, open_now)
 
+    def _began_at(self, series: Series, offset: int, start: int) -> int:
+        """The point at which that began which showed from the point `start` of a run on."""
+        at = offset + start
+        if self._detector.COLUMNS > 1:
+            return at
+        if at not in self._began:
+            sound = np.flatnonzero(np.isfinite(series.values[offset : at + 1]))
+            asked = len(sound) and sound[-1] == start
+            self._began[at] = (
+                offset + int(sound[self._detector.began(series.values[offset + sound])]) if asked else at
+            )
+        return self._began[at]
+
     def _describe(
         self, series: Series, offset: int, episode: Episode, counts: Mapping[str, int], open_now: bool
     ) -> Finding:
-        first, peak = offset + episode.start, offset + episode.peak_index
+        first, peak = self._began_at(series, offset, episode.start), offset + episode.peak_index
         ends = [at - 1 for at in self._offsets if at > offset]
         end = min(ends, default=len(series) - 1)
         last = end if episode.closed is None else offset + episode.closed

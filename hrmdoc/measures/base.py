@@ -74,6 +74,11 @@ class Detector(ABC):
             scores[good] = self.score(steps[good], np.clip(values[good], -LIMIT, LIMIT))
         return scores
 
+    def began(self, values: FloatArray) -> int:
+        """The point at which that began which the score of the last one shows, of finite values of
+        shape [n]: the last one itself, unless the method looks at what has lasted for a while."""
+        return len(values) - 1
+
     @abstractmethod
     def score(self, steps: IntArray, values: FloatArray) -> FloatArray:
         """Scores at least one finite point, shape [n] for [n] or [n, 2] values."""

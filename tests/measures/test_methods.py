@@ -148,6 +148,21 @@ class TestClumps:
 
 
 class TestDivergence:
+    @pytest.mark.parametrize(
+        ("notation", "goal", "began"),
+        [
+            ("8-0.05~0.02x100 7.4~0.05x20", "min", 100),
+            ("0.1+0.01~0.02x50 0.1~0.02x10", "max", 50),
+            ("3x40 5 3x20 4x10", "min", 61),
+            ("3x4", "min", 3),
+        ],
+    )
+    def test_what_has_risen_began_to_where_it_left_its_best(
+        self, notation: str, goal: str, began: int
+    ) -> None:
+        detector = measures.make("divergence", {"goal": goal})
+        assert detector.began(series_from(notation, seed=notation)) == began
+
     def test_a_passing_spike_is_none(self) -> None:
         assert last("divergence", "2-0.01x100 9x2 1x30") == 0
 

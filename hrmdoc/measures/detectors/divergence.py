@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
+from hrmdoc.measures.base import FloatArray
 from hrmdoc.measures.pyramid import Pyramid, WholeSeries, middle, noise, smooth
+from hrmdoc.measures.sliding import sliding_median
 
 SCATTERS = 3.0  # the best of many scattering blocks lies so many times their scatter below the level
+LEVEL = 5  # points whose median is a level
 RECOVERING = 0.8  # a rise that has shrunk to this part of itself is on its way back
 
 
@@ -33,6 +38,17 @@ class Divergence(WholeSeries):
         self._sign = 1.0 if goal == "min" else -1.0
         self._progress = progress
         self._sustained = sustained
+
+    def began(self, values: FloatArray) -> int:
+        """Behind the last point at which the level was nearer to its best than to what it came to: the score
+        waits until the rise has lasted."""
+        last = len(values) - 1
+        if last < LEVEL:
+            return last
+        levels = sliding_median(self._sign * values, LEVEL)
+        best, reached = float(levels.min()), middle(self._sign * values[-max(LEVEL, len(values) // 20) :])
+        low = np.flatnonzero(levels <= 0.5 * (best + reached))
+        return min(last, int(low[-1]) + LEVEL // 2 + 1) if len(low) else last
 
     def judge(self, blocks: Pyramid) -> float:
         width = max(3, round(self._sustained * blocks.count))
