@@ -70,7 +70,7 @@ class Scene(Struct, eq=False):
 
     def of_ranks(self, role: str) -> dict[int, Series]:
         """The best series of `role` on each rank that has one."""
-        return self.once(("ranks", role), lambda: self.run.of_ranks(role))
+        return self.once(("series of ranks", role), lambda: self.run.of_ranks(role))
 
     def falls(self, series: Series) -> Rewinds:
         """Where the steps of `series` fall back, or another launch begins; found once for all rules."""

@@ -106,9 +106,7 @@ class _Source(NamedTuple):
 class _Watch:
     """One detector on one role, of one rank where it is told which."""
 
-    def __init__(
-        self, when: When, role: str, phase_names: tuple[str, ...], rank: int | None = None
-    ) -> None:
+    def __init__(self, when: When, role: str, phase_names: tuple[str, ...], rank: int | None = None) -> None:
         self._when = when
         self._role = role
         self._rank = rank

@@ -202,6 +202,7 @@ class _Session(LineSession):
         yield from super().close()
         yield from self._unread.rest()
         if header := self._header:
+            self._end_waits(header)
             names = {at: metric for at, metric, source in header.metrics if not source}
             for at in header.vanished.columns():
                 if at in names:
@@ -230,6 +231,7 @@ class _Session(LineSession):
             return 1 if self._header is None else 0
         if self._header:
             self._kept += self._notes()
+            self._end_waits(self._header)
         names = renamed(names, self._context.path, self._comment)
         self._header = Header(names, delimiter, split_of(self._context.path), self._decimals)
         if (self._header.place.step or "").lower() in EPISODES:
@@ -271,11 +273,38 @@ class _Session(LineSession):
         epoch = grid[:, header.at(place.epoch)] if place.epoch is not None else nothing
         steps, axes = self._counter.steps(step, epoch, np.full(count, place.step in RESTARTING))
         place_of = RowPlaces(np.arange(first, first + count), steps, axes, times, numbers)
-        filled = ~np.isnan(grid) | header.nans
+        filled = ~np.isnan(grid)
+        filled |= self._nans(header, filled, place_of)
         for run, own in header.runs(grid):
             self._columns_of(header, grid, filled & own[:, None], place_of, run)
         for at, row in header.vanished.see(filled):
             header.gaps[at] = place_of.only(slice(row, row + 1))
+
+    def _nans(self, header: Header, filled: NDArray[np.bool_], place_of: RowPlaces) -> NDArray[np.bool_]:
+        """Which cells that say NaN are values, shape [n, columns]; adds those that turn out to be."""
+        values, waits, ends = header.blanks.see(filled, header.nans)
+        for row, at, sound in ends:
+            waited = [*header.waiting.pop(at, ()), place_of.only(np.flatnonzero(waits[:row, at]))]
+            waits[:row, at] = False
+            for rows in waited if sound else ():
+                self._add_nans(header, at, rows)
+        for at in np.flatnonzero(waits.any(axis=0)).tolist():
+            header.waiting.setdefault(at, []).append(place_of.only(np.flatnonzero(waits[:, at])))
+        return values
+
+    def _end_waits(self, header: Header) -> None:
+        """Adds the NaNs that waited for a number of their columns, which did not come."""
+        for at, waited in header.waiting.items():
+            for rows in waited:
+                self._add_nans(header, at, rows)
+        header.waiting.clear()
+
+    def _add_nans(self, header: Header, at: int, rows: RowPlaces) -> None:
+        """Adds a NaN of each of the rows to the metric of a column."""
+        count = len(rows.order)
+        if count:
+            metric = next(metric for own, metric, _ in header.metrics if own == at)
+            self._take(metric, np.full(count, np.nan), np.ones(count, np.bool_), rows, "")
 
     def _columns_of(
         self, header: Header, grid: Grid, filled: NDArray[np.bool_], place_of: RowPlaces, run: str

@@ -31,7 +31,9 @@ def test_between_leave_and_enter_an_episode_lasts() -> None:
 
 
 def test_leaving_needs_its_own_patience() -> None:
-    assert episodes([9, 1, 9, 1, 1], enter=8, leave=2, leave_patience=2) == [Episode(0, 0, 4, 9.0, 0, 4, 1.0, 2)]
+    assert episodes([9, 1, 9, 1, 1], enter=8, leave=2, leave_patience=2) == [
+        Episode(0, 0, 4, 9.0, 0, 4, 1.0, 2)
+    ]
 
 
 def test_points_not_judged_neither_open_nor_close_nor_count() -> None:

@@ -233,3 +233,51 @@ def test_a_hole_that_a_loss_of_power_left_is_passed_over(hole: str) -> None:
         records = read(text, cuts)
         assert curves(records)["loss"] == [(1, "2.0"), (2, "1.5"), (3, "1.25")]
         assert [one.line for one in records if isinstance(one, Damage)] == [3]
+
+
+_IN_TURN = "step,loss,eval_loss,lr\n" + "".join(
+    f"{at},nan,{2 - at / 100},nan\n" if at % 4 == 0 else f"{at},{3 - at / 100},nan,0.1\n"
+    for at in range(1, 13)
+)
+
+
+def test_nan_in_the_columns_of_rows_of_another_kind_is_no_value() -> None:
+    found = curves(read(_IN_TURN))
+    assert [step for step, _ in found["loss"]] == [at for at in range(1, 13) if at % 4]
+    assert found["eval_loss"] == [(4, "1.96"), (8, "1.92"), (12, "1.88")]
+    assert all("nan" not in value for points in found.values() for _, value in points)
+
+
+@pytest.mark.parametrize(
+    ("rows", "lost"),
+    [
+        ("1,3.0,nan,0.1\n2,2.9,nan,0.1\n3,2.8,nan,0.1\n", {"eval_loss": [1, 2, 3]}),
+        ("1,nan,2.0,0.1\n2,nan,1.9,0.1\n3,2.8,1.8,0.1\n", {"loss": [1, 2]}),
+        ("1,3.0,2.0,0.1\n2,nan,2.0,0.1\n3,2.8,nan,0.1\n", {"loss": [2], "eval_loss": [3]}),
+        ("1,3.0,,0.1\n2,nan,2.0,0.1\n3,2.8,nan,0.1\n", {"loss": [2], "eval_loss": [3]}),
+        (_IN_TURN.partition("\n")[2] + "13,nan,nan,0.1\n14,nan,nan,0.1\n", {"loss": [13, 14]}),
+    ],
+)
+def test_nan_in_a_row_that_is_the_metrics_own_is_a_value(rows: str, lost: dict[str, list[int]]) -> None:
+    found = curves(read("step,loss,eval_loss,lr\n" + rows))
+    for metric, steps in lost.items():
+        assert [step for step, value in found[metric] if value == "nan"] == steps
+
+
+def test_a_column_that_was_never_filled_is_waited_for_no_longer_than_a_while() -> None:
+    session = csv.open_session(Context("metrics.csv"))
+    rows = "".join(f"{at},{3 - at / 100},nan\n" for at in range(1, 61))
+    found = curves([*session.feed(b"step,loss,eval_loss\n"), *session.feed(rows.encode())])
+    assert len(found["eval_loss"]) == 60
+
+
+@given(cuts=st.lists(st.integers(0, len(_IN_TURN)), max_size=6), kept=st.integers(30, len(_IN_TURN)))
+def test_blank_cells_are_told_the_same_in_any_cut(cuts: list[int], kept: int) -> None:
+    text = _IN_TURN[:kept]
+    whole = curves(read(text))
+    assert curves(read(text, tuple(sorted(min(cut, kept) for cut in cuts)))) == whole
+
+
+def test_what_waits_is_told_where_another_header_follows() -> None:
+    found = curves(read("step,loss,eval_loss\n1,2.0,nan\n2,1.9,nan\nstep,loss,eval_loss,lr\n3,1.8,1.7,0.1\n"))
+    assert [step for step, value in found["eval_loss"] if value == "nan"] == [1, 2]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hrmdoc.readers.tables.blanks import Blanks
 from hrmdoc.readers.tables.cells import SECONDS, number, unix_time
 from hrmdoc.readers.tables.decimals import Decimals, comma_in, with_point
 from hrmdoc.readers.tables.grid import Grid, column, plain_grid
@@ -106,6 +107,14 @@ class Header:
         self._cells: list[tuple[str, ...]] = []
         self.gaps: dict[int, RowPlaces] = {}
         self.metrics = list(self._metrics())
+        self.blanks = Blanks(self.names, self._alone())
+        self.waiting: dict[int, list[RowPlaces]] = {}
+
+    def _alone(self) -> list[int]:
+        """The columns that hold one metric of one run each, but those that count."""
+        if self._run or self.labels.used or any(source for _, _, source in self.metrics):
+            return []
+        return [at for at, _, _ in self.metrics if self.names[at] not in self.place]
 
     def at(self, name: str | None) -> int:
         """The column of a name."""

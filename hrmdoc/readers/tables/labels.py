@@ -123,9 +123,14 @@ class Labels:
         )
         self._rows: list[tuple[str, str]] = []
 
+    @property
+    def used(self) -> bool:
+        """Whether there are columns that name what the others hold."""
+        return max(self._name, self._split) >= 0
+
     def see(self, columns: Sequence[Sequence[str]]) -> None:
         """Takes in the cells of the rows at hand, column by column; none where all of them are numbers."""
-        if not columns or max(self._name, self._split) < 0:
+        if not columns or not self.used:
             self._rows = []
             return
         nothing = ("",) * len(columns[0])

@@ -44,7 +44,8 @@ def test_the_progress_of_a_notebook_counts_the_steps_of_the_whole_run(read: Any,
 
 
 @pytest.mark.parametrize(
-    "stamp", ["04/03/2025 01:30:10 AM", "4/3/2025 1:30:10 PM", "2025-04-03 01:30:10 AM", "04/03 01:30:10 PM -"]
+    "stamp",
+    ["04/03/2025 01:30:10 AM", "4/3/2025 1:30:10 PM", "2025-04-03 01:30:10 AM", "04/03 01:30:10 PM -"],
 )
 def test_the_half_of_the_day_is_no_name_of_what_follows(read: Any, stamp: str) -> None:
     run = read(f"{stamp} step 5 loss 2.9\n{stamp} step 6 loss 2.8\n")
