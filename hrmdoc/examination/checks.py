@@ -110,11 +110,7 @@ def with_numbers(finding: Finding, series: Series) -> Finding:
         "points": len(series),
     }
     if not len(finite):
-        numbers |= {
-            "value": float(series.values[-1]),
-            "duration": len(series),
-            "held": len(series),
-            "in_all": len(series),
-        }
+        every = dict.fromkeys(("duration", "held", "in_all"), len(series))
+        numbers |= {"value": float(series.values[-1]), **every}
     role, metric = series.role.role or "", series.key.metric
     return replace(finding, role=role, metric=metric, values={**numbers, **finding.values})

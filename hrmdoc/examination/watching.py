@@ -79,6 +79,11 @@ def strongest(findings: Sequence[Finding]) -> Finding:
     return best
 
 
+def _held_since(episodes: Sequence[tuple[int, Episode]], offset: int, chosen: Episode) -> int:
+    """How many points of its run show it from an episode on."""
+    return sum(one.held for at, one in episodes if at == offset and one.start >= chosen.start)
+
+
 class _Source(NamedTuple):
     """Where the points of a detector come from.
 
@@ -221,10 +226,7 @@ class _Watch:
         sign = -1.0 if self._when.direction == "below" else 1.0
         strongest = max(episodes, key=lambda pair: sign * pair[1].peak)
         offset, chosen = episodes[-1] if open_now else strongest
-        counts = {
-            "episodes": len(episodes),
-            "held": sum(one.held for at, one in episodes if at == offset and one.start >= chosen.start),
-        }
+        counts = {"episodes": len(episodes), "held": _held_since(episodes, offset, chosen)}
         return self._describe(series, offset, chosen, counts, open_now)
 
     def _began_at(self, series: Series, offset: int, start: int) -> int:

@@ -139,7 +139,8 @@ def small_unit(values: FloatArray) -> bool:
     zero, and they move."""
     height = np.abs(values)
     most = float(height.max())
-    return most < _NOTHING and np.count_nonzero(height) >= 0.9 * len(height) and np.ptp(values) > 0.1 * most
+    moves = float(np.ptp(values)) > 0.1 * most
+    return most < _NOTHING and np.count_nonzero(height) >= 0.9 * len(height) and moves
 
 
 def _kept_until_zero_along(values: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ class Blanks:
         ends: list[tuple[int, int, bool]] = []
         if not self._open:
             return values, waits, ends
-        whole = (filled | ~self._metrics).all(axis=1)
+        whole: Mask = np.logical_and.reduce(filled | ~self._metrics, axis=1)
         gaps = np.append(np.flatnonzero(~whole), len(filled)).tolist()
         row = 0
         while self._open and row < len(filled):

@@ -32,8 +32,8 @@ _IN_TURN = patterns.lazy(
     r"[a-z][\w/.-]{0,60}[ :=]{1,4}[-+]?(?:\d[\d.,]{0,24}(?:e[-+]?\d{1,3})?|nan|inf)%?(?:[\s,;|]+|\Z))+\Z",
     re.IGNORECASE,
 )
-"""`step 30 reward nan loss 0.47`: in a line of names and numbers in turn a nan is the value of the name before
-it, not what the next one is."""
+"""`step 30 reward nan loss 0.47`: in a line of names and numbers in turn a nan is the value of the name
+before it, not what the next one is."""
 _HINTS = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
 _PLAIN_OR_WORD = patterns.lazy(
     r"[-+]?(?:(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|(?:nan|inf(?:inity)?)(?:\.0)?)", re.IGNORECASE
