@@ -140,7 +140,7 @@ def small_unit(values: FloatArray) -> bool:
     height = np.abs(values)
     most = float(height.max())
     moves = float(np.ptp(values)) > 0.1 * most
-    return most < _NOTHING and np.count_nonzero(height) >= 0.9 * len(height) and moves
+    return most < _NOTHING and int(np.count_nonzero(height)) >= 0.9 * len(height) and moves
 
 
 def _kept_until_zero_along(values: FloatArray) -> FloatArray:
