@@ -259,7 +259,7 @@ class _Watch:
             "first": float(series.values[offset]),
             "last": float(series.values[told]),
             "now": float(series.values[-1]),
-            "reached": float(series.values[-1] if episode.closed is None else series.values[peak]),
+            "reached": float(series.values[told if episode.closed is None else peak]),
             "unit": UNITS.get(series.axis, "step"),
             "best": float(finite.min()) if len(finite) else math.nan,
             "highest": float(finite.max()) if len(finite) else math.nan,

@@ -84,6 +84,8 @@ def test_what_a_run_before_showed_is_over_with_it_and_the_new_one_waits_for_its_
     first = found(LEVEL, run_of([1, 6, 9, 9, 9, 9, 9, 9, *[1] * 8], steps=AGAIN))
     assert (first.state, first.values["of_last_run"]) == ("resolved", False)
     assert (first.first_step, first.last_step, first.values["best"]) == (10, 70, 1.0)
+    told = ("last", "reached", "now", "held", "points", "in_all")
+    assert [first.values[name] for name in told] == [9.0, 9.0, 1.0, 7, 8, 8], "of the run before, but for now"
     second = found({**LEVEL, "min_points": 3}, run_of([*[1] * 8, 9, 9, 9, *[9] * 5], steps=AGAIN))
     assert (second.state, second.first_step, second.line) == ("present", 20, 111)
     assert (second.values["first"], second.values["duration"], second.values["of_last_run"]) == (9.0, 6, True)
