@@ -21,6 +21,7 @@ from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
 from hrmdoc.diagnosis.run_state import RunState, run_state, says_too_little
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
+from hrmdoc.examination.beside import compared_by
 from hrmdoc.examination.course import LOG_RATIO
 from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.process import process_of
@@ -39,10 +40,6 @@ from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
-
-
-_COMPARING = frozenset({"behind-its-peers", "behind-its-search"})
-"""Rules that ask for the runs beside a run. What shows in the run itself says more, and comes before them."""
 
 
 class Analysis(Struct, frozen=True):
@@ -92,9 +89,10 @@ class Analysis(Struct, frozen=True):
 
     @property
     def present(self) -> list[Symptom]:
-        """Symptoms that are or were present: the most severe first, consequences of others behind them, then
-        by time."""
+        """Symptoms that are or were present: the most severe first, then what shows in the run before what
+        others show of it, consequences of others behind their causes, and by time."""
         order = {"critical": 0, "warning": 1, "info": 2}
+        comparing = compared_by(self.book)
         shown = [symptom for symptom in self.symptoms if symptom.seen]
         return sorted(
             shown,
@@ -102,7 +100,7 @@ class Analysis(Struct, frozen=True):
                 order[self.severity(s)],
                 s.state != "present",
                 s.signature_role == "cascade",
-                s.id in _COMPARING,
+                s.id in comparing,
                 s.first_step or 0,
                 s.id,
             ),
@@ -207,7 +205,7 @@ class AnalysisSession:
     def _look_beside(self) -> None:
         """Reads the runs that lie beside the one that was read, once, for rules that compare it with them."""
         group, self._group = self._group, None
-        if group is not None and not self._disabled.issuperset(_COMPARING):
+        if group is not None and not self._disabled.issuperset(compared_by(self.book)):
             stated = repr((self._roles, self._stated))
             found = self._peers.of(group, self._opened, self.names_of_settings, stated)
             self.run.peers = tuple(found)

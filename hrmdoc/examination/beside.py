@@ -14,6 +14,7 @@ from hrmdoc.record.peer import Peer, Track
 from hrmdoc.record.records import Fact
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
+from hrmdoc.rulebook import Rulebook
 
 _SET_BY_HAND = (
     "optimizer.",
@@ -32,11 +33,18 @@ _ALIKE = 0.05
 _SWEPT = 3
 """A setting that is searched for has so many values at least."""
 _TOLD = 3
+PEERS = "peers."
+"""What the names of the facts begin with."""
 
 
 _FAMILIES = ("score", "error", "reward", "loss")
 _OUTCOMES = ("eval.", "test.", "rl.reward")
 """Roles that say what came of a training, not how it went on."""
+
+
+def compared_by(book: Rulebook) -> frozenset[str]:
+    """The rules that compare a run with those beside it."""
+    return frozenset(rule.id for rule in book.symptoms.values() if PEERS in (rule.when.check or ""))
 
 
 def peer_of(run: Run, settings: Mapping[str, Any]) -> Peer:
