@@ -23,6 +23,7 @@ from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
 from hrmdoc.examination.beside import compared_by
 from hrmdoc.examination.course import LOG_RATIO
+from hrmdoc.examination.derived import outdone
 from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.process import process_of
 from hrmdoc.examination.signatures import SignatureMatcher
@@ -300,7 +301,7 @@ class AnalysisSession:
             result = replace(result, verdict="no_data")
         offered = self._prescribed(situation, result) if prescriptions else {}
         state = run_state(self.run, situation.facts, symptoms, self.book, closed=closed)
-        notes = absent_metrics(self.run) if closed else ()
+        notes = (*absent_metrics(self.run), *outdone(situation.facts)) if closed else ()
         return Analysis(self.run, self.book, situation, judged, result, state, offered, known, notes)
 
     def match_lines(self) -> tuple[int, int]:

@@ -111,6 +111,11 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
         raise PatchError(
             "nothing was written: programs are not edited", file=config, hint="paste what is shown above"
         )
+    if choice.instead:
+        raise PatchError(
+            f"the better remedy cannot be made ({choice.instead}); nothing was written",
+            hint=f"to write this one all the same: {again} --remedy {choice.patch.remedy} --write",
+        )
     if outside := _unnamed(choice.prescription):
         raise PatchError(
             "is outside the run's folder, and you did not name it; nothing was written",

@@ -16,13 +16,17 @@ import numpy as np
 from hrmdoc.examination.silence import silences
 from hrmdoc.examination.turns import turns
 from hrmdoc.measures.pyramid import middle
+from hrmdoc.record.records import Fact
 from hrmdoc.record.run import Run
 from hrmdoc.roles.typical import typical_facts
+from hrmdoc.roles.values import number
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.text.platforms import platform_in
 
 OBSERVED = "observed."
 _HIGHEST_GUESS = math.log(1000)
+_ROUNDED = 1.05
+"""Logs round a rate; what lies further above the config's own was not taken from there."""
 _SAME = 1e-6
 LINES = 1000
 """Noteworthy lines that are asked for the platform."""
@@ -74,6 +78,27 @@ def _learning_rate(run: Run) -> Iterator[tuple[str, Any]]:
         highest = float(series.finite.max(initial=0.0))
         if highest > 0:
             yield "optimizer.lr", highest
+
+
+def outdone_rate(run: Run, stated: Fact | None) -> dict[str, Any]:
+    """The learning rate of a run whose log shows a higher one than its config says: that was set elsewhere,
+    on the command line or by the program, and is what the run had. `optimizer.lr_stated` is what the config
+    says, with its place."""
+    series = run.best("lr")
+    value = None if stated is None else number(stated.value)
+    if series is None or stated is None or value is None or not stated.file or stated.file in series.files:
+        return {}
+    logged = next((highest for _, highest in _learning_rate(run)), 0.0)
+    if not 0 < value * _ROUNDED < logged:
+        return {}
+    place = f"{stated.file}{f':{stated.line}' if stated.line else ''}"
+    return {"optimizer.lr": logged, "optimizer.lr_stated": f"{place} says {value:g}"}
+
+
+def outdone(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Says of a rate that the config does not have that the log was believed."""
+    if stated := facts.get("optimizer.lr_stated"):
+        yield f"{stated} for the learning rate, and the log shows {facts['optimizer.lr']:g}: the log is believed"
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:

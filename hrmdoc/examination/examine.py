@@ -16,7 +16,7 @@ from hrmdoc.errors import RuleError
 from hrmdoc.examination import ranks
 from hrmdoc.examination.beside import beside, peer_of, settings_in
 from hrmdoc.examination.course import COURSE, LOG_RATIO, course, log_ratio
-from hrmdoc.examination.derived import derived
+from hrmdoc.examination.derived import derived, outdone_rate
 from hrmdoc.examination.evidence import to_symptom
 from hrmdoc.examination.nodes import Node, build
 from hrmdoc.examination.outcome import ended_well, learned, solved, stands_still
@@ -209,6 +209,8 @@ class Examination:
 
     def _situate(self, canonical: Mapping[str, Fact]) -> Situation:
         facts = self._known(canonical)
+        if "optimizer.lr" not in self._stated:
+            facts |= outdone_rate(self.run, canonical.get("optimizer.lr"))
         framework = str(facts.get("run.framework") or "unknown")
         inferred, reason = roles.infer_kind(self.run, facts)
         kind = str(self._stated.get("run.kind") or inferred)

@@ -26,10 +26,15 @@ _ANY = 100
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The patch to make, and what was passed over for it, with the reason."""
+    """The patch to make, and what was passed over for it, with the reason.
+
+    `instead`: why a better remedy cannot be made, "" where none is better. Such a patch is for those who ask
+    for it by name.
+    """
 
     prescription: Prescription
     notes: tuple[str, ...] = ()
+    instead: str = ""
 
     @property
     def patch(self) -> Patch:
@@ -59,7 +64,8 @@ def choose(analysis: Analysis, remedy: str | None, config: Path | None, *, every
     if chosen is None:
         raise _refusal(analysis, offered, remedy)
     passed = offered[: offered.index(chosen)]
-    return Choice(chosen, tuple(dict.fromkeys((*late, *_passed_over(passed)))))
+    refused = next((f"{one.remedy.id}: {one.obstacle}" for one in passed if one.is_hindered), "")
+    return Choice(chosen, tuple(dict.fromkeys((*late, *_passed_over(passed)))), refused)
 
 
 def _offered(analysis: Analysis, remedy: str | None, config: Path | None) -> list[Prescription]:

@@ -18,6 +18,7 @@ from hrmdoc.rulebook import Framework, Rulebook
 
 _LOGS = (".log", ".out", ".err")
 _TABLES = (".jsonl", ".csv", ".tsv")
+_TELLING = frozenset({"optimizer.lr", "data.micro_batch_size", "data.batch_size"})
 _SURE = 2
 """So many marks of a framework in a config say that it is written for it, whatever the log looks like."""
 
@@ -66,8 +67,15 @@ def facts_of(document: Document, name: str) -> Iterator[Fact]:
         yield Fact(dotted(route), _typed(leaf), "config", name, leaf.line)
 
 
-def framework_of(paths: Iterable[Path], book: Rulebook) -> Framework | None:
-    """The framework that the config files are written for, by the keys in them; None where that is open."""
+def framework_of(
+    paths: Iterable[Path], book: Rulebook, logged: Framework | None = None
+) -> Framework | None:
+    """The framework that the config files are written for, by the keys in them; None where that is open.
+
+    Args:
+        logged: the framework of the run's log. Of files that bear none of its keys, a single mark of another
+            one is enough.
+    """
     run = Run("")
     for path in paths:
         try:
@@ -77,4 +85,13 @@ def framework_of(paths: Iterable[Path], book: Rulebook) -> Framework | None:
     counted = [(markers_of(run, one), one.id) for one in book.frameworks.values()]
     marks, name = max(counted, default=(0, ""))
     level = sum(found == marks for found, _ in counted)
-    return book.frameworks[name] if marks >= _SURE and level == 1 else None
+    foreign = logged is not None and marks > 0 and not _speaks(logged, run)
+    return book.frameworks[name] if level == 1 and (marks >= _SURE or foreign) else None
+
+
+def _speaks(framework: Framework, run: Run) -> bool:
+    """Whether the settings of a run are in the words of a framework, beside those that many have."""
+    held = {key for scope, key in run.facts if scope == "config"}
+    return markers_of(run, framework) > 0 or any(
+        name in held for key, spelling in framework.config.items() if key in _TELLING for name in spelling.keys
+    )

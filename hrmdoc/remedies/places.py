@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,10 +12,13 @@ from hrmdoc.errors import PatchError
 from hrmdoc.remedies.editors.document import Document, Route, Wanted, dotted, find
 from hrmdoc.remedies.editors.formats import parse
 from hrmdoc.remedies.editors.overrides import OverridesDocument
-from hrmdoc.remedies.editors.scalars import Kind, Plain, read
+from hrmdoc.remedies.editors.scalars import Kind, Plain, Scalar, read
 from hrmdoc.remedies.files import Source
-from hrmdoc.roles.nested import ANYWHERE, nested
-from hrmdoc.rulebook import ConfigKey
+from hrmdoc.roles.nested import ANYWHERE, loose, nested
+from hrmdoc.rulebook import ConfigKey, Framework
+
+_ENOUGH = 2
+"""So many keys of a framework, if they are half of all, say that a file is its config."""
 
 
 @dataclass(slots=True)
@@ -31,19 +34,51 @@ class Place:
         group."""
         found = find(self.document, key)
         group = self.source.path.absolute().parent.name + "."
-        return (
-            find(self.document, key.removeprefix(group)) if found is None and key.startswith(group) else found
-        )
+        if found is None and key.startswith(group):
+            found = find(self.document, key.removeprefix(group))
+        return self._spelled_otherwise(key) if found is None else found
+
+    def _spelled_otherwise(self, key: str) -> Route | None:
+        """Where a key stands that differs in case and hyphens alone, as `--learning-rate` and `LR` do."""
+        wanted = loose(key)
+        found = [route for route in self.document.leaves if loose(dotted(route)) == wanted]
+        return found[0] if len(found) == 1 else None
+
+    def known_to(self, framework: Framework) -> set[str]:
+        """The routes, as one writes them, that this framework has a setting for."""
+        names = {loose(name) for spelling in framework.config.values() for name in spelling.keys}
+        return {name for route in self.document.leaves if loose(name := dotted(route)) in names}
+
+    def is_of(self, framework: Framework) -> bool:
+        """Whether the file is a config of this framework, so that it reads whatever key it has: the file
+        bears one of its marks, or is made of its keys for the most part."""
+        names = {dotted(route) for route in self.document.leaves}
+        for marker in framework.markers:
+            kind, _, keys = marker.partition(":")
+            if kind == "config" and all(_has(names, key) for key in keys.split(",")):
+                return True
+        known = self.known_to(framework)
+        return len(known) >= _ENOUGH and 2 * len(known) >= len(names)
 
     @property
     def flat(self) -> bool:
         """Whether the document's keys are never nested, as in a list of overrides."""
         return isinstance(self.document, OverridesDocument)
 
+    def insert(self, route: Route, value: Scalar, beside: Collection[str], *, bare: bool) -> str:
+        """The text with a new key; in a script, in the command that has one of the keys `beside`."""
+        if isinstance(self.document, OverridesDocument):
+            return self.document.insert(route, value, beside, bare=bare)
+        return self.document.insert(route, value)
+
     def edit(self, route: Route, want: Wanted, text: str) -> None:
         """Takes over the text of an edit that is to give `want` at `route`."""
         self.wanted[route] = want
         self.document = parse(str(self.source.path), text)
+
+
+def _has(names: Collection[str], key: str) -> bool:
+    return key in names or (key.endswith(".") and any(name.startswith(key) for name in names))
 
 
 class Found(NamedTuple):

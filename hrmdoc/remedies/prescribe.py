@@ -49,6 +49,11 @@ class Prescription:
     unnamed: bool = False
 
     @property
+    def is_hindered(self) -> bool:
+        """Whether it would be a patch that the user's files do not let be made."""
+        return self.patch is None and self.remedy.kind == "patch" and bool(self.obstacle) and not self.late
+
+    @property
     def changes(self) -> tuple[KeyChange, ...]:
         """What changes, key by key."""
         return self.patch.changes if self.patch else ()
@@ -147,8 +152,10 @@ def _suited(
 def _spelled_by(where: Targets, situation: Situation, book: Rulebook) -> Framework | None:
     """In whose words the settings stand: the config's framework before that of the log, and common words
     where there are settings of a framework that nobody knows."""
-    stated = framework_of(where.files or where.records, book) or book.frameworks.get(situation.framework)
-    return stated or (book.frameworks.get("generic") if where.files or where.records else None)
+    files = where.files or where.records
+    logged = book.frameworks.get(situation.framework)
+    stated = framework_of(files, book, logged) or logged
+    return stated or (book.frameworks.get("generic") if files else None)
 
 
 def _still(one: Prescription, run: Run) -> Prescription:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hrmdoc.errors import UnknownKeyError, did_you_mean
+from hrmdoc.errors import PatchError, UnknownKeyError, did_you_mean
 from hrmdoc.remedies import switches, values
 from hrmdoc.remedies.editors.scalars import Plain, same
 from hrmdoc.rulebook import Change, ConfigKey, Framework
@@ -90,7 +90,11 @@ class Spelled:
 
     def _compare(self, canonical: str, found: Found, own: Plain, value: Plain, fact: object) -> None:
         """Notes a run that did not take the value of its file: an override on its command line wins over the
-        patch."""
+        patch.
+
+        Raises:
+            PatchError: its log shows that it did not.
+        """
         switch = isinstance(fact, bool) or isinstance(value, bool)  # patience 0 is early stopping off
         if (
             not switch
@@ -100,6 +104,11 @@ class Spelled:
         ):
             place, _, name = found
             said = f"{place.source.path.name} says {name} = {own}"
+            if f"{canonical}_stated" in self._facts:
+                raise PatchError(
+                    f"{said}, but the log shows {fact:g}: it is set elsewhere, and a change here does nothing",
+                    hint="change it where it is set: the command line, the environment or the program",
+                )
             self._notes.append(
                 f"the run used {canonical} = {fact}, {said}: an override on the command line wins"
             )

@@ -53,13 +53,18 @@ def nested(names: Iterable[str], paths: Iterable[str]) -> list[str]:
     ends: dict[str, list[str]] = {}
     for path in paths:
         section, _, last = path.rpartition(".")
-        if section and _ELSE.isdisjoint(re.split(r"[._\-]", section.lower())):
+        if section and not is_elsewhere(section):
             ends.setdefault(loose(last), []).append(path)
     for name in names:
         telling = name in _PLAIN or ("_" in name and name not in _VAGUE)
         if "." not in name and telling and (found := ends.get(loose(name))):
             return found
     return []
+
+
+def is_elsewhere(section: str) -> bool:
+    """Whether a section holds settings of something else than the training at hand."""
+    return not _ELSE.isdisjoint(re.split(r"[._\-]", section.lower()))
 
 
 def loose(name: str) -> str:

@@ -21,6 +21,7 @@ HRM = Framework(
         "act.halt_max_steps": ConfigKey(("arch.halt_max_steps",), "int"),
         "precision": ConfigKey(("arch.forward_dtype",), "str"),
     },
+    markers=("config:arch", "config:arch."),
     defaults={"lr_warmup_steps": 2000},
 )
 HF = Framework(
@@ -35,6 +36,7 @@ HF = Framework(
         "memory.gradient_checkpointing": ConfigKey(("gradient_checkpointing",), "bool"),
         "schedule.name": ConfigKey(("lr_scheduler_type",), "str"),
     },
+    markers=("config:output_dir", "config:fp16", "config:bf16"),
     defaults={"learning_rate": 5e-5, "max_grad_norm": 1.0, "gradient_accumulation_steps": 1},
 )
 LIGHTNING = Framework(
@@ -47,6 +49,7 @@ LIGHTNING = Framework(
         "optimizer.grad_clip": ConfigKey(("trainer.gradient_clip_val",)),
         "precision": ConfigKey(("trainer.precision",), "str"),
     },
+    markers=("config:trainer",),
 )
 LOWER = Change("optimizer.lr", "multiply", 0.2, min=1e-7)
 

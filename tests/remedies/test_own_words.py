@@ -17,6 +17,7 @@ AXOLOTL = Framework(
         "rl.beta": ConfigKey(("trl.beta", "rl_beta")),
         "memory.use_reentrant": ConfigKey(("gradient_checkpointing_kwargs.use_reentrant",), "bool"),
     },
+    markers=("config:trl.",),
 )
 DEEPSPEED = Framework(
     "deepspeed",
@@ -26,6 +27,7 @@ DEEPSPEED = Framework(
         "optimizer.lr": ConfigKey(("optimizer.params.lr",)),
         "precision": ConfigKey(("bf16.enabled", "fp16.enabled"), "bool"),
     },
+    markers=("config:fp16.enabled",),
 )
 DISTRIBUTED = Framework(
     "distributed-lab",
@@ -36,6 +38,7 @@ DISTRIBUTED = Framework(
         "precision": ConfigKey(("fsdp.use_mixed_precision",), "bool"),
         "parallel.timeout_s": ConfigKey(("distributed.timeout_minutes",), "int", scale=60.0),
     },
+    markers=("config:training.",),
 )
 CHIMERA = Framework(
     "chimera",
@@ -169,7 +172,7 @@ def test_a_value_that_another_program_fills_in_is_left_alone(tmp_path: Path) -> 
 def test_a_setting_of_words_that_no_file_has_is_added_as_a_word(tmp_path: Path) -> None:
     words = {"steps": True, "epoch": True, "no": False}
     framework = Framework(
-        "f", "F", config={"checkpoint.saved": ConfigKey(("save_strategy",), "bool", words=words)}
+        "f", "F", config={"checkpoint.saved": ConfigKey(("save_strategy",), "bool", words=words)}, markers=("config:output_dir",)
     )
     patch = planned(tmp_path, "output_dir: x\n", Change("checkpoint.saved", "set", True), framework=framework)
     assert after(patch) == "output_dir: x\nsave_strategy: steps\n"

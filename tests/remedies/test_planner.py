@@ -96,10 +96,10 @@ def test_a_patch_of_json_leaves_every_other_value(tmp_path: Path) -> None:
     assert json.loads(after(patch)) == tree | {"learning_rate": 2e-5}
 
 
-def test_a_new_key_goes_to_the_section_where_the_others_are_and_is_pointed_out(tmp_path: Path) -> None:
+def test_a_new_key_goes_to_the_section_where_the_others_of_the_framework_are(tmp_path: Path) -> None:
     framework = Framework(
-        "generic",
-        "Any",
+        "own",
+        "Own",
         config={
             "optimizer.lr": ConfigKey(("lr", "training.lr")),
             "run.epochs": ConfigKey(("epochs", "training.epochs")),
@@ -109,8 +109,8 @@ def test_a_new_key_goes_to_the_section_where_the_others_are_and_is_pointed_out(t
     change = Change("optimizer.grad_clip", "set", 1.0)
     nested = planned(tmp_path, "training:\n  lr: 1\n  epochs: 3\nname: x\n", change, framework=framework)
     assert after(nested) == "training:\n  lr: 1\n  epochs: 3\n  grad_clip: 1.0\nname: x\n"
-    assert nested.notes == ("training.grad_clip is new in c.yaml: check that the program knows it",)
-    assert after(planned(tmp_path, "lr: 1\n", change, framework=framework)) == "lr: 1\ngrad_clip: 1.0\n"
+    flat = planned(tmp_path, "lr: 1\nepochs: 2\n", change, framework=framework)
+    assert after(flat) == "lr: 1\nepochs: 2\ngrad_clip: 1.0\n"
     assert (
         after(
             planned(
@@ -131,8 +131,36 @@ def test_a_key_in_the_words_of_any_training_code_is_changed_rather_than_one_adde
     assert after(plan(change, {}, HF, [path], common)) == "lr: 0.01\nseed: 1\n"
     path.write_text("learning_rate: 0.2\nlr: 0.1\n")
     assert after(plan(change, {}, HF, [path], common)) == "learning_rate: 0.02\nlr: 0.1\n"
-    path.write_text("seed: 1\n")
+    path.write_text("output_dir: x\n")
     assert "learning_rate" in after(plan(change, {}, HF, [path], common))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.yaml", "lr: 0.1\nseed: 1\n"),
+        ("run.sh", "LR=1e-1\npython train.py --lr $LR --bs 3\n"),
+        (".env", "LR=0.1\nBS=3\n"),
+        ("accelerate.yaml", "compute_environment: LOCAL_MACHINE\nmixed_precision: bf16\nnum_processes: 1\n"),
+    ],
+)
+def test_a_key_that_nobody_has_shown_to_be_read_is_said_and_not_added(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    change = Change("optimizer.grad_clip", "set", 0.5)
+    with pytest.raises(PatchError, match=r"(?s)whether its program reads one is not known.*max_grad_norm=0\.5"):
+        planned(tmp_path, text, change, framework=HF, name=name)
+
+
+def test_an_option_that_the_program_beside_a_script_declares_is_added(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        'parser.add_argument("--lr", type=float)\nparser.add_argument("--max_grad_norm")\nparser.parse_args()\n'
+    )
+    script = tmp_path / "run.sh"
+    script.write_text("python train.py --lr 0.1\nrsync --delete out/ there:out/\n")
+    change = remedy(Change("optimizer.grad_clip", "set", 0.5))
+    patch = plan(change, {}, HF, [script, tmp_path / "train.py"])
+    assert after(patch) == "python train.py --lr 0.1 --max_grad_norm=0.5\nrsync --delete out/ there:out/\n"
 
 
 def test_a_key_in_a_section_of_any_name_is_changed_where_it_stands(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ GENERIC = "training:\n  batch_size: 32\n  learning_rate: 1e-4\n"
         ("lightning", "c.yaml", LIGHTNING, "use-bf16", "--trainer.precision=bf16-mixed"),
         ("lightning", "c.yaml", LIGHTNING, "reduce-learning-rate", "--model.init_args.lr=0.002"),
         ("deepspeed", "ds.json", DEEPSPEED, "reduce-learning-rate", "optimizer.params.lr=2e-5"),
-        ("generic", "c.yaml", GENERIC, "clip-gradients", "training.max_grad_norm=1.0"),
+        ("generic", "c.yaml", GENERIC, "reduce-learning-rate", "training.learning_rate=2e-5"),
     ],
 )
 def test_shipped_remedies_patch_the_configs_of_shipped_frameworks(

@@ -4,6 +4,8 @@ overrides."""
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hrmdoc.errors import PatchError
@@ -16,12 +18,15 @@ _VALUE = r"\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\\\"']*"
 _TOKEN = patterns.lazy(
     rf"(?<![^\s\"'])(?:--(?P<flag>{_KEY})(?:=|[ "
     rf"\t]+(?=[^\s-]|-[\d.]))|(?:\+{{0,2}}|~)(?P<key>{_KEY})=)(?P<value>{_VALUE})"
+    rf"|(?<![^\s\"'])--(?P<switch>{_KEY})(?=[ \t]+(?:-|\\|[|&;<>])|[ \t]*(?:[\r\n\"']|\Z))"
 )
 _LIST_ITEM = patterns.lazy(r"[ \t]*-[ \t]+[\"']?[+~]{0,2}[A-Za-z_][\w./@-]*=")
 _COMMENT = patterns.lazy(r"(?:^|\s)#.*")
 _COMMAND = patterns.lazy(
     r"(?:^|[\s\"'])(?:\S*python\S*|torchrun|accelerate|deepspeed|axolotl|hrmdoc|srun|\S+\.py)(?=\s|$)"
 )
+_ENDS_A_COMMAND = patterns.lazy(r"(?<!\\)\r?\n|&&|\|\|?|(?<![<>&])&(?![>&])|;")
+"""What stands between two commands of a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class _Token:
     end: int
     line: int
     flag: bool
+    bare: bool = False
 
 
 def is_override_list(name: str, text: str) -> bool:
@@ -46,7 +52,7 @@ class OverridesDocument:
     """Override tokens of one file by their dotted key. See `hrmdoc.remedies.editors.document.Document`.
 
     A route has one part: the key as it is written, dots and all. A key that is given twice can be read but
-    not changed.
+    not changed. A flag without a value, as in `--bf16`, reads as true.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -57,7 +63,9 @@ class OverridesDocument:
         self._read()
         self.leaves: dict[Route, Leaf] = {}
         for key, tokens in self._tokens.items():
-            values = " ".join(text[token.value_start : token.value_end] for token in tokens)
+            values = " ".join(
+                "true" if token.bare else text[token.value_start : token.value_end] for token in tokens
+            )
             self.leaves[(key,)] = Leaf("str", values, tokens[0].line)
         self.routes: set[Route] = set(self.leaves)
 
@@ -70,16 +78,19 @@ class OverridesDocument:
             at += len(line)
 
     def _add(self, found: re.Match[str], at: int, number: int) -> None:
-        start, end = found.start("value") + at, found.end("value") + at
-        quote = self.text[start : start + 1] in {'"', "'"} and end - start >= 2
+        bare = found["switch"] is not None
+        start, end = (found.end(),) * 2 if bare else found.span("value")
+        start, end = start + at, end + at
+        quote = not bare and self.text[start : start + 1] in {'"', "'"} and end - start >= 2
         token = _Token(
-            found["key"] or found["flag"],
+            found["key"] or found["flag"] or found["switch"],
             found.start() + at,
             start + quote,
             end - quote,
             end,
             number,
-            bool(found["flag"]),
+            bare or bool(found["flag"]),
+            bare,
         )
         self._tokens.setdefault(token.key, []).append(token)
         self._order.append(token)
@@ -102,6 +113,10 @@ class OverridesDocument:
     def replace(self, route: Route, value: Scalar) -> str:
         """The text with another value for one override."""
         token = self._one(route)
+        if token.bare:
+            raise PatchError(
+                f"--{token.key} is given without a value", file=self.name, line=token.line
+            )
         old = self.text[token.value_start : token.value_end]
         if "$" in old:
             raise PatchError(
@@ -109,10 +124,25 @@ class OverridesDocument:
             )
         return self.text[: token.value_start] + _safe(value.text) + self.text[token.value_end :]
 
-    def insert(self, route: Route, value: Scalar) -> str:
-        """The text with one more override: after the last one, in the same layout."""
-        last = self._last()
-        token = f"{'--' if last is not None and last.flag else ''}{dotted(route)}={_safe(value.text)}"
+    def is_bare(self, route: Route) -> bool:
+        """Whether it is a flag that stands without a value, so that it is switched off by leaving it out."""
+        return any(token.bare for token in self._tokens.get(str(route[0]), ()))
+
+    def insert(self, route: Route, value: Scalar, beside: Collection[str] = (), *, bare: bool = False) -> str:
+        """The text with one more override: after the last one, in the same layout.
+
+        Args:
+            beside: keys of which the command has at least one; of a script with several commands it is
+                the one that gets the word.
+            bare: a switch that is on stands without a value, as `--bf16`.
+
+        Raises:
+            PatchError: which command is meant cannot be told.
+        """
+        tokens = self._command_of(route, beside)
+        last = tokens[-1] if tokens else None
+        token = f"{'--' if last is not None and last.flag else ''}{dotted(route)}"
+        token += "" if bare and value.text == "true" else f"={_safe(value.text)}"
         if last is None:
             return self._after_command(token)
         begin = self.text.rfind("\n", 0, last.start) + 1
@@ -126,14 +156,35 @@ class OverridesDocument:
         if not lead.strip() and rest.strip() in {"", "\\"} and self._one_a_line(begin):
             joint = f"{newline}{lead}" if self._plain_file() else f" \\{newline}{lead}"
             return f"{self.text[: last.end]}{joint}{token}{self.text[last.end :]}"
-        gap = last.end + (self.text[last.end : last.end + 1] in {'"', "'"})
+        around = self.text[max(0, last.start - 1) : last.start]
+        gap = last.end + (around in {'"', "'"} and self.text[last.end : last.end + 1] == around)
         return f"{self.text[:gap]} {token}{self.text[gap:]}"
 
-    def _last(self) -> _Token | None:
-        """The last override of the command; assignments of environment variables before a command are
-        none."""
-        found = [token for token in self._order if not (token.key.isupper() and not self._plain_file())]
-        return found[-1] if found else None
+    def _command_of(self, route: Route, beside: Collection[str]) -> list[_Token]:
+        """The overrides of the command that a new one belongs to; assignments of environment variables
+        before a command are none. Flags that stand alone have their place behind those with values."""
+        if self._plain_file():
+            return self._order
+        text = _blanked(self.text)
+        ends = [found.start() for found in _ENDS_A_COMMAND.finditer(text)]
+        commands: dict[int, list[_Token]] = {}
+        for token in self._order:
+            if not token.key.isupper():
+                commands.setdefault(bisect(ends, token.start), []).append(token)
+        parts = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+        held = [
+            tokens
+            for number, tokens in commands.items()
+            if _COMMAND.search(parts[number])
+            and (not beside or any(token.key in beside for token in tokens))
+        ]
+        if len(held) > 1 or (commands and beside and not held):
+            raise PatchError(
+                f"which of the commands takes {dotted(route)} cannot be told", file=self.name,
+                hint="add it by hand to the one that trains",
+            )  # fmt: skip
+        found = held[0] if held else []
+        return [token for token in found if not token.bare] or found
 
     def _plain_file(self) -> bool:
         return not _COMMAND.search(self.text)
