@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from hrmdoc.rulebook import Change, ConfigKey
 
+_COMPUTED = 2
+"""Significant digits of a value that a formula gives: it is no more exact than that."""
+
 
 def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
     """The new canonical value. `current` is None when nothing is known of it.
@@ -40,6 +43,8 @@ def changed(change: Change, current: Plain, facts: Mapping[str, Any]) -> Plain:
         return _moved(change, number, _bounded(change, number))
     factor = _as_number(change, _operand(change, current, facts))
     new = rounded(number * factor)
+    if isinstance(change.value, str):
+        new = float(f"{new:.{_COMPUTED}g}")
     inside = _bounded(change, new)
     if (inside - number) * (factor - 1.0) <= 0.0:
         raise UnchangedError(f"{change.key} = {current} is at its bound already ({bounds(change)})")

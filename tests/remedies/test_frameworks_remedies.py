@@ -36,13 +36,13 @@ Changes = dict[str, tuple[Any, Any]]
 ABSENT = None
 
 RATES: dict[str, Changes] = {
-    "hrm": {"lr": (1e-2, 2e-3)},
+    "hrm": {"lr": (1e-2, 6e-4)},
     "hf-trainer": {"learning_rate": (1e-2, 3e-5)},
     "trl": {"learning_rate": (1e-3, 2e-6)},
     "axolotl": {"learning_rate": (0.01, 3e-5)},
     "lightning": {"optimizer.init_args.lr": (0.1, 0.02)},
-    "deepspeed": {"optimizer.params.lr": (1e-2, 2e-3)},
-    "distributed-lab": {"training.learning_rate": (1e-2, 2e-3)},
+    "deepspeed": {"optimizer.params.lr": (1e-2, 9e-4)},
+    "distributed-lab": {"training.learning_rate": (1e-2, 9e-4)},
     "chimera": {"lr": (0.01, 0.002)},
 }
 CLIPPING: dict[str, Changes] = {
@@ -92,7 +92,7 @@ RANGE: dict[str, Changes] = {
 }
 EXPECTED: dict[str, dict[str, Changes]] = {
     "reduce-learning-rate": RATES,
-    "lower-hrm-learning-rate": {"hrm": {"lr": (1e-2, 2e-3), "puzzle_emb_lr": (1e-2, 2e-3)}},
+    "lower-hrm-learning-rate": {"hrm": {"lr": (1e-2, 6e-4), "puzzle_emb_lr": (1e-2, 2e-3)}},
     "clip-gradients": CLIPPING,
     "halve-micro-batch": MEMORY,
     "halve-batch": {"hrm": {"global_batch_size": (384, 192)}, "chimera": {"batch_size": (64, 32)}},
